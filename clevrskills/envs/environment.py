@@ -18,7 +18,7 @@ from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, 
 from torch import Tensor
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
-from clevrskills.core.goal.tree import nodes, outcomes, reasons
+from clevrskills.core.goal.tree import Node, nodes, outcomes, reasons
 from clevrskills.core.interface import in_range
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.disturber import Disturber
@@ -50,7 +50,7 @@ from clevrskills.sim.robots.description import robot
 from clevrskills.sim.robots.vacuum import Vacuum
 from clevrskills.sim.simulation import SETTLE_STEPS, SIM_HZ, Simulation, SimWorld
 from clevrskills.sim.tensor_world import TensorWorld
-from clevrskills.tasks import Task, stack_roles, task
+from clevrskills.tasks import Task, task
 from clevrskills.tasks.bank import STYLES
 
 __all__ = ["ClevrSkillsEnv", "make_env"]
@@ -225,10 +225,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             build(self.scene, body) if body else None for body in self.layouts[0].bodies
         ]
         attach_hinges(self.layouts[0].bodies, self._actors)
-        self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).with_criteria(
-            self.criteria
-        )
-        self._nodes, self._spoilers = nodes(self.goal), self.goal.spoilers
+        self.goal: Predicate = self.scenes[0].goal
+        self._spoilers = self.goal.spoilers
         self._make_world()
 
     def _set_conditions(self, conditions: Conditions) -> None:
@@ -251,6 +249,11 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             scene = draw_scene(self.task, seed, self.split, robot_name, criteria, *wording)
         setting = self._own_setting
         return replace(scene, ask=lambda _: replace(scene.prompt, setting=setting))
+
+    @cached_property
+    def _nodes(self) -> list[Node]:  # type: ignore[override]
+        """The nodes of the goal, for who asks for more than vector environments do."""
+        return nodes(self.goal)
 
     def _make_world(self) -> None:
         entities = [actor._objs[0] if actor else None for actor in self._actors]

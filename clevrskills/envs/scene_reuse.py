@@ -47,7 +47,8 @@ class SceneReuse(BaseEnv):
         elif not whole:
             self._arm = self._table = None
         # what still refers to the old scene would keep it in memory beside the new one
-        for name in ("world", "simulation", "observer", "vacuum", "table", "_actors", "outcome"):
+        worked_out = ("observer", "_nodes", "outcome")
+        for name in ("world", "simulation", "vacuum", "table", "_actors", *worked_out):
             self.__dict__.pop(name, None)
         if not apart:
             super()._clear()

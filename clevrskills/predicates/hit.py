@@ -49,6 +49,7 @@ class Hit(PhysicalPredicate):
     target: Tensor
 
     def initial_state(self, world: World) -> GoalState:
+        world.expect_touches()
         no = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {"hit": no, "flies": ~no, "from": world.position(self.object).clone()}
 
@@ -60,15 +61,17 @@ class Hit(PhysicalPredicate):
 
     def remember(self, world: World, state: GoalState) -> GoalState:
         """The state after this look: whether it has hit, may fly next, and where a flight began."""
-        position = world.position(self.object)
-        ready = world.is_held(self.object) | world.is_static(self.object)
-        flies, about = state["flies"], (self.object, self.target)
-        # who touches whom takes long to tell, and matters of what flies alone
-        strikes = world.also(flies, lambda w, *two: w.touches(*two), *about)
-        strikes = strikes & ~world.is_held(self.object)
-        strays = world.also(flies, lambda w, *two: w.touches_before(*two), *about)
-        robot = world.robot_touches(self.object)
+        position, held = world.position(self.object), world.is_held(self.object)
+        ready, flies = held | world.is_static(self.object), state["flies"]
         way = geometry.length((position - state["from"])[:, :2])
+        far = way >= self.criteria.fly_distance_m
+        # who touches whom takes long to tell, and matters only of what may hit, or may fly next
+        about = self.object, self.target
+        strikes = world.also(flies & (far | ~ready), lambda w, *two: w.touches(*two), *about)
+        strikes = strikes & ~held
+        matters = strikes | ~ready
+        strays = world.also(flies & matters, lambda w, *two: w.touches_before(*two), *about)
+        robot = world.also(matters, lambda w, body: w.robot_touches(body), self.object)
         flown = torch.where(flies & ~strays & ~robot, way, 0.0)
         return {
             **state,

@@ -73,5 +73,5 @@ class PhysicalPredicate(Leaf):
 
     def bare(self, world: World, holds: Tensor, state: GoalState | None = None) -> Outcome:
         """The outcome in a world in which rewards do not matter: without any."""
-        nothing = world.body_pose.new_zeros(world.num_envs)
-        return Outcome(holds, nothing, nothing, state or {})
+        del world
+        return Outcome.bare(holds, state or {})

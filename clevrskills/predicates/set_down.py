@@ -35,9 +35,9 @@ class SetDown(OnTop):
         it flies.
         """
         held, position = world.is_held(self.top), world.position(self.top)
-        there = world.touches(self.top, self.bottom)
-        landed = there | world.touches_before(self.top, self.bottom)
-        flies = state["flies"] & ~held & ~landed
+        flies = state["flies"] & ~held & ~world.touches(self.top, self.bottom)
+        # what it touched before takes longer to tell, and matters of what flies alone
+        flies = world.also(flies, lambda w, *two: ~w.touches_before(*two), self.top, self.bottom)
         way_m = geometry.length((position - state["from"])[:, :2])
         far = flies & (way_m >= self.criteria.fling_distance_m)
         return {

@@ -30,6 +30,8 @@ class TouchedToppled(Handled):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
+        if self.is_out_of_question(world, state):
+            return self.bare(world, state["touched"], state)
         limit = self.criteria.topple_angle_rad
         moved = geometry.length(world.position(self.object) - state["start"][:, :3])
         tilted = tilt(state["start"][:, 3:], world.orientation(self.object))

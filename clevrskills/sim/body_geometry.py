@@ -121,9 +121,8 @@ class Solids:
         none3 = np.zeros((0, 3))
 
         def stack(array: np.ndarray) -> Tensor:
-            return torch.as_tensor(array, dtype=torch.float32, device=device).unflatten(
-                0, (batch, slots)
-            )
+            by_slot = array.reshape(batch, slots, *array.shape[1:])
+            return torch.as_tensor(by_slot, dtype=torch.float32, device=device)
 
         present = torch.tensor([[s is not None for s in row] for row in shapes], device=device)
         return cls(

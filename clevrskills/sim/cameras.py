@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import product
 from math import tan
 from typing import Any
 
@@ -91,6 +92,19 @@ class FixedCamera:
             and abs(x * up[0] + y * up[1] + z * up[2]) <= half + ROUNDING_M
         )
 
+    def sees_box(
+        self, middle: Sequence[float], half_m: tuple[float, float, float], margin: float = 0.02
+    ) -> bool:
+        """What :meth:`sees` tells of the corners of an upright box around a point, which reaches so
+        far along the axes of the world, in much less time.
+        """
+        x, y, z = middle
+        room = min(a * x + b * y + c * z - d for a, b, c, d in _limits(self, half_m, margin))
+        if abs(room) > ROUNDING_M:
+            return room > 0.0
+        corners = product(*((-h, h) for h in half_m))
+        return self.sees(np.array(middle) + np.array(list(corners)), margin)
+
     def pixels(self, points: np.ndarray) -> np.ndarray:
         """Where world points (N, 3) ahead of it are in the image: right and down from its upper
         left corner, (N, 2).
@@ -131,6 +145,27 @@ class FixedCamera:
     def _axes_of_floats(self) -> list[list[float]]:
         """The same as numbers of Python."""
         return [axis.tolist() for axis in self._axes]
+
+
+@lru_cache(maxsize=64)
+def _limits(
+    camera: FixedCamera, half_m: tuple[float, float, float], margin: float
+) -> list[tuple[float, float, float, float]]:
+    """Half-spaces ``a x + b y + c z >= d`` with the middles of the upright boxes that a camera sees
+    all of, which reach so far along the axes of the world.
+    """
+    left, up, forward = camera.axes
+    tall, fixed = tan(camera.fov_rad / 2) * (1.0 - margin), 0.0
+    if camera.orthographic_m is not None:
+        tall, fixed = 0.0, camera.orthographic_m / 2 * (1.0 - margin)
+    aspect = camera.width_of(camera.size_px) / camera.size_px
+    limits = [(forward, 0.01)]
+    for axis, ratio in ((left, aspect), (-left, aspect), (up, 1.0), (-up, 1.0)):
+        limits.append((tall * ratio * forward + axis, -fixed * ratio))
+    return [
+        (*normal.tolist(), float(least + normal @ camera.eye_m + np.abs(normal) @ half_m))
+        for normal, least in limits
+    ]
 
 
 OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)

@@ -1,5 +1,7 @@
 """Placements of one body on another at which it will stay."""
 
+from functools import cache, cached_property
+
 import torch
 from torch import Tensor
 
@@ -68,19 +70,22 @@ class _Places:
         self._world, self._upper, self._lower, self._inside = world, upper, lower, inside
         batch = world.num_envs
         self._base = base = world.pose(lower)
-        outline = geometry.to_local(base, world.world_points(lower))
+        self._below = world.world_points(lower)
+        origin = base[:, None, :3]
+        self._frame = frame = geometry.rotation_matrix(base[:, 3:])
+        outline = (self._below - origin) @ frame
         low, high = outline[..., :2].amin(1), outline[..., :2].amax(1)  # (B, 2)
-        ticks = torch.linspace(0.08, 0.92, per_side, device=world.device)
-        grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
+        grid = _grid(per_side, world.device)
         local = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
         local = torch.cat((local, torch.zeros_like(local[..., :1])), dim=-1)
-        xy = geometry.to_world(base, local)[..., :2]  # (B, G, 2)
+        xy = (local @ frame.mT + origin)[..., :2]  # (B, G, 2)
         places, turns = xy.shape[1] + 1, len(yaws_rad)
         present = world.orientation(upper) if orientation is None else orientation
         turned = geometry.quaternion_multiply(
             geometry.yaw_quaternion(yaws_rad), present[:, None]
         )  # (B, Y, 4)
-        middle = geometry.to_world(base, world.at(world.solids.center, lower)[:, None])[..., :2]
+        middle = world.at(world.solids.center, lower)[:, None] @ frame.mT + origin
+        middle = middle[..., :2]
         center = geometry.rotate(turned, world.at(world.solids.center, upper)[:, None])  # (B, Y, 3)
         self._pose = torch.cat(
             (
@@ -98,14 +103,14 @@ class _Places:
         world, upper, lower = self._world, self._upper, self._lower
         pose = self._pose if chosen is None else self._pose[:, chosen]
         offset = self._offset if chosen is None else self._offset[:, chosen]
-        height, margin = world.rest(upper, pose, lower)
+        height, margin, points = world.lowered(upper, pose, lower)
         pose = torch.cat((pose[..., :2], height[..., None], pose[..., 3:]), dim=-1)
         valid = (margin >= STABLE_MARGIN_M) & (height > -1.0)
-        points = self._points(pose)
         over = self._over(points) if self._inside else None
         if over is not None:
             valid &= over <= OVERHANG_M
-        valid &= _gap_to_neighbours(world, upper, lower, points) >= NEIGHBOUR_GAP_M
+        if self._neighbours and valid.any():
+            valid &= self._gap_to_neighbours(points) >= NEIGHBOUR_GAP_M
         return pose, torch.where(valid, self._score(margin, offset, over), -geometry.PAD)
 
     def best(self) -> tuple[Tensor, Tensor]:
@@ -116,11 +121,11 @@ class _Places:
         room = self._room() + ROUNDING_M
         stands, most = room >= STABLE_MARGIN_M, self._score(room, self._offset, None)
         if self._inside:
-            if geometry.rotation_matrix(self._base[:, 3:])[0, 2, :2].any():
+            if self._frame[0, 2, :2].any():
                 pose, score = self.judged()  # how far a place is over the edge depends on height
                 found, index = score.max(dim=-1)
                 return pose[:, index[0]], found
-            over = self._over(self._points(self._pose))
+            over = self._over_level() - ROUNDING_M
             stands, most = stands & (over <= OVERHANG_M), self._score(room, self._offset, over)
         most = torch.where(stands, most, -geometry.PAD)
         bound, order = most[0].sort(descending=True, stable=True)
@@ -142,22 +147,35 @@ class _Places:
         """How far the upper body, and also the lower one, reaches around the upper one's centre of
         mass, on the side where that is least: no margin is greater, (B, M).
         """
-        pose, center = self._pose[:, :1], self._world.at(self._world.solids.center, self._upper)
-        aside = self._points(pose) - geometry.to_world(pose, center[:, None, None])
-        own = reach_around(aside).amax(-2)  # (B, 1, 16)
-        below = reach_around(self._world.world_points(self._lower)).amax(-2)  # (B, 16)
-        return torch.minimum(own, below[:, None] - reach_around(self._center)).amin(-1)
+        center = self._world.at(self._world.solids.center, self._upper)[:, None]
+        own = reach_around(self._aside - center @ self._turn).amax(-2)  # (B, 16)
+        below = reach_around(self._below).amax(-2)  # (B, 16)
+        return torch.minimum(own[:, None], below[:, None] - reach_around(self._center)).amin(-1)
 
-    def _points(self, pose: Tensor) -> Tensor:
-        """Points of the upper body at poses (B, m, 7), (B, m, P, 3)."""
-        return geometry.to_world(
-            pose, self._world.at(self._world.solids.points, self._upper)[:, None]
-        )
+    def _over_level(self) -> Tensor:
+        """How far the upper body reaches over the outline of the lower one, which lies level,
+        (B, M).
+        """
+        edges = self._world.at(self._world.solids.footprint, self._lower)  # (B, E, 3)
+        normals, plane = edges[..., :2].mT, self._frame[..., :2]
+        own = (self._aside @ plane @ normals).amax(-2)  # (B, E)
+        place = (self._pose[..., :2] - self._base[:, None, :2]) @ plane[:, :2]  # (B, M, 2)
+        return (place @ normals + (own - edges[..., 2])[:, None]).amax(-1)
+
+    @cached_property
+    def _turn(self) -> Tensor:
+        """What turns the upper body, whose turns are the same at all places, (B, 3, 3)."""
+        return geometry.rotation_matrix(self._pose[:, 0, 3:]).mT
+
+    @cached_property
+    def _aside(self) -> Tensor:
+        """Points of the upper body from its origin, turned as it is put down, (B, P, 3)."""
+        return self._world.at(self._world.solids.points, self._upper) @ self._turn
 
     def _over(self, points: Tensor) -> Tensor:
         """How far points (B, m, P, 3) reach over the outline of the lower body, (B, m)."""
         footprint = self._world.at(self._world.solids.footprint, self._lower)
-        flat = geometry.to_local(self._base, points.flatten(1, 2))[..., :2]
+        flat = ((points.flatten(1, 2) - self._base[:, None, :3]) @ self._frame)[..., :2]
         beyond = torch.einsum("bek,bpk->bpe", footprint[..., :2], flat) - footprint[:, None, :, 2]
         return beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1)
 
@@ -166,23 +184,35 @@ class _Places:
         score = margin.clamp(max=MOST_MARGIN_M) + (0.2 if self._inside else -0.2) * offset
         return score if over is None else score - 4.0 * (over + EDGE_GAP_M).clamp(min=0.0)
 
+    @cached_property
+    def _neighbours(self) -> dict[int, Tensor]:
+        """Where other bodies than the two are so near that they may be in the way, (B,) bool, by
+        slot; those that are nowhere are left out.
+        """
+        world, upper, lower = self._world, self._upper, self._lower
+        radius = world.solids.span
+        away = (world.body_pose[..., :2] - world.position(lower)[:, None, :2]).norm(dim=-1)
+        near = away < radius + world.at(radius, lower)[:, None] + world.at(radius, upper)[:, None]
+        near &= world.solids.present
+        near = near.scatter(1, torch.stack((upper, lower), dim=-1), False)
+        return {k: near[:, k] for k in near.any(0).nonzero()[:, 0].tolist()}
 
-def _gap_to_neighbours(world: World, upper: Tensor, lower: Tensor, points: Tensor) -> Tensor:
-    """Least distance of points (B, M, P, 3) to the bodies other than the two, (B, M)."""
-    radius = world.solids.span
-    away = (world.body_pose[..., :2] - world.position(lower)[:, None, :2]).norm(dim=-1)
-    near = away < radius + world.at(radius, lower)[:, None] + world.at(radius, upper)[:, None]
-    near &= world.solids.present
-    rows = torch.arange(world.num_envs, device=world.device)
-    near[rows, lower] = False
-    near[rows, upper] = False
-    gap = torch.full(points.shape[:2], geometry.PAD, device=world.device)
-    for k in near.any(0).nonzero()[:, 0].tolist():
-        local = geometry.to_local(world.body_pose[:, k], points.flatten(1, 2))
-        distance = geometry.signed_distance(world.planes(torch.full_like(upper, k)), local)
-        least = distance.unflatten(1, points.shape[1:3]).amin(-1)
-        gap = torch.where(near[:, k, None], torch.minimum(gap, least), gap)
-    return gap
+    def _gap_to_neighbours(self, points: Tensor) -> Tensor:
+        """Least distance of points (B, m, P, 3) to neighbours, (B, m)."""
+        gap = torch.full(points.shape[:2], geometry.PAD, device=points.device)
+        for k, near in self._neighbours.items():
+            body = torch.full_like(self._upper, k)
+            distance = self._world.distance_to(body, points.flatten(1, 2))
+            least = distance.view(points.shape[:-1]).amin(-1)
+            gap = torch.where(near[:, None], torch.minimum(gap, least), gap)
+        return gap
+
+
+@cache
+def _grid(per_side: int, device: torch.device) -> Tensor:
+    """Places all over a square of 1 by 1, a little off its edges, (G, 2)."""
+    ticks = torch.linspace(0.08, 0.92, per_side, device=device)
+    return torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
 
 
 def put(

@@ -437,10 +437,13 @@ class SimWorld(RobotWorld):
         carried = _stacked(part >= share for part in self._shares(lower, upper))
         return self.also(carried, lambda w, body: ~w.on_table(body), upper)
 
-    def _where_touches_matter(self) -> list[Simulation]:
-        """The simulation of each row; from now on they note who touches whom."""
+    def expect_touches(self) -> None:
         for simulation in self.simulations:
             simulation.touches_matter = True
+
+    def _where_touches_matter(self) -> list[Simulation]:
+        """The simulation of each row; from now on they note who touches whom."""
+        self.expect_touches()
         return self._of()
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:

@@ -86,11 +86,11 @@ def sealable_spot(
     center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
     away = (xy - center[..., :2]).norm(dim=-1)  # (B, G)
     nearest = away.argsort(dim=-1, stable=True)
-    planes, pose = world.planes(body), world.pose(body)
+    surface = world.surface(body)
     for count in (FIRST_SPOTS, xy.shape[1]):  # most often one of the first will do
         spots = xy.gather(1, nearest[:, :count, None].expand(-1, -1, 2))
         places = (spots[:, :, None] + rim).flatten(1, 2)
-        height = geometry.surface_height(planes, pose, places).unflatten(1, (-1, len(rim)))
+        height = surface.height(places).view(len(spots), -1, len(rim))
         flat = (height - height[..., :1]).abs().amax(-1) <= RIM_GAP_M / 2
         flat &= height[..., 0] > -1.0
         if flat.any(-1).all():

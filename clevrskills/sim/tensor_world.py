@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,12 @@ from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
 __all__ = ["TensorWorld"]
+
+BLUNT_M = 0.02
+"""Gap between the spheres around bodies from which their distance, which errs towards "too close"
+beyond edges, is no touch however sharp they are."""
+
+Answer = TypeVar("Answer")
 
 
 class TensorWorld(World):
@@ -41,20 +48,26 @@ class TensorWorld(World):
             home = torch.tensor([-0.09, 0.0, 0.4, 0.0, 1.0, 0.0, 0.0], device=self.device)
             end_effector_pose = home.expand(self.num_envs, 7)
         self._body_pose = body_pose.clone()
-        self._body_velocity = torch.zeros((*body_pose.shape[:2], 6), device=self.device)
         self._end_effector_pose = end_effector_pose.clone()
-        self._end_effector_speed = torch.zeros(self.num_envs, device=self.device)
+        self._rest()
         self._held = torch.full((self.num_envs,), -1, device=self.device)
 
     @classmethod
     def snapshot(cls, world: World) -> TensorWorld:
         """A copy of where everything is in another world."""
-        copy = cls(
-            world.keys, world.solids, world.body_pose, world.end_effector_pose, world.cup_tips
-        )
-        copy._held = world.held.clone()
+        copy = object.__new__(cls)
+        World.__init__(copy, world.keys, world.solids, world.cup_tips)
         copy._reaches = getattr(world, "_reaches", None)
+        copy._body_pose = world.body_pose.clone()
+        copy._end_effector_pose = world.end_effector_pose.clone()
+        copy._held = world.held.clone()
+        copy._rest()
         return copy
+
+    def _rest(self) -> None:
+        """Have everything at rest."""
+        self._body_velocity = torch.zeros((*self._body_pose.shape[:2], 6), device=self.device)
+        self._end_effector_speed = torch.zeros(self.num_envs, device=self.device)
 
     @property
     def body_pose(self) -> Tensor:
@@ -76,49 +89,78 @@ class TensorWorld(World):
     def held(self) -> Tensor:
         return self._of_each(self._held)
 
+    def surface(self, body: Tensor) -> geometry.Surface:
+        return self._known(World.surface, body)
+
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        apart = geometry.length(self.position(upper) - self.position(lower))
-        reach = self.at(self.solids.radius, upper) + self.at(self.solids.radius, lower)
-        near = (apart <= reach + 2 * CONTACT_TOLERANCE_M) & (upper != lower)
-        return self.sparse(near, torch.zeros_like(apart), TensorWorld._carries, lower, upper)
+        return self._known(TensorWorld._supports, lower, upper)
+
+    def _supports(self, lower: Tensor, upper: Tensor) -> Tensor:
+        near = (self._gap(lower, upper) <= 0.0) & (upper != lower)
+        return self.sparse(near, near.float(), TensorWorld._carries, lower, upper)
+
+    def _gap(self, body: Tensor, other: Tensor) -> Tensor:
+        """Distance between the spheres around two bodies, less what counts as touching, (B,)."""
+        return self.once("gaps", _gaps)[self._rows, body, other]
+
+    def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
+        carried = self.supports(lower, upper) >= share
+        return self.also(carried, lambda w, body: ~w.on_table(body), upper)
 
     def _carries(self, lower: Tensor, upper: Tensor) -> Tensor:
         """What :meth:`supports` tells of bodies that may touch."""
         points = self.world_points(upper)
-        surface = geometry.surface_height(self.planes(lower), self.pose(lower), points[..., :2])
+        surface = self.surface(lower).height(points[..., :2])
         return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
 
     def on_table(self, body: Tensor) -> Tensor:
+        return self._known(TensorWorld._is_low, body)
+
+    def _is_low(self, body: Tensor) -> Tensor:
         return self.bottom(body) <= CONTACT_TOLERANCE_M
 
+    @property
+    def piled(self) -> bool:
+        piled: bool = self.once("piled", _piled)
+        return piled
+
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        rows = self._rows if where is None else self._rows[where]
+        rows, let_go = self._rows, self._held == body
+        if where is not None:
+            rows, let_go = rows[where], let_go & where
+            body, pose = body[rows], pose[rows]
         # not in place: what was told of a body is a view of these
-        chosen = rows, body[rows]
-        self._body_pose = self._body_pose.index_put(chosen, pose[rows])
+        self._body_pose = self._body_pose.index_put((rows, body), pose)
         at_rest = self._body_velocity.new_zeros(())
-        self._body_velocity = self._body_velocity.index_put(chosen, at_rest)
+        self._body_velocity = self._body_velocity.index_put((rows, body), at_rest)
+        self._held = self._held.masked_fill(let_go, -1)
         self.moved()
-        self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         return self._known(TensorWorld._touches, body, other)
 
-    def _known(self, ask: Callable[..., Tensor], *slots: Tensor) -> Tensor:
-        """The answer to a question about slots, each (B,); of one environment kept until something
-        moves.
+    def _known(self, ask: Callable[..., Answer], *slots: Tensor) -> Answer:
+        """The answer to a question about slots, each (B,); of a world of one environment kept until
+        something moves.
         """
-        if self.num_envs > 1 or self._whole is not None:
+        if (self._whole or self).num_envs > 1:
             return ask(self, *slots)
-        name = f"{ask.__name__} {[int(slot) for slot in slots]}"
-        return self.once(name, lambda world: ask(world, *slots))
+        name = f"{ask.__name__} {[slot.tolist() for slot in slots]}"
+        answer: Answer = self.once(name, lambda _: ask(self, *slots))
+        return answer
 
     def _touches(self, body: Tensor, other: Tensor) -> Tensor:
-        gaps = [
-            self.distance(self.world_points(one)).amin(-1).gather(1, two[:, None])[:, 0]
-            for one, two in ((body, other), (other, body))
-        ]
-        return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
+        return self.also(self._gap(body, other) <= BLUNT_M, TensorWorld._meet, body, other)
+
+    def _meet(self, body: Tensor, other: Tensor) -> Tensor:
+        """What :meth:`touches` tells of bodies that may touch."""
+        there = self._has_points_at(body, other)
+        return self.sparse(~there, there, TensorWorld._has_points_at, other, body)
+
+    def _has_points_at(self, body: Tensor, other: Tensor) -> Tensor:
+        """Whether any of the points on a body is at another one, (B,) bool."""
+        gap = self.distance_to(other, self.world_points(body)).amin(-1)
+        return gap <= CONTACT_TOLERANCE_M
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
         return self._known(TensorWorld._touches_third, body, other)
@@ -134,6 +176,12 @@ class TensorWorld(World):
 
     def _near_any(self, body: Tensor, but: Tensor) -> Tensor:
         """Whether any other body than some (B, n) is at a body, (B,) bool."""
+        near = self.once("gaps", _gaps)[self._rows, body] <= BLUNT_M
+        near = near & self._of_each(self.solids.present)
+        return self.also(near.scatter(1, but, False).any(-1), TensorWorld._any_meets, body, but)
+
+    def _any_meets(self, body: Tensor, but: Tensor) -> Tensor:
+        """What :meth:`_near_any` tells of bodies with others around them."""
         gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
         points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
         points = geometry.to_local(self.pose(body), self._of_each(points))
@@ -146,7 +194,8 @@ class TensorWorld(World):
         return self._known(TensorWorld._gripper_touches, body)
 
     def _gripper_touches(self, body: Tensor) -> Tensor:
-        return self.gripper_distance(body) <= CONTACT_TOLERANCE_M
+        near = self.gripper_gap(body) <= BLUNT_M
+        return self.also(near, lambda w, b: w.gripper_distance(b) <= CONTACT_TOLERANCE_M, body)
 
     def robot_touches(self, body: Tensor) -> Tensor:
         return self.gripper_touches(body)
@@ -155,12 +204,14 @@ class TensorWorld(World):
         rows = self._rows if where is None else self._rows[where]
         if self._reaches and not all(self._reaches(pose[row]) for row in rows.tolist()):
             raise ValueError("the arm does not reach the pose")
-        change = geometry.compose(pose, geometry.invert(self._end_effector_pose))
-        self._end_effector_pose[rows] = pose[rows]
+        before = self._end_effector_pose
+        self._end_effector_pose = before.index_put((rows,), pose[rows])
         rows = rows[self._held[rows] >= 0]
-        held = self._held[rows]
-        carried = geometry.compose(change[rows], self._body_pose[rows, held])
-        self._body_pose = self._body_pose.index_put((rows, held), carried)
+        if len(rows):
+            held = self._held[rows]
+            change = geometry.compose(pose, geometry.invert(before))
+            carried = geometry.compose(change[rows], self._body_pose[rows, held])
+            self._body_pose = self._body_pose.index_put((rows, held), carried)
         self.moved()
 
     def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
@@ -171,3 +222,17 @@ class TensorWorld(World):
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)
         self._held = body.clone() if where is None else torch.where(where, body, self._held)
+
+
+def _gaps(world: World) -> Tensor:
+    """Distances between the spheres around all bodies, less what counts as touching, (B, K, K)."""
+    position, radius = world.body_pose[..., :3], world.solids.radius + CONTACT_TOLERANCE_M
+    apart = geometry.length(position[:, :, None] - position[:, None])
+    return apart - (radius[:, :, None] + radius[:, None])
+
+
+def _piled(world: World) -> bool:
+    """Whether the spheres around any two bodies that can be moved meet."""
+    free = world.solids.movable
+    meet = (world.once("gaps", _gaps) <= 0.0) & free[:, :, None] & free[:, None]
+    return bool(meet.sum() > free.sum())  # each one meets itself

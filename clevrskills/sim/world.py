@@ -43,9 +43,6 @@ class World(Context):
         cup_tips: Centres of the suction cups' rims in the end-effector frame, (N, 3).
     """
 
-    rewards = True
-    """Whether rewards and progress matter; if not, what only they ask for may be told as 0."""
-
     def __init__(self, keys: Sequence[str], solids: Solids, cup_tips: Tensor | None = None) -> None:
         super().__init__(keys, solids.mass.shape[0], solids.mass.device)
         self.solids = solids
@@ -94,6 +91,11 @@ class World(Context):
     def piled(self) -> bool:
         """Whether anywhere a body may rest on another one that can be moved; if not, none does."""
         return True
+
+    def expect_touches(self) -> None:
+        """Have it noted from now on who touches whom, as goals will ask for it now and then; if
+        they ask in every step there is no need.
+        """
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         """Whether two bodies touched at any time of the last control step, (B,) bool."""
@@ -188,10 +190,13 @@ class World(Context):
 
     def gripper_clear(self, body: Tensor, distance_m: float) -> Tensor:
         """Whether all suction cups are further away from a body than a distance, (B,) bool."""
-        away = geometry.length(self.end_effector_pose[:, :3] - self.position(body))
-        spheres_m = away - self.at(self.solids.radius, body) - (self._whole or self).cup_reach_m
-        clear = spheres_m > distance_m
+        clear = self.gripper_gap(body) > distance_m
         return self.sparse(~clear, clear, lambda w, b: w.gripper_distance(b) > distance_m, body)
+
+    def gripper_gap(self, body: Tensor) -> Tensor:
+        """Distance between the spheres around all suction cups and a body, (B,); overlap: < 0."""
+        away = geometry.length(self.end_effector_pose[:, :3] - self.position(body))
+        return away - self.at(self.solids.radius, body) - (self._whole or self).cup_reach_m
 
     @cached_property
     def cup_reach_m(self) -> float:
@@ -272,11 +277,20 @@ class World(Context):
         parts, facets, _ = self.at(self.solids.counts, body).amax(0).tolist()
         return self.at(self.solids.planes[:, :, :parts, :facets], body)
 
+    def surface(self, body: Tensor) -> geometry.Surface:
+        """What is seen of bodies from above."""
+        return geometry.Surface(self.planes(body), self.pose(body))
+
     def distance(self, points: Tensor) -> Tensor:
         """Distance from points (B, N, 3) to all bodies, (B, K, N); empty slots are far away."""
         position, matrix = self._of_each(self.body_pose[..., :3]), self._of_each(self.matrix)
         local = (points[:, None] - position[:, :, None]) @ matrix  # (B, K, N, 3)
         return geometry.signed_distance(self._of_each(self.solids.planes), local)
+
+    def distance_to(self, body: Tensor, points: Tensor) -> Tensor:
+        """Distance from points (B, N, 3) to a body, (B, N)."""
+        local = (points - self.position(body)[:, None]) @ self.at(self.matrix, body)
+        return geometry.signed_distance(self.planes(body), local)
 
     def clearance(self, body: Tensor) -> Tensor:
         """Distance from a body to the nearest other body or the table, (B,)."""
@@ -341,18 +355,25 @@ class World(Context):
             of mass lies within the polygon of the touching points, (B, M): negative if the body
             would tip over.
         """
-        flat = pose * pose.new_tensor([1.0, 1, 0, 1, 1, 1, 1])
-        points = geometry.to_world(flat, self.at(self.solids.points, body)[:, None])  # (B, M, P, 3)
-        below = geometry.surface_height(
-            self.planes(on), self.pose(on), points[..., :2].flatten(1, 2)
-        ).unflatten(1, points.shape[1:3])
+        height, margin, _ = self.lowered(body, pose, on)
+        return height, margin
+
+    def lowered(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What :meth:`rest` tells, and the points on the body's surface where it comes to rest,
+        (B, M, P, 3).
+        """
+        turn = geometry.rotation_matrix(pose[..., 3:]).mT  # (B, M, 3, 3)
+        place = torch.nn.functional.pad(pose[..., None, :2], (0, 1))  # (B, M, 1, 3)
+        points = self.at(self.solids.points, body)[:, None] @ turn + place  # (B, M, P, 3)
+        center = self.at(self.solids.center, body)[:, None, None] @ turn + place
+        below = self.surface(on).height(points[..., :2].flatten(1, 2)).view(points.shape[:-1])
         gap = below - points[..., 2]  # (B, M, P)
-        height = gap.amax(-1)
-        touching = gap > height[..., None] - CONTACT_TOLERANCE_M
-        center = geometry.to_world(flat, self.at(self.solids.center, body)[:, None, None])
+        height = gap.amax(-1, keepdim=True)
+        touching = gap > height - CONTACT_TOLERANCE_M
         reach = reach_around(points - center)  # (B, M, P, 16)
         reach = torch.where(touching[..., None], reach, -geometry.PAD)
-        return height, reach.amax(-2).amin(-1)
+        points[..., 2] += height
+        return height[..., 0], reach.amax(-2).amin(-1), points
 
 
 class RobotWorld(World):
@@ -405,7 +426,8 @@ def _offset(world: World) -> Tensor:
 
 
 def _still(world: World) -> Tensor:
-    speed = geometry.length(world.body_velocity.unflatten(-1, (2, 3)))  # (B, K, 2)
+    velocity = world.body_velocity
+    speed = geometry.length(velocity.view(*velocity.shape[:-1], 2, 3))  # (B, K, 2)
     return (speed <= _static_limits(speed.device)).all(-1)
 
 

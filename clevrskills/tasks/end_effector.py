@@ -67,8 +67,15 @@ def _is_apart(goal: np.ndarray, others: Sequence[Sequence[float] | np.ndarray]) 
 
 def position_in(rng: EpisodeRng, space: Space) -> np.ndarray:
     """A position (3,) in a space, as ``rng.places.uniform`` draws it, which takes longer."""
+    low, way = _low_and_way(space)
+    return low + way * rng.places.random(3)
+
+
+@cache
+def _low_and_way(space: Space) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest corner of a space and the way from there to the highest one, each (3,)."""
     low, high = (np.array(corner) for corner in space)
-    return low + (high - low) * rng.places.random(3)
+    return low, high - low
 
 
 def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
@@ -94,16 +101,12 @@ def gripper_points(pose: np.ndarray) -> np.ndarray:
     return GRIPPER_M @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def corners(item: Shape, position: np.ndarray) -> np.ndarray:
-    """Corners (8, 3) of an upright shape's box at a position, however it is turned."""
-    x, y, z = item.half_extents
-    return position + _box(float(np.hypot(x, y)), float(z))
-
-
 @cache
-def _box(radius: float, z: float) -> np.ndarray:
-    """Corners (8, 3) of a box around the origin."""
-    return np.array([*product((-radius, radius), (-radius, radius), (-z, z))])
+def half_box(item: Shape) -> tuple[float, float, float]:
+    """How far an upright shape reaches along the axes of the world, however it is turned."""
+    x, y, z = item.half_extents
+    radius = float(np.hypot(x, y))
+    return radius, radius, float(z)
 
 
 def distractor(rng: EpisodeRng, key: str, table: Table | None = None) -> Body:

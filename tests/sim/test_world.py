@@ -390,6 +390,28 @@ def test_bodies_touch_up_to_the_tolerance(gap, touches):
     assert bool(world.gripper_touches(cube)) == bool(world.robot_touches(cube)) == touches
 
 
+def test_bodies_touch_as_the_distances_of_all_their_points_say():
+    names = ("star", "cube", "leaf", "triangle")
+    world = scattered(names, 300, seed=5)
+    slots = [index(world, k) for k in range(len(names))]
+    apart = torch.stack([world.distance(world.world_points(slot)).amin(-1) for slot in slots], 1)
+    touching = torch.minimum(apart, apart.mT) <= CONTACT_TOLERANCE_M  # (B, K, K)
+    for i, one in enumerate(slots):
+        for k, other in enumerate(slots):
+            assert torch.equal(world.touches(one, other), touching[:, i, k])
+        others = touching[:, i].clone()
+        others[:, i] = False
+        assert torch.equal(world.touches_body(one), others.any(-1))
+    assert 0.02 < touching.float().mean() < 0.98
+
+
+def test_nothing_is_piled_where_no_two_bodies_meet():
+    lower, upper = pose(CUBE, 0.0, 0.0), pose(CUBE, 0.0, 0.0, bottom_z=0.05)
+    other = Thing("other", "cube", (0.05, 0.05, 0.05))
+    assert not single((CUBE, lower), (other, pose(other, 0.3, 0.0))).piled
+    assert single((CUBE, lower), (other, upper)).piled
+
+
 def test_putting_the_arm_moves_what_it_holds_and_nothing_else():
     world = tabletop(3)
     cube, slab = index(world, CUBE_SLOT), index(world, SLAB_SLOT)

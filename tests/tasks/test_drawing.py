@@ -1,5 +1,6 @@
 """Tests of the shortcuts of drawing: each tells what the longer way tells, bit for bit."""
 
+from itertools import product
 from math import pi
 
 import numpy as np
@@ -10,7 +11,7 @@ from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.setting import TABLETOP
 from clevrskills.tasks.end_effector import APART_M, GOAL_M, STARTS_M, _is_apart, position_in
-from clevrskills.tasks.l0.trace import DIAMETER_M, _hides
+from clevrskills.tasks.l0.trace import DIAMETER_M, WAY_M, _hides, _is_long, _shortest_way_m
 from clevrskills.tasks.layout import EpisodeRng, Table, _corners, _Outline, uniform
 
 CAMERAS = [
@@ -43,6 +44,28 @@ def test_a_camera_that_may_not_see_a_point_sees_nothing_around_it(camera: FixedC
         assert camera.may_see(center.tolist()) == camera.sees(center[None])
         assert camera.may_see(center.tolist()) or not camera.sees(box)
     assert 100 < seen < 1900
+
+
+@pytest.mark.parametrize("camera", CAMERAS)
+def test_a_camera_sees_a_box_if_it_sees_its_corners(camera: FixedCamera) -> None:
+    generator, seen = np.random.default_rng(8), 0
+    for center in generator.uniform((-0.6, -0.7, -0.1), (0.6, 0.7, 0.6), (2000, 3)):
+        half_m = generator.uniform(0.0, 0.1, 3)
+        corners = center + half_m * np.array([*product((-1.0, 1.0), repeat=3)])
+        a, b, c = half_m.tolist()
+        assert camera.sees_box(center.tolist(), (a, b, c)) == camera.sees(corners)
+        seen += camera.sees(corners)
+    assert 50 < seen < 1900
+
+
+def test_ways_are_long_if_the_shortest_is() -> None:
+    generator, long = np.random.default_rng(9), 0
+    for number in (2, 3, 4, 5, 6):
+        for _ in range(100):
+            places = generator.uniform(*GOAL_M, (number, 3))
+            assert _is_long(places) == (_shortest_way_m(places) >= WAY_M)
+            long += _is_long(places)
+    assert 50 < long < 450
 
 
 def test_taken_places_are_those_of_the_outlines() -> None:

@@ -33,6 +33,9 @@ class Context:
         device: Where the answers are.
     """
 
+    rewards = True
+    """Whether rewards and progress matter; if not, what only they ask for may be told as 0."""
+
     def __init__(self, keys: Sequence[str], num_envs: int, device: torch.device) -> None:
         self.keys = tuple(keys)
         self.num_envs, self.device = num_envs, device
@@ -105,6 +108,8 @@ class Context:
         """
         if not anywhere(where):
             return otherwise
+        if len(where) == 1:
+            return ask(self, *about)
         rows = where.nonzero()[:, 0]
         if len(rows) == len(where):
             return ask(self, *about)

@@ -209,7 +209,11 @@ class Composite(Predicate):
                         parts[i][key] = value
             found.append(outcome)
         holds = self._by_child([outcome.holds for outcome in found], world.num_envs)
-        both = self._by_child([torch.stack((o.reward, o.progress)) for o in found], world.num_envs)
+        if world.rewards:
+            rated = [torch.stack((outcome.reward, outcome.progress)) for outcome in found]
+            both = self._by_child(rated, world.num_envs)
+        else:
+            both = torch.zeros((2, *holds.shape), device=holds.device)
         rewards, progresses = (values.unbind(-1) for values in both.unbind(0))
         credits: tuple[Tensor | None, ...] = (None,) * len(parts)
         if any(outcome.credit is not None for outcome in found):
@@ -302,6 +306,8 @@ class Set(Composite):
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
         outcomes, holds, both, new_state = self._look(world, state)
+        if not world.rewards:
+            return Outcome.bare((holds | self._unused).all(-1), new_state, outcomes)
         # the published rule: what is done, plus the best of what is not
         done, best = (both * holds).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
         total, share = (done + best).unbind(0)
@@ -323,6 +329,8 @@ class Sequence(Set):
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
         outcomes, holds, (reward, progress), new_state = self._look(world, state)
+        if not world.rewards:
+            return Outcome.bare((holds | self._unused).all(-1), new_state, outcomes)
         active = self._mask
         # what only has to come to rest does not hide the reward for what comes next
         passed = (holds | (reward >= self._most) | ~active).long().cumprod(-1).bool()
@@ -361,13 +369,17 @@ class Order(Composite):
             for key in [k for k in new_state if k.startswith(f"{i}/")]:
                 turn = (stage >= i).reshape(-1, *(1,) * (new_state[key].dim() - 1))
                 new_state[key] = torch.where(turn, new_state[key], state[key])
+        new_state = {"stage": stage, **new_state}
+        holds = stage == len(self.children)
+        if not world.rewards:
+            return Outcome.bare(holds, new_state, outcomes)
         finished = (index < stage[:, None]) & self._mask
         current = index == stage[:, None]
         return Outcome(
-            stage == len(self.children),
+            holds,
             (self._most * finished + reward * current).sum(-1),
             (finished + progress * current).sum(-1) / self._count,
-            {"stage": stage, **new_state},
+            new_state,
             outcomes,
         )
 

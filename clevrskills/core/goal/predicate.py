@@ -54,6 +54,12 @@ class Outcome:
     children: tuple[Outcome, ...] = ()
     credit: Tensor | None = None
 
+    @classmethod
+    def bare(cls, holds: Tensor, state: GoalState, children: tuple[Outcome, ...] = ()) -> Self:
+        """What is said of a world in which rewards do not matter: without any."""
+        nothing = torch.zeros_like(holds, dtype=torch.float32)
+        return cls(holds, nothing, nothing, state, children)
+
 
 _TYPES: dict[str, type[Predicate]] = {}
 

@@ -18,8 +18,8 @@ from clevrskills.tasks.end_effector import (
     GOAL_M,
     STARTS_M,
     TRIES,
-    corners,
     goal_poses,
+    half_box,
     position_in,
 )
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
@@ -98,8 +98,8 @@ def _places(rng: EpisodeRng, names: Sequence[str], goal: np.ndarray) -> list[np.
                 share = rng.places.uniform(*BETWEEN)
                 place = start + share * (goal - start) + SPREAD_M * rng.places.normal(size=3)
             free = all(np.linalg.norm(place - other) >= apart for other in places)
-            camera = rng.setting.main_camera
-            if free and camera.may_see(place) and camera.sees(corners(shape(name, SIZE_M), place)):
+            half_m = half_box(shape(name, SIZE_M))
+            if free and rng.setting.main_camera.sees_box(place.tolist(), half_m):
                 places.append(place)
                 break
         else:

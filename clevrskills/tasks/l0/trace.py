@@ -21,9 +21,9 @@ from clevrskills.tasks.end_effector import (
     GOAL_M,
     STARTS_M,
     TRIES,
-    corners,
     distractor,
     goals,
+    half_box,
     position_in,
 )
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
@@ -116,33 +116,50 @@ def _places(rng: EpisodeRng, number: int) -> np.ndarray:
     Raises:
         LayoutError: None were found.
     """
-    ball, camera = shape(SPHERE, (DIAMETER_M,) * 3), rng.setting.main_camera
+    ball, camera = half_box(shape(SPHERE, (DIAMETER_M,) * 3)), rng.setting.main_camera
     space = SPACE_OF_TWO_M if number == 2 else GOAL_M
 
     def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
         place = position_in(rng, space)
-        if not (camera.may_see(place) and camera.sees(corners(ball, place))):
+        if not camera.sees_box(place.tolist(), ball):
             return None
         return None if any(_hides(camera, place, other) for other in found) else place
 
     for _ in range(TRIES):
         places = np.stack(goals(number, propose))
-        if _shortest_way_m(places) >= WAY_M:
+        if _is_long(places):
             return places
     raise LayoutError("the goals are too close together")
+
+
+def _is_long(places: np.ndarray) -> bool:
+    """Whether the shortest way from a start through all places (n, 3) is long enough."""
+    orders = _orders(len(places))
+    apart, first = (
+        np.sqrt(np.square(places[:, None] - others).sum(-1))  # (n, m)
+        for others in (places, _STARTS)
+    )
+    ways = first.min(1)[orders[:, 0]] + apart[orders[:, :-1], orders[:, 1:]].sum(1)
+    shortest_m = float(ways.min())
+    if abs(shortest_m - WAY_M) > ROUNDING_M:
+        return shortest_m >= WAY_M
+    return _shortest_way_m(places) >= WAY_M  # by the numbers that episodes have been drawn with
 
 
 def _shortest_way_m(places: np.ndarray) -> float:
     """Length of the shortest way from a start through all places (n, 3)."""
     ways = places[_orders(len(places))]  # (n!, n, 3)
-    to_first = np.linalg.norm(ways[:, :1] - np.array(STARTS_M), axis=-1).min(axis=1)
+    to_first = np.linalg.norm(ways[:, :1] - _STARTS, axis=-1).min(axis=1)
     return float((to_first + np.linalg.norm(np.diff(ways, axis=1), axis=-1).sum(axis=1)).min())
 
 
+_STARTS = np.array(STARTS_M)
+
+
 @cache
-def _orders(count: int) -> list[tuple[int, ...]]:
-    """All orders of so many."""
-    return list(permutations(range(count)))
+def _orders(count: int) -> np.ndarray:
+    """All orders of so many, (n!, n)."""
+    return np.array(list(permutations(range(count))))
 
 
 def _hides(camera: FixedCamera, one: np.ndarray, other: np.ndarray) -> bool:

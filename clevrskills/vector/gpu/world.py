@@ -215,6 +215,9 @@ class GpuWorld(RobotWorld):
     def on_table(self, body: Tensor) -> Tensor:
         return self._contacts.lift[self._rows, body, len(self.keys)] > CONTACT_IMPULSE_NS
 
+    def expect_touches(self) -> None:
+        self._contacts.asked = True
+
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         self._contacts.asked = True  # from now on; goals ask at the start
         return self._contacts.first[self._rows, body, other] < NEVER
