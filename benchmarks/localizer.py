@@ -1,22 +1,24 @@
 """Small networks that find the objects of perturbed starts by sight: whether an episode that the
 oracle solves can also be told by sight.
 
-    python benchmarks/localizer.py --train 600 --test 33
+    python benchmarks/localizer.py
+    python benchmarks/localizer.py --train 300 --epochs 2 --test 11   # a trial
 
 They are shown the image of the base camera and, of one object, swatch and size; they say where in
 the image the middle of the object is. With the place of the camera and the height of the object
 that is a place on the table. The first sees the whole image, coarsely; the second, in full, what
 is around the place that the first found. They are trained on drawn episodes with all axes of what
-is seen at once, each at a level of its own, and tested on kept frozen ones, axis by axis. Objects
-that are thrown at stand where a pixel is 5 cm of the table; they are not asked for.
+is seen at once, each at a level of its own, and tested on kept frozen ones, axis by axis. Of
+objects with the same texture, any will do. Objects that are thrown at stand where a pixel is 5 cm
+of the table; they are not asked for.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 import torch
@@ -35,7 +37,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks import task as make_task
 
-WHOLE_PX, AROUND_PX = 64, 40
+WHOLE_PX, AROUND_PX = 64, 64
 """Height of the image that the first network sees, and of the part that the second sees."""
 NEAR_M = 0.015
 CLOSE_LAB = 12.0
@@ -48,9 +50,9 @@ JITTER_PX = 8
 class Args:
     """How much is drawn."""
 
-    train: int = 600
+    train: int = 3000
     """Episodes that are trained on."""
-    epochs: int = 12
+    epochs: int = 10
     """How often each object of them is shown."""
     test: int = 33
     """Frozen episodes of each axis and level, of one task after the other."""
@@ -68,25 +70,44 @@ class Sample:
         image: (H, W, 3) uint8.
         colors: Colors of its swatch in CIELAB, (4, 3).
         size_m: Half extents, (3,).
-        middle_px: Where its middle is in the image, right and down, (2,).
         camera: The camera.
-        place_m: Its middle in the world, (3,).
+        places_m: Its middle in the world, and those of all with the same texture, (N, 3).
         name: Task and body.
     """
 
     image: np.ndarray
     colors: np.ndarray
     size_m: np.ndarray
-    middle_px: np.ndarray
     camera: FixedCamera
-    place_m: np.ndarray
+    places_m: np.ndarray
     name: str
 
-    @property
-    def mirrored(self) -> Sample:
-        """It, right for left."""
-        at = np.array([self.image.shape[1] - self.middle_px[0], self.middle_px[1]])
-        return replace(self, image=self.image[:, ::-1], middle_px=at)
+    @cached_property
+    def middles_px(self) -> np.ndarray:
+        """Where the middles are in the image, right and down, (N, 2)."""
+        return self.camera.pixels(self.places_m)
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """What the first network is shown, (10, WHOLE_PX, WHOLE_PX) float16: the most alike pixel
+        of each cell, the mean of the rest.
+        """
+        found = features(self.image, self)
+        cells = found.reshape(len(found), WHOLE_PX, -1, WHOLE_PX, len(self.image) // WHOLE_PX)
+        shown = cells.mean((2, 4))
+        shown[3:5] = cells[3:5].max((2, 4))
+        return np.asarray(shown, np.float16)
+
+    def around(self, middle_px: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the second network is shown, (12, AROUND_PX, AROUND_PX), and its corner (2,)."""
+        most = len(self.image) - AROUND_PX
+        corner = (np.round(middle_px).astype(int) - AROUND_PX // 2).clip(0, most)
+        left, top = corner
+        part = self.image[top : top + AROUND_PX, left : left + AROUND_PX]
+        place_px = np.broadcast_to(
+            (corner / most - 0.5)[:, None, None], (2, AROUND_PX, AROUND_PX)
+        ).astype(np.float32)
+        return np.concatenate([features(part, self), place_px]), corner
 
 
 def samples(episode: EpisodeSpec) -> Iterator[Sample]:
@@ -102,20 +123,20 @@ def samples(episode: EpisodeSpec) -> Iterator[Sample]:
         shown = int((view.segmentation == 1 + number).sum())
         if k >= slots or k == episode.layout.in_gripper or not body.texture or shown < LEAST_PX:
             continue
-        place_m = np.array(body.pose[:3])
-        middle = camera.pixels(place_m[None])[0]
+        alike = [other for _, other in present if other.texture == body.texture != other]
+        places_m = np.array([one.pose[:3] for one in (body, *alike)])
+        middle = camera.pixels(places_m[:1])[0]
         inside = (middle > 2).all() and (middle < len(image) - 2).all()
         if inside and setting.workspace.contains(*body.pose[:2]):
             size, colors = np.array(body.geometry.half_extents), swatch_colors(body.texture)
-            name = f"{episode.task} {body.key}"
-            yield Sample(image, colors, size, middle, camera, place_m, name)
+            yield Sample(image, colors, size, camera, places_m, f"{episode.task} {body.key}")
 
 
 def swatch_colors(name: str) -> np.ndarray:
     """Four colors of a texture, from dark to light, in CIELAB, (4, 3)."""
     pixels = np.asarray(texture(name), float).reshape(-1, 3)
     order = np.argsort(pixels.sum(1), kind="stable")
-    return np.array([lab(part.mean(0)) for part in np.array_split(pixels[order], 4)])
+    return np.array([lab(part.mean(0)) for part in np.array_split(pixels[order], 4)], np.float32)
 
 
 @cache
@@ -123,53 +144,34 @@ def _lab_of_colors() -> np.ndarray:
     """Colors in steps of 8 in CIELAB, (32, 32, 32, 3)."""
     steps = 8.0 * np.arange(32) + 4.0
     colors = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), -1)
-    return np.array([lab(color) for color in colors.reshape(-1, 3)]).reshape(32, 32, 32, 3)
+    found = np.array([lab(color) for color in colors.reshape(-1, 3)], np.float32)
+    return found.reshape(32, 32, 32, 3)
 
 
 def features(image: np.ndarray, sample: Sample) -> np.ndarray:
     """What is shown of an image (H, W, 3) when an object is looked for, (10, H, W) float32."""
     coarse = image >> 3
     seen = _lab_of_colors()[coarse[..., 0], coarse[..., 1], coarse[..., 2]]
-    apart = np.linalg.norm(seen[None] - sample.colors[:, None, None], axis=-1)  # (4, H, W)
-    mean = sample.colors.mean(0)
-    hue = np.linalg.norm((seen - mean) * (0.3, 1.0, 1.0), axis=-1)
-    like = np.stack([0.5 ** (apart.min(0) / CLOSE_LAB), 0.5 ** (hue / CLOSE_LAB)])
+    apart = np.min([np.square(seen - color).sum(-1) for color in sample.colors], 0)  # (H, W)
+    weights = np.array((0.3, 1.0, 1.0), np.float32)
+    hue = np.square((seen - sample.colors.mean(0)) * weights).sum(-1)
     rows = np.linspace(-1, 1, len(image))
-    grid = np.stack(np.broadcast_arrays(rows[:, None], rows[None]))
-    plain = np.broadcast_to(10 * sample.size_m[:, None, None], (3, *image.shape[:2]))
-    parts = [image.transpose(2, 0, 1) / 255 - 0.5, like, grid, plain]
-    return np.concatenate(parts).astype(np.float32)
+    found = np.empty((10, *image.shape[:2]), np.float32)
+    found[:3] = image.transpose(2, 0, 1) / np.float32(255) - np.float32(0.5)
+    found[3:5] = 0.5 ** (np.sqrt([apart, hue]) / CLOSE_LAB)
+    found[5:7] = np.broadcast_arrays(rows[:, None], rows[None])
+    found[7:] = 10 * sample.size_m[:, None, None]
+    return found
 
 
-def whole(sample: Sample) -> np.ndarray:
-    """What the first network is shown, (10, WHOLE_PX, WHOLE_PX): the most alike pixel of each cell,
-    the mean of the rest.
-    """
-    found = features(sample.image, sample)
-    cells = found.reshape(len(found), WHOLE_PX, -1, WHOLE_PX, len(sample.image) // WHOLE_PX)
-    shown = cells.mean((2, 4))
-    shown[3:5] = cells[3:5].max((2, 4))
-    return np.asarray(shown)
-
-
-def around(sample: Sample, middle_px: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What the second network is shown, (12, AROUND_PX, AROUND_PX), and its corner (2,)."""
-    most = len(sample.image) - AROUND_PX
-    corner = (np.round(middle_px).astype(int) - AROUND_PX // 2).clip(0, most)
-    left, top = corner
-    part = sample.image[top : top + AROUND_PX, left : left + AROUND_PX]
-    place_px = np.broadcast_to(
-        (corner / most - 0.5)[:, None, None], (2, AROUND_PX, AROUND_PX)
-    ).astype(np.float32)
-    return np.concatenate([features(part, sample), place_px]), corner
+CELL_PX = 2
 
 
 class Localizer(nn.Module):
-    """Where in an image an object is, as a map of logits, one of each cell."""
+    """Where in what it is shown an object is, as a map of logits, one of each cell."""
 
-    def __init__(self, channels: int, width: int = 16, cell_px: int = 1) -> None:
+    def __init__(self, channels: int, width: int = 24) -> None:
         super().__init__()
-        self.cell_px = cell_px
 
         def block(before: int, after: int) -> nn.Sequential:
             return nn.Sequential(
@@ -177,7 +179,7 @@ class Localizer(nn.Module):
                 *(nn.Conv2d(after, after, 3, padding=1), nn.GroupNorm(4, after), nn.ReLU()),
             )
 
-        self.first = block(channels * cell_px**2, width)
+        self.first = block(channels * CELL_PX**2, width)
         self.second, self.third = block(width, 2 * width), block(2 * width, 4 * width)
         self.fourth = block(4 * width, 4 * width)
         self.up_third, self.up_second = block(8 * width, 2 * width), block(4 * width, width)
@@ -186,7 +188,7 @@ class Localizer(nn.Module):
         self.down, self.up = nn.MaxPool2d(2), nn.Upsample(scale_factor=2)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        first = self.first(nn.functional.pixel_unshuffle(x, self.cell_px))
+        first = self.first(nn.functional.pixel_unshuffle(x, CELL_PX))
         second = self.second(self.down(first))
         third = self.third(self.down(second))
         y = self.up(self.fourth(self.down(third)))
@@ -231,23 +233,41 @@ def place(camera: FixedCamera, pixel: np.ndarray, height_m: float) -> np.ndarray
 
 
 Shown = Callable[[Sample, np.random.Generator], tuple[np.ndarray, np.ndarray]]
-"""Gives what a network is shown of a sample, and where the middle is in it, in its cells."""
+"""Gives what a network is shown of a sample, and where the middles are in it, in its pixels."""
 
 
 def show_whole(sample: Sample, _: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """For the first network."""
-    return whole(sample), sample.middle_px * WHOLE_PX / len(sample.image) / 2
+    return sample.whole, sample.middles_px * WHOLE_PX / len(sample.image)
 
 
 def show_around(sample: Sample, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """For the second one, somewhat off."""
     off = generator.uniform(-JITTER_PX, JITTER_PX, 2)
-    part, corner = around(sample, sample.middle_px + off)
-    return part, sample.middle_px - corner
+    part, corner = sample.around(sample.middles_px[0] + off)
+    return part, sample.middles_px - corner
+
+
+def loss_of(logits: torch.Tensor, middles_px: Sequence[np.ndarray]) -> torch.Tensor:
+    """Cross-entropy with what is within about a cell of the middles, each (N, 2), and how many
+    cells the likeliest place is off the nearest one.
+    """
+    grid = torch.arange(logits.shape[-1]) + 0.5
+    found = middles(logits, near=3)
+    targets, off = [], []
+    for place, each in zip(found, middles_px, strict=True):
+        at = torch.from_numpy(each / CELL_PX).float()
+        across = (grid[None, None] - at[:, 0, None, None]) ** 2
+        apart = across + (grid[None, :, None] - at[:, 1, None, None]) ** 2
+        targets.append((-0.5 * apart).logsumexp(0).flatten().softmax(0))
+        off.append((place - at).abs().clamp(max=4).sum(1).amin())
+    likely = logits.flatten(1).log_softmax(1)
+    entropy = -(torch.stack(targets) * likely).sum(1).mean()
+    return entropy + 0.5 * torch.stack(off).mean()
 
 
 def train(network: Localizer, found: Sequence[Sample], shown: Shown, args: Args) -> Localizer:
-    """Train a network on samples, each also right for left."""
+    """Train a network on samples."""
     generator = np.random.default_rng(args.seed)
     steps = args.epochs * (len(found) // args.batch)
     optimizer = torch.optim.AdamW(network.parameters(), 2e-3, weight_decay=1e-4)
@@ -256,17 +276,9 @@ def train(network: Localizer, found: Sequence[Sample], shown: Shown, args: Args)
     for _ in range(steps):
         if len(order) < args.batch:
             order = generator.permutation(len(found)).tolist()
-        some = [found[order.pop()] for _ in range(args.batch)]
-        turned = [one.mirrored if generator.random() < 0.5 else one for one in some]
-        pairs = [shown(one, generator) for one in turned]
-        logits = network(torch.from_numpy(np.stack([x for x, _ in pairs])))
-        at = torch.tensor(np.array([middle for _, middle in pairs]), dtype=torch.float32)
-        grid = torch.arange(logits.shape[-1]) + 0.5
-        across = (grid[None, None] - at[:, 0, None, None]) ** 2
-        target = -0.5 * (across + (grid[None, :, None] - at[:, 1, None, None]) ** 2)
-        likely = logits.flatten(1).log_softmax(1)
-        loss = -(target.flatten(1).softmax(1) * likely).sum(1).mean()
-        loss = loss + 0.5 * (middles(logits, near=3) - at).abs().clamp(max=4).sum(1).mean()
+        pairs = [shown(found[order.pop()], generator) for _ in range(args.batch)]
+        logits = network(torch.from_numpy(np.stack([x for x, _ in pairs])).float())
+        loss = loss_of(logits, [at for _, at in pairs])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -276,13 +288,14 @@ def train(network: Localizer, found: Sequence[Sample], shown: Shown, args: Args)
 
 @torch.inference_mode()
 def error_m(coarse: Localizer, fine: Localizer, sample: Sample) -> float:
-    """How far off the networks are on the table."""
-    logits = coarse(torch.from_numpy(whole(sample))[None])
-    about = 2 * middles(logits, near=2)[0].numpy() * len(sample.image) / WHOLE_PX
-    part, corner = around(sample, about)
-    pixel = middles(fine(torch.from_numpy(part)[None]), near=3)[0].numpy() + corner
-    found = place(sample.camera, pixel, sample.place_m[2])
-    return float(np.linalg.norm(found - sample.place_m[:2]))
+    """How far off the networks are on the table, of the nearest one with the texture."""
+    logits = coarse(torch.from_numpy(sample.whole)[None].float())
+    about = CELL_PX * middles(logits, near=2)[0].numpy() * len(sample.image) / WHOLE_PX
+    part, corner = sample.around(about)
+    pixel = CELL_PX * middles(fine(torch.from_numpy(part)[None]), near=3)[0].numpy() + corner
+    return min(
+        float(np.linalg.norm(place(sample.camera, pixel, at[2]) - at[:2])) for at in sample.places_m
+    )
 
 
 def main(args: Args) -> None:
@@ -304,7 +317,7 @@ def main(args: Args) -> None:
             drawn += samples(made)
     ready = time.process_time()
     torch.manual_seed(args.seed)
-    coarse = train(Localizer(10, cell_px=2), drawn, show_whole, args)
+    coarse = train(Localizer(10), drawn, show_whole, args)
     fine = train(Localizer(12), drawn, show_around, args)
     done = time.process_time()
     print(f"{ready - begin:.0f} CPU-s drawn, {done - ready:.0f} CPU-s trained", flush=True)
