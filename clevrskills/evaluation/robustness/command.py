@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 CLEAN = "clean"
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 STEP_S = 0.025
 """Seconds of a control step with two images, of one core, without the policy."""
 
@@ -26,6 +28,9 @@ STEP_S = 0.025
 class RobustnessArgs(WorkerArgs, SuiteArgs):
     """Evaluate a policy on clean and on perturbed frozen episodes, axis by axis, and report what
     each axis costs; running it again continues.
+
+    An axis along which the policy cannot act at all, as a policy of six joints with another arm, is
+    left out with a line that says so, and the exit code is 1.
 
     Episodes that the oracle cannot solve when they are perturbed, or that cannot be told by sight,
     are replaced by the next ones, the same for all policies.
@@ -59,11 +64,11 @@ def robustness(args: RobustnessArgs) -> int:
     """Run the protocol.
 
     Returns:
-        Exit code: 0 if all episodes count, 130 after Ctrl-C.
+        Exit code: 0 if all episodes count, 1 if an axis was left out, 130 after Ctrl-C.
 
     Raises:
-        ClevrSkillsError: Bad arguments, or episodes that ended in errors; what was finished is
-            kept.
+        ClevrSkillsError: Bad arguments, or clean episodes that ended in errors; what was finished
+            is kept.
     """
     from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.evaluation.arguments import EvaluateArgs
@@ -105,23 +110,33 @@ def robustness(args: RobustnessArgs) -> int:
         code = evaluate(
             EvaluateArgs(**common, episodes=needed, out=folders[0], label=f"{name_of}, clean")
         )
+        left_out = []
+        if code:
+            return code
         for name, level in conditions:
-            if code:
-                return code
-            folders.append(args.out / f"{name}-{level}")
+            folder = args.out / f"{name}-{level}"
             about: dict[str, Any] = {
                 "axis": (f"{name}:{level}",),
                 "label": f"{name_of}, {name} {level}",
             }
-            code = evaluate(
-                EvaluateArgs(**common, **about, episodes=args.episodes, out=folders[-1])
-            )
-    if code:
-        return code
+            try:
+                code = evaluate(EvaluateArgs(**common, **about, episodes=args.episodes, out=folder))
+            except ClevrSkillsError as error:
+                left_out.append(f"{name} {level} is left out: {error}")
+                continue
+            if code == INTERRUPTED:
+                return code
+            if code:
+                left_out.append(f"{name} {level} is left out: episodes ended in errors")
+            else:
+                folders.append(folder)
     title = "Robustness"
-    return report(
+    code = report(
         ReportArgs(runs=tuple(folders), out=args.out / "report", title=title, json=args.json)
     )
+    for line in left_out:
+        print(f"clevrskills: {line}", file=sys.stderr)
+    return code or int(bool(left_out))
 
 
 def _conditions(args: RobustnessArgs, suite: Suite) -> list[tuple[str, int]]:
