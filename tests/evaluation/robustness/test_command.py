@@ -19,4 +19,4 @@ def test_axes_a_policy_cannot_act_along_are_left_out_and_told(tmp_path, capfd):
     assert "embodiment 1 is left out: " in told.err and "6 numbers of qpos, not 7" in told.err
     (drop,) = json.loads(told.out)["axes"]
     assert drop["axes"] == "robot_start 3" and drop["pairs"] == 3
-    assert (tmp_path / "robust" / "report" / "index.html").exists()
+    assert (tmp_path / "robust" / "report" / "report.html").exists()
