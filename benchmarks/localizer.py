@@ -123,7 +123,7 @@ def samples(episode: EpisodeSpec) -> Iterator[Sample]:
         shown = int((view.segmentation == 1 + number).sum())
         if k >= slots or k == episode.layout.in_gripper or not body.texture or shown < LEAST_PX:
             continue
-        alike = [other for _, other in present if other.texture == body.texture != other]
+        alike = [o for _, o in present if o is not body and o.texture == body.texture]
         places_m = np.array([one.pose[:3] for one in (body, *alike)])
         middle = camera.pixels(places_m[:1])[0]
         inside = (middle > 2).all() and (middle < len(image) - 2).all()
