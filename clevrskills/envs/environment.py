@@ -320,8 +320,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     def _settle(self) -> None:
         self.simulation.forget_step()
+        step = self.scene.px.step
         for _ in range(SETTLE_STEPS):
-            self.scene.px.step()
+            step()
         self.world.moved()
         if self.can_draw:
             self._clear_sim_state()
