@@ -159,6 +159,9 @@ def step_times(task: str) -> dict[str, float]:
         name: [env.action_space.sample() for _ in range(EPISODE_STEPS)]
         for name, env in sides.items()
     }
+    for env in sides.values():
+        for seed in range(WARM_UP):
+            env.reset(seed=seed)
     for block in range(BLOCKS + 2):
         for name, env in sides.items():
             with timed(spent[name]):

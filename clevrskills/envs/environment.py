@@ -320,8 +320,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     def _settle(self) -> None:
         self.simulation.forget_step()
+        step = self.scene.px.step
         for _ in range(SETTLE_STEPS):
-            self.scene.px.step()
+            step()
         self.world.moved()
         if self.can_draw:
             self._clear_sim_state()
@@ -414,14 +415,25 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             ValueError: The action has another shape.
             PolicyError: It is not a number.
         """
+        return _usable(self.step_uncopied(action))
+
+    @single_threaded
+    @torch.inference_mode()
+    def step_uncopied(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
+        """The same for who copies what it gives: what was made in inference mode, part of which the
+        environment still needs.
+        """
         shape = tuple(np.shape(action))
         if shape not in ((7,), (self.num_envs, 7)):
             raise ValueError(f"action of shape {shape}; allowed: (7,) or ({self.num_envs}, 7)")
-        with torch.inference_mode():
-            action, clipped = in_range(np.asarray(action, np.float64).reshape(-1, 7))
-            obs, reward, terminated, _, info = super().step(action)
-            info["clipped"] = torch.as_tensor(clipped)
-        return _usable((obs, reward, terminated, self.elapsed_steps >= self.limit, info))
+        action, clipped = in_range(np.asarray(action, np.float64).reshape(-1, 7))
+        self._step_action(action)
+        self._elapsed_steps += 1
+        info = self.get_info()
+        obs = self._last_obs = self.get_obs(info)
+        reward = self.get_reward(obs, action, info)
+        info["clipped"] = torch.as_tensor(clipped)
+        return obs, reward, info["success"], self.elapsed_steps >= self.limit, info
 
     def advance_goal(self) -> None:
         """Look at the goal, once per control step; what it remembers goes on."""

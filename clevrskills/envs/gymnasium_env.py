@@ -10,6 +10,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector.utils import read_from_shared_memory
 from gymnasium.wrappers import TimeLimit
 from mani_skill.utils import common
+from torch import Tensor
 
 from clevrskills.envs.environment import ClevrSkillsEnv, allowed_arguments
 from clevrskills.errors import UnknownNameError, check_arguments
@@ -80,7 +81,7 @@ class GymnasiumEnv(gym.Wrapper):
         return self.env.spec
 
     def _observation(self, obs: Any) -> Any:
-        single = common.unbatch(common.to_numpy(obs))
+        single = _single(obs)
         if isinstance(single, dict):
             single["prompt"] = self.env.prompt.text
         return single
@@ -88,30 +89,40 @@ class GymnasiumEnv(gym.Wrapper):
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
         """Start the episode of a seed."""
         obs, info = self.env.reset(seed=seed, options=options)
-        info = {**_single(info), "prompt": self.env.prompt}
+        info = {**_single_info(info), "prompt": self.env.prompt}
         return self._observation(obs), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
         """Run one control step with an action (7,)."""
-        obs, reward, terminated, truncated, info = self.env.step(np.asarray(action, np.float32))
+        action = np.asarray(action, np.float32)
+        obs, reward, terminated, truncated, info = self.env.step_uncopied(action)
         return (
             self._observation(obs),
-            float(reward[0]),
-            bool(terminated[0]),
-            bool(truncated[0]),
-            _single(info),
+            float(reward),
+            bool(terminated),
+            bool(truncated),
+            _single_info(info),
         )
 
     def render(self) -> Any:
         """The image of the render camera, (512, 512, 3) uint8."""
         frame = self.env.render()
-        return None if frame is None else common.unbatch(common.to_numpy(frame))
+        return None if frame is None else _single(frame)
 
 
-def _single(info: dict[str, Any]) -> dict[str, Any]:
+def _single(found: Any) -> Any:
+    """What a batch of one environment says, as numpy, copied; what is one number, as such."""
+    if isinstance(found, Tensor):
+        return found.item() if found.shape == (1,) else found.numpy()[0].copy()
+    if isinstance(found, dict):
+        return {name: _single(value) for name, value in found.items()}
+    return common.unbatch(common.to_numpy(found))
+
+
+def _single_info(info: dict[str, Any]) -> dict[str, Any]:
     """The info of the environment, as numpy."""
     (unsolvable,) = info.pop("unsolvable")
-    single = common.unbatch(common.to_numpy(info))
+    single = _single(info)
     return {**single, "is_success": single["success"], "unsolvable": unsolvable}
 
 

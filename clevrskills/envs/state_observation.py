@@ -51,6 +51,9 @@ from clevrskills.core.goal.tree import nodes, outcomes, used
 from clevrskills.predicates import Outcome, Predicate
 from clevrskills.sim.world import RobotWorld
 
+BODY_NUMBERS = 26
+"""What is told of a body."""
+
 
 class Observer:
     """Makes the observations of environments from a goal, its tensors (B, ...), and their world."""
@@ -69,6 +72,7 @@ class Observer:
         self._named = list(named)
         self._bodies_of = torch.stack(list(named.values()), dim=-1)  # (B, L + 1, n)
         self._present = world.filled.float()[..., None]
+        self._nobody = torch.zeros(world.num_envs, 1, BODY_NUMBERS, device=world.device)
 
     def __call__(self, outcome: Outcome) -> dict[str, Tensor]:
         """The observation by entry, each (B, n) float32, in the order of the module's table."""
@@ -98,14 +102,14 @@ class Observer:
         world = self._world
         values = (
             self._present,
-            world.held[:, None, None] == self._slots[:, None],
+            world.held.view(-1, 1, 1) == self._slots.view(-1, 1),
             world.body_pose[..., :3],
             (world.offset @ world.end_effector_matrix[:, None]).flatten(-2),  # and spot
             rotation,
             world.body_velocity,
             world.solids.size,
         )
-        return torch.nn.functional.pad(torch.cat(values, dim=-1) * self._present, (0, 0, 0, 1))
+        return torch.cat((torch.cat(values, dim=-1) * self._present, self._nobody), dim=1)
 
     def _goals(self, outcome: Outcome) -> dict[str, Tensor]:
         found = zip(outcomes(self._goal, outcome), self._is_leaf, strict=True)

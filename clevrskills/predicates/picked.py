@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import approach, reach
@@ -28,16 +29,16 @@ class Picked(PhysicalPredicate):
     object: Tensor
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        held, least_m = world.is_held(self.object), self.criteria.pick_clearance_m
-        clearance_m = self._clearance(world, held)
-        calm = world.end_effector_speed < self.criteria.pick_speed_m_per_s
-        holds = held & (clearance_m >= least_m) & calm
-        if not world.rewards:
-            return self.bare(world, holds)
-        lifted = (clearance_m / least_m).clamp(0.0, 1.0)
-        shaping = torch.where(held, 2.0 + lifted, reach(world, self.object, ~held))
-        progress = torch.where(held, 0.7 + 0.3 * lifted, 0.4 * approach(world, self.object))
-        return self.outcome(holds, shaping, progress)
+        holds = held = world.is_held(self.object)
+        shaping, progress = reach(world, self.object, ~held), 0.4 * approach(world, self.object)
+        if anywhere(held):
+            least_m, calm_m_per_s = self.criteria.pick_clearance_m, self.criteria.pick_speed_m_per_s
+            clearance_m = self._clearance(world, held)
+            holds = held & (clearance_m >= least_m) & (world.end_effector_speed < calm_m_per_s)
+            lifted = (clearance_m / least_m).clamp(0.0, 1.0)
+            shaping = torch.where(held, 2.0 + lifted, shaping)
+            progress = torch.where(held, 0.7 + 0.3 * lifted, progress)
+        return self.outcome(holds, shaping, progress) if world.rewards else self.bare(world, holds)
 
     def _clearance(self, world: World, held: Tensor) -> Tensor:
         """Distance from everything else where the object is held (B,), 0 elsewhere, (B,)."""

@@ -99,7 +99,7 @@ class FixedCamera:
         far along the axes of the world, in much less time.
         """
         x, y, z = middle
-        room = min(a * x + b * y + c * z - d for a, b, c, d in _limits(self, half_m, margin))
+        room = min([a * x + b * y + c * z - d for a, b, c, d in _limits(self, half_m, margin)])
         if abs(room) > ROUNDING_M:
             return room > 0.0
         corners = product(*((-h, h) for h in half_m))

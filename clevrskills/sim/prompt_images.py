@@ -132,8 +132,8 @@ class PromptRenderer:
         # alpha is the share of a pixel that was drawn, black the rest; averaging four pixels
         # smooths the edges
         color = image[..., :3] + (1 - image[..., 3:] / np.float32(255)) * BACKGROUND
-        blocks = color.reshape(size, 2, size, 2, 3)
-        return blocks.mean(axis=(1, 3)).round().astype(np.uint8)
+        rows = color[::2] + color[1::2]  # exact, and a fifth of the time of a mean
+        return ((rows[:, ::2] + rows[:, 1::2]) / 4).round().astype(np.uint8)
 
 
 @cache

@@ -98,6 +98,7 @@ class Simulation:
         self._places: list[np.ndarray] = []
         """Of the gripper, before and after each physics step of the last control step."""
         self._steps = 0
+        self._contacts: Contacts | None = None  # of the last physics step, once somebody asked
         self._restored: dict[str, np.ndarray] | None = None
 
     def step(self, action: np.ndarray) -> None:
@@ -117,6 +118,7 @@ class Simulation:
         for _ in range(self.controller.sim_steps):
             self.controller.before_simulation_step()
             self._physics.step()
+            self._contacts = None
             if self.touches_matter:
                 self._places.append(self._tcp.entity_pose.p)
             if self.touches_matter or self.watched:
@@ -128,6 +130,7 @@ class Simulation:
         self.noticed.clear()
         self.strikes.clear()
         self._steps = 0
+        self._contacts = None
         self._restored = None
 
     def _note_touches(self, before: list[np.ndarray]) -> None:
@@ -136,18 +139,19 @@ class Simulation:
         """
         self._steps += 1
         for pair, contacts in self.contacts().items():
-            if self.watched and pair not in self.noticed and _touch(contacts):
-                self.noticed |= {pair, pair[::-1]}
-            if not self.touches_matter:
+            unnoticed = self.watched and pair not in self.noticed
+            new = self.touches_matter and pair not in self.touched
+            struck = self.touches_matter and self.gripper in pair
+            if not (unnoticed or new or struck) or not _touch(contacts):
                 continue
-            new = pair not in self.touched
-            if (new or self.gripper in pair) and _touch(contacts):
-                if self.gripper in pair:
-                    slot, track = min(pair), [*before[:-1], *self._places] if new else self._places
-                    speed = _speed(track, contacts if new else ()) / self.timestep_s
-                    self.strikes[slot] = max(speed, self.strikes.get(slot, 0.0))
-                if new:
-                    self.touched |= {pair: self._steps, pair[::-1]: self._steps}
+            if unnoticed:
+                self.noticed |= {pair, pair[::-1]}
+            if struck:
+                slot, track = min(pair), [*before[:-1], *self._places] if new else self._places
+                speed = _speed(track, contacts if new else ()) / self.timestep_s
+                self.strikes[slot] = max(speed, self.strikes.get(slot, 0.0))
+            if new:
+                self.touched |= {pair: self._steps, pair[::-1]: self._steps}
 
     # ---- what it tells ----
 
@@ -181,6 +185,11 @@ class Simulation:
 
     def contacts(self) -> Contacts:
         """The contacts of the last physics step."""
+        if self._contacts is None:
+            self._contacts = self._read_contacts()
+        return self._contacts
+
+    def _read_contacts(self) -> Contacts:
         pairs: Contacts = {}
         slot_of = self._slot_of
         for contact in self._physics.get_contacts():
@@ -229,10 +238,12 @@ class Simulation:
         if self._restored is not None:
             return dict(self._restored)
         contacts, lift = self.contacts(), np.zeros((self.table, self.table + 1))
-        for pair in contacts:
-            for upper, lower in (pair, pair[::-1]):
-                if upper < self.table and lower <= self.table:
-                    lift[upper, lower] = _lift(contacts, upper, lower)
+        for one, other in contacts:
+            if max(one, other) <= self.table:
+                up, down = _up(contacts, one, other), _up(contacts, other, one)
+                for upper, lower, impulse in ((one, other, up - down), (other, one, down - up)):
+                    if upper < self.table:
+                        lift[upper, lower] = impulse
         touched = np.zeros((self.table, self.arm + 1))
         for (one, other), step in self.touched.items():
             if one < self.table:
@@ -553,13 +564,14 @@ def _lift(contacts: Contacts, upper: int, lower: int) -> float:
     """Upward impulse of contacts on a slot from another, in N s."""
     if (upper, lower) not in contacts and (lower, upper) not in contacts:
         return 0.0
+    return _up(contacts, upper, lower) - _up(contacts, lower, upper)
 
-    def up(one: int, other: int) -> float:
-        points = (point for c in contacts.get((one, other), ()) for point in c.points)
-        # exact, as PhysX tells contacts in the order of their places in memory
-        return math.fsum(float(point.impulse[2]) for point in points)
 
-    return up(upper, lower) - up(lower, upper)
+def _up(contacts: Contacts, one: int, other: int) -> float:
+    """The same of those alone that are told in this order."""
+    points = (point for contact in contacts.get((one, other), ()) for point in contact.points)
+    # exact, as PhysX tells contacts in the order of their places in memory
+    return math.fsum(float(point.impulse[2]) for point in points)
 
 
 def _speed(track: Sequence[np.ndarray], contacts: Sequence[PhysxContact]) -> float:

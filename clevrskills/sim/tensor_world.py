@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import anywhere
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
@@ -206,8 +207,8 @@ class TensorWorld(World):
             raise ValueError("the arm does not reach the pose")
         before = self._end_effector_pose
         self._end_effector_pose = before.index_put((rows,), pose[rows])
-        rows = rows[self._held[rows] >= 0]
-        if len(rows):
+        if anywhere(self._held >= 0):
+            rows = rows[self._held[rows] >= 0]
             held = self._held[rows]
             change = geometry.compose(pose, geometry.invert(before))
             carried = geometry.compose(change[rows], self._body_pose[rows, held])

@@ -409,7 +409,7 @@ class RobotWorld(World):
 
     @property
     def end_effector_speed(self) -> Tensor:
-        return self.end_effector_velocity[:, :3].norm(dim=-1)
+        return geometry.length(self.end_effector_velocity[:, :3])
 
     def gripper_touches(self, body: Tensor) -> Tensor:
         return self.touches(body, torch.full_like(body, len(self.keys) + 1))

@@ -39,7 +39,7 @@ class Context:
     def __init__(self, keys: Sequence[str], num_envs: int, device: torch.device) -> None:
         self.keys = tuple(keys)
         self.num_envs, self.device = num_envs, device
-        self._rows = torch.arange(num_envs, device=device)
+        self._rows = _each(num_envs, 1, device)
         self._derived: dict[str, Any] = {}
         self._whole: Self | None = None
 

@@ -125,11 +125,13 @@ class TrajectoryRenderer:
             name: drawn.add_camera(name, one.width, one.height, one.fov_rad, one.orthographic_m)
             for name, one in self.cameras.items()
         }
+        self._fixed: dict[str, np.ndarray] = {}  # extrinsics of the cameras that stand still
         for name, one in self.cameras.items():
             if "eye_m" in one.mounting:
                 up = one.mounting.get("up", UPRIGHT)
                 pose = looking_at(one.mounting["eye_m"], one.mounting["target_m"], up)
                 self._cameras[name].entity.set_pose(pose)
+                self._fixed[name] = _extrinsic(self._cameras[name].entity.pose)
         self._labels = np.zeros(1, np.uint8)
         # the nearest first: what they hide need not be shaded
         self._links = drawn.add_robot(self.robot_name)
@@ -210,7 +212,12 @@ class TrajectoryRenderer:
         else:  # x, y, z in millimetres, y up and z backwards, and the number of the entity
             geometry = camera.get_picture("PositionSegmentation")
             numbers, buffer = geometry[..., 3], to_buffer(-1e-3 * geometry[..., 2])
-        pose = camera.entity.pose.to_transformation_matrix()
-        axes = np.stack([-pose[:3, 1], -pose[:3, 2], pose[:3, 0]])
-        extrinsic = np.column_stack([axes, -axes @ pose[:3, 3]])
+        extrinsic = self._fixed[name] if name in self._fixed else _extrinsic(camera.entity.pose)
         return View(camera.get_picture("Color"), numbers, self._labels, buffer, extrinsic)
+
+
+def _extrinsic(camera: sapien.Pose) -> np.ndarray:
+    """World to camera coordinates (x right, y down, z ahead), (3, 4), of a camera at a pose."""
+    matrix = camera.to_transformation_matrix()
+    axes = np.stack([-matrix[:3, 1], -matrix[:3, 2], matrix[:3, 0]])
+    return np.column_stack([axes, -axes @ matrix[:3, 3]])

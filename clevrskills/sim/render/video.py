@@ -72,8 +72,9 @@ class VideoWriter:
         self.frames += 1
 
     def _image(self, frame: np.ndarray) -> av.VideoFrame:
+        kind = "rgba" if frame.shape[2] == 4 else "rgb24"
         return self._reformatter.reformat(
-            av.VideoFrame.from_ndarray(frame, format="rgba" if frame.shape[2] == 4 else "rgb24"),
+            av.VideoFrame.from_numpy_buffer(frame, format=kind),
             format=self.pixels,
             dst_colorspace=Colorspace.ITU601,
             dst_color_range=ColorRange.MPEG,

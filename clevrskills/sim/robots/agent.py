@@ -149,13 +149,15 @@ class VacuumAgent(BaseAgent):
 
     def get_proprioception(self) -> dict[str, torch.Tensor]:
         """Joint angles and speeds, pose and velocity of the end effector, each (B, ...)."""
-        velocity = (self.tcp.get_linear_velocity(), self.tcp.get_angular_velocity())
-        return {
-            "qpos": self.robot.get_qpos(),
-            "qvel": self.robot.get_qvel(),
-            "ee_pose": self.tcp.pose.raw_pose,
-            "ee_velocity": torch.cat(velocity, dim=-1),
+        robot, tcp = self.robot._objs[0], self.tcp._objs[0]
+        pose = tcp.entity_pose
+        read = {
+            "qpos": robot.qpos,
+            "qvel": robot.qvel,
+            "ee_pose": np.concatenate((pose.p, pose.q)),
+            "ee_velocity": np.concatenate((tcp.linear_velocity, tcp.angular_velocity)),
         }
+        return {name: torch.from_numpy(values)[None] for name, values in read.items()}
 
 
 _builders: dict[str, ArticulationBuilder] = {}
