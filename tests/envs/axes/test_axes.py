@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import islice
 from math import dist, hypot
 
 import numpy as np
@@ -67,8 +68,13 @@ def test_axes(axis):
 @pytest.mark.slow
 @pytest.mark.parametrize("axis", AXES)
 def test_axes_of_all_tasks(axis):
+    level = min(3, top(axis))
     for task in SUITE.levels():
-        check(task, axis, index=1)
+        can = (
+            not isinstance(SUITE.perturb(e, {axis: level}), str)
+            for e in SUITE.frozen(task, "train")
+        )
+        check(task, axis, index=list(islice(can, 20)).index(True))
 
 
 def test_every_axis_says_what_it_does_and_rises():
