@@ -61,10 +61,14 @@ def hidden(episode: EpisodeSpec) -> str:
 
 
 def start_view(
-    episode: EpisodeSpec, setting: Setting, bodies: Sequence[Body], conditions: Conditions
+    episode: EpisodeSpec,
+    setting: Setting,
+    bodies: Sequence[Body],
+    conditions: Conditions,
+    size_px: int | None = None,
 ) -> View:
-    """The start as the main camera sees it."""
-    film = _film(episode, setting, bodies, conditions)
+    """The start as the main camera sees it, in an image of its own height or of another."""
+    film = _film(episode, setting, bodies, conditions, size_px)
     poses = np.array([body.pose for body in bodies])
     return _draw(film, episode, setting, poses)
 
@@ -81,9 +85,13 @@ def _alone(film: TrajectoryRenderer, asked: Sequence[Body], bodies: Sequence[Bod
 
 
 def _film(
-    episode: EpisodeSpec, setting: Setting, bodies: Sequence[Body], conditions: Conditions
+    episode: EpisodeSpec,
+    setting: Setting,
+    bodies: Sequence[Body],
+    conditions: Conditions,
+    size_px: int | None = None,
 ) -> TrajectoryRenderer:
-    film = TrajectoryRenderer((setting.watch[0],), episode.robot, setting=setting)
+    film = TrajectoryRenderer((setting.watch[0],), episode.robot, size_px, setting=setting)
     description = {"bodies": [body.to_json() for body in bodies]}
     film.open({**description, "conditions": conditions.to_json()})
     return film
