@@ -207,43 +207,49 @@ class Surface:
     """What is seen of solids from above.
 
     Args:
-        planes: Half-spaces in the bodies' frames, (..., C, F, 4).
-        pose: World poses of the bodies, (..., 7).
+        planes: Half-spaces in the bodies' frames, (B, ..., C, F, 4).
+        pose: World poses of the bodies, (B, ..., 7).
     """
 
     def __init__(self, planes: Tensor, pose: Tensor) -> None:
-        matrix = rotation_matrix(pose[..., 3:])  # (..., 3, 3)
-        normals = torch.einsum("...ij,...cfj->...cfi", matrix, planes[..., :3])
-        position = pose[..., :3]
-        self._offsets = planes[..., 3] + torch.einsum("...cfi,...i->...cf", normals, position)
-        self._offsets = self._offsets[..., None, :, :]
-        self._planes, self._sides = planes, normals[..., :2]
-        nz = normals[..., None, :, :, 2]
-        self._upper, self._lower = nz > 1e-6, nz < -1e-6
+        self._planes, self._shape = planes, planes.shape[:-1]
+        rows = planes.flatten(-3, -2).mT  # (..., 4, C * F)
+        normals = rotation_matrix(pose[..., 3:]) @ rows[..., :3, :]
+        along = normals.mT @ pose[..., :3, None]
+        self._offsets = planes[..., 3:] + along.view(*self._shape, 1)  # (..., C, F, 1)
+        self._sides = normals[..., :2, :].mT.contiguous()
+        nz = normals[..., 2, :].view(*self._shape, 1)
         self._flat = nz.abs() < 1e-6
         self._rise = nz.masked_fill(self._flat, 1.0)
+        # what is added to take half-spaces that do not bound z there out of sight
+        nothing = torch.zeros_like(nz)
+        self._no_upper = nothing.masked_fill(nz <= 1e-6, torch.inf)
+        self._no_lower = nothing.masked_fill(nz >= -1e-6, -torch.inf)
 
     def height(self, xy: Tensor) -> Tensor:
         """Height of the highest surface above given places of the table plane.
 
         Args:
-            xy: World places, (..., N, 2).
+            xy: World places, (B, ..., N, 2).
 
         Returns:
-            (..., N) world z in metres; ``-PAD`` where the body is not above the place.
+            (B, ..., N) world z in metres; ``-PAD`` where the body is not above the place.
         """
         return _in_pieces(self._height, self._planes, xy)
 
     def _height(self, xy: Tensor) -> Tensor:
         # along a vertical line each half-space bounds z from above (nz > 0), below (nz < 0), or not
-        rest = self._offsets - torch.einsum("...cfi,...ni->...ncf", self._sides, xy)
-        bound = rest / self._rise
-        upper = torch.where(self._upper, bound, PAD).amin(-1)  # (..., N, C)
-        lower = torch.where(self._lower, bound, -PAD).amax(-1)
-        outside = (self._flat & (rest < 0)).any(-1) | (upper < lower) | (upper >= PAD)
-        return upper.masked_fill(outside, -PAD).amax(-1)
+        rest = self._offsets - (self._sides @ xy.mT).view(*self._shape, -1)
+        bound = rest / self._rise  # (..., C, F, N)
+        upper = (bound + self._no_upper).amin(-2)  # (..., C, N)
+        lower = (bound + self._no_lower).amax(-2)
+        outside = (self._flat & (rest < 0)).any(-2) | (upper < lower) | (upper >= PAD)
+        return upper.masked_fill(outside, -PAD).amax(-2)
 
 
 def surface_height(planes: Tensor, pose: Tensor, xy: Tensor) -> Tensor:
-    """The :class:`Surface` of solids at places that are looked at once; arguments as there."""
-    return Surface(planes, pose).height(xy)
+    """The :class:`Surface` of solids at places that are looked at once; arguments as there, or of
+    a single body.
+    """
+    # as a batch: products of single matrices round otherwise
+    return Surface(planes[None], pose[None]).height(xy[None])[0]

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
+from clevrskills.assets import Shape
 from clevrskills.core.goal.predicate import GoalState
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria, Predicate
@@ -251,8 +252,16 @@ def scene_of(
 
 
 def _solids(layout: Layout) -> Solids:
-    shapes = [body.geometry if body and not body.ghost else None for body in layout.bodies]
-    return Solids.from_shapes([shapes], [[not (body and body.movable) for body in layout.bodies]])
+    shapes = (body.geometry if body and not body.ghost else None for body in layout.bodies)
+    return _stacked(tuple(shapes), tuple(not (body and body.movable) for body in layout.bodies))
+
+
+@lru_cache(maxsize=256)
+def _stacked(shapes: tuple[Shape | None, ...], static: tuple[bool, ...]) -> Solids:
+    """Those of one environment, not to be changed; small tasks have the same ones time and again,
+    and so what is worked out of them.
+    """
+    return Solids.from_shapes([shapes], [static])
 
 
 def slots_of(task: Task, layout: Layout) -> tuple[str, ...]:
@@ -286,13 +295,12 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
     """Whether the goal does not hold yet, and there is a state in which it does; if asked for, with
     the arm clear of everything at the start and after each part of the goal.
     """
-    world = TensorWorld.snapshot(start)
-    world.rewards = False
-    if home and not home.stands_clear(world):
+    if home and not home.stands_clear(start):
         return False
-    state = goal.initial_state(world)
-    if bool(goal.holds(world, state).any()):
-        return False
+    state = goal.initial_state(start)
+    with start.without_rewards():
+        if bool(goal.holds(start, state).any()):
+            return False
     before: GoalState = {}
     try:
         for world in _stages(goal, start):

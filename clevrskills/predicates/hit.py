@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import approach, closeness, reach
@@ -70,6 +71,8 @@ class Hit(PhysicalPredicate):
         strikes = world.also(flies & (far | ~ready), lambda w, *two: w.touches(*two), *about)
         strikes = strikes & ~held
         matters = strikes | ~ready
+        if not anywhere(matters):
+            return {**state, "flies": ready, "from": position.clone()}
         strays = world.also(flies & matters, lambda w, *two: w.touches_before(*two), *about)
         robot = world.also(matters, lambda w, body: w.robot_touches(body), self.object)
         flown = torch.where(flies & ~strays & ~robot, way, 0.0)

@@ -68,41 +68,65 @@ class _Places:
         per_side: int = 8,
     ) -> None:
         self._world, self._upper, self._lower, self._inside = world, upper, lower, inside
-        batch = world.num_envs
-        self._base = base = world.pose(lower)
+        self._per_side = per_side
+        self._base = world.pose(lower)
         self._below = world.world_points(lower)
-        origin = base[:, None, :3]
-        self._frame = frame = geometry.rotation_matrix(base[:, 3:])
-        outline = (self._below - origin) @ frame
-        low, high = outline[..., :2].amin(1), outline[..., :2].amax(1)  # (B, 2)
-        grid = _grid(per_side, world.device)
-        local = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
-        local = torch.cat((local, torch.zeros_like(local[..., :1])), dim=-1)
-        xy = (local @ frame.mT + origin)[..., :2]  # (B, G, 2)
-        places, turns = xy.shape[1] + 1, len(yaws_rad)
+        self._origin = self._base[:, None, :3]
+        self._frame = geometry.rotation_matrix(self._base[:, 3:])
         present = world.orientation(upper) if orientation is None else orientation
-        turned = geometry.quaternion_multiply(
+        self._turned = geometry.quaternion_multiply(
             geometry.yaw_quaternion(yaws_rad), present[:, None]
         )  # (B, Y, 4)
-        middle = world.at(world.solids.center, lower)[:, None] @ frame.mT + origin
-        middle = middle[..., :2]
-        center = geometry.rotate(turned, world.at(world.solids.center, upper)[:, None])  # (B, Y, 3)
-        self._pose = torch.cat(
-            (
-                torch.cat((xy.repeat_interleave(turns, dim=1), middle - center[..., :2]), dim=1),
-                torch.zeros(batch, places * turns, 1, device=world.device),
-                turned.repeat(1, places, 1),
-            ),
-            dim=-1,
-        )
-        self._center = self._pose[..., :2] + center[..., :2].repeat(1, places, 1)
-        self._offset = (self._center - middle).norm(dim=-1)
+        middle = world.at(world.solids.center, lower)[:, None] @ self._frame.mT + self._origin
+        self._middle = middle[..., :2]
+        center = world.at(world.solids.center, upper)[:, None]
+        self._from_origin = geometry.rotate(self._turned, center)[..., :2]  # (B, Y, 2)
+
+    @cached_property
+    def _pose(self) -> Tensor:
+        """All places, (B, M, 7): those of the grid, then with the centre of mass in the middle."""
+        outline = (self._below - self._origin) @ self._frame
+        low, high = outline[..., :2].amin(1), outline[..., :2].amax(1)  # (B, 2)
+        grid = _grid(self._per_side, self._world.device)
+        local = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
+        local = torch.cat((local, torch.zeros_like(local[..., :1])), dim=-1)
+        xy = (local @ self._frame.mT + self._origin)[..., :2]  # (B, G, 2)
+        xy = xy.repeat_interleave(self._turned.shape[1], dim=1)
+        return self._at(torch.cat((xy, self._middle - self._from_origin), dim=1))
+
+    def _at(self, xy: Tensor) -> Tensor:
+        """Poses (B, m, 7) at some places (B, m, 2), in each of the turns one after the other."""
+        turned = self._turned.repeat(1, xy.shape[1] // self._turned.shape[1], 1)
+        return torch.cat((xy, torch.zeros_like(xy[..., :1]), turned), dim=-1)
+
+    @cached_property
+    def _center(self) -> Tensor:
+        """Where the upper body's centre of mass is at all places, from above, (B, M, 2)."""
+        return self._center_at(self._pose)
+
+    @cached_property
+    def _offset(self) -> Tensor:
+        """How far that is from the middle of the lower body, (B, M)."""
+        return (self._center - self._middle).norm(dim=-1)
+
+    def _center_at(self, pose: Tensor) -> Tensor:
+        """Where it is at some places (B, m, 7)."""
+        places = pose.shape[1] // self._turned.shape[1]
+        return pose[..., :2] + self._from_origin.repeat(1, places, 1)
+
+    def _offset_at(self, pose: Tensor) -> Tensor:
+        """How far that is from the middle."""
+        return (self._center_at(pose) - self._middle).norm(dim=-1)
 
     def judged(self, chosen: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Poses and scores of all places, or of some by their numbers (m,)."""
+        if chosen is None:
+            return self._judged(self._pose, self._offset)
+        return self._judged(self._pose[:, chosen], self._offset[:, chosen])
+
+    def _judged(self, pose: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
+        """Poses at rest, and scores, of places (B, m, 7) by their offset (B, m)."""
         world, upper, lower = self._world, self._upper, self._lower
-        pose = self._pose if chosen is None else self._pose[:, chosen]
-        offset = self._offset if chosen is None else self._offset[:, chosen]
         height, margin, points = world.lowered(upper, pose, lower)
         pose = torch.cat((pose[..., :2], height[..., None], pose[..., 3:]), dim=-1)
         valid = (margin >= STABLE_MARGIN_M) & (height > -1.0)
@@ -117,21 +141,30 @@ class _Places:
         """The pose (1, 7) with the greatest score, the first of them, and that score (1,), of one
         environment; places that cannot have it are not judged.
         """
+        top, where, ends = (-geometry.PAD, 0), self._base, [1, 5, 21]
+        if not self._inside:  # in the middle is best if the margin there is as great as it can be
+            middle = self._at(self._middle - self._from_origin)
+            pose, score = self._judged(middle, self._offset_at(middle))
+            where, most = pose[:, 0], float(score)
+            if most > MOST_MARGIN_M - ROUNDING_M:
+                return where, score[0]
+            top, ends = (most, 1 - self._pose.shape[1]), [4, 20]
         # what it would be for a margin as great as it can be; rounding does not change the order
         room = self._room() + ROUNDING_M
-        stands, most = room >= STABLE_MARGIN_M, self._score(room, self._offset, None)
+        stands, bound = room >= STABLE_MARGIN_M, self._score(room, self._offset, None)
         if self._inside:
             if self._frame[0, 2, :2].any():
                 pose, score = self.judged()  # how far a place is over the edge depends on height
                 found, index = score.max(dim=-1)
                 return pose[:, index[0]], found
             over = self._over_level() - ROUNDING_M
-            stands, most = stands & (over <= OVERHANG_M), self._score(room, self._offset, over)
-        most = torch.where(stands, most, -geometry.PAD)
-        bound, order = most[0].sort(descending=True, stable=True)
-        limits = [*bound.tolist(), -geometry.PAD]
-        top, where, start = (-geometry.PAD, 0), self._pose[:, 0], 0
-        for end in (1, 5, 21, len(order)):
+            stands, bound = stands & (over <= OVERHANG_M), self._score(room, self._offset, over)
+        else:
+            stands, bound = stands[:, :-1], bound[:, :-1]
+        bound = torch.where(stands, bound, -geometry.PAD)
+        bound, order = bound[0].sort(descending=True, stable=True)
+        limits, start = [*bound.tolist(), -geometry.PAD], 0
+        for end in (*ends, len(order)):
             if limits[start] <= -1.0 or top[0] > limits[start]:
                 break
             chosen, start = order[start:end], end
@@ -165,7 +198,7 @@ class _Places:
     @cached_property
     def _turn(self) -> Tensor:
         """What turns the upper body, whose turns are the same at all places, (B, 3, 3)."""
-        return geometry.rotation_matrix(self._pose[:, 0, 3:]).mT
+        return geometry.rotation_matrix(self._turned[:, 0]).mT
 
     @cached_property
     def _aside(self) -> Tensor:
@@ -190,11 +223,13 @@ class _Places:
         slot; those that are nowhere are left out.
         """
         world, upper, lower = self._world, self._upper, self._lower
+        others = world.solids.present.scatter(1, torch.stack((upper, lower), dim=-1), False)
+        if not others.any():
+            return {}
         radius = world.solids.span
         away = (world.body_pose[..., :2] - world.position(lower)[:, None, :2]).norm(dim=-1)
         near = away < radius + world.at(radius, lower)[:, None] + world.at(radius, upper)[:, None]
-        near &= world.solids.present
-        near = near.scatter(1, torch.stack((upper, lower), dim=-1), False)
+        near &= others
         return {k: near[:, k] for k in near.any(0).nonzero()[:, 0].tolist()}
 
     def _gap_to_neighbours(self, points: Tensor) -> Tensor:

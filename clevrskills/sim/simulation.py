@@ -72,11 +72,10 @@ class Simulation:
         self.controller: EndEffectorDeltaController = agent.controller
         self.vacuum, self.timestep_s = vacuum, physics.timestep
         self._agent, self._tcp, self._physics = agent, agent.tcp._objs[0], physics
-        gripper = agent.gripper_entities
-        links = [link.entity for link in agent.robot._objs[0].links]
-        arm = [entity for entity in links if entity not in gripper]
+        gripper = agent.gripper_links
+        arm = [link for link in agent.robot._objs[0].links if link not in gripper]
         # pybind gives the same object for the same component as long as it is referred to
-        self._solid = [_solid(entity) for entity in (*self.bodies, table, *gripper, *arm)]
+        self._solid = [*map(_solid, (*self.bodies, table)), *gripper, *arm]
         self.table = len(self.bodies)
         self.gripper, self.arm = self.table + 1, self.table + 2
         slots = [*range(self.table + 1), *[self.gripper] * len(gripper), *[self.arm] * len(arm)]

@@ -19,6 +19,9 @@ BLUNT_M = 0.02
 """Gap between the spheres around bodies from which their distance, which errs towards "too close"
 beyond edges, is no touch however sharp they are."""
 
+OF_POSES = ("frame", "frame matrix", "matrix")
+"""What is computed once of poses alone, and holds of a copy."""
+
 Answer = TypeVar("Answer")
 
 
@@ -63,6 +66,8 @@ class TensorWorld(World):
         copy._end_effector_pose = world.end_effector_pose.clone()
         copy._held = world.held.clone()
         copy._rest()
+        known = world._derived
+        copy._derived = {name: known[name] for name in OF_POSES if name in known}
         return copy
 
     def _rest(self) -> None:

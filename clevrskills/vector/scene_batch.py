@@ -151,7 +151,8 @@ class SceneBatch:
         first: GoalState = {}
         for key in self._envs[0].goal_state:
             first[key] = torch.cat([env.goal_state[key] for env in self._envs])
-        fresh = self._goal.evaluate(self._world, first).state
+        with self._world.without_rewards():
+            fresh = self._goal.evaluate(self._world, first).state
         return {
             key: self._state.get(key, values).index_copy(0, rows, values[rows])
             for key, values in fresh.items()

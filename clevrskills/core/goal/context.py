@@ -6,7 +6,8 @@ of them several times (:meth:`Context.repeat`), or those only in which the answe
 (:meth:`Context.also`, :meth:`Context.sparse`). A suite adds what its goals are about.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Self
 
@@ -42,6 +43,15 @@ class Context:
         self._rows = _each(num_envs, 1, device)
         self._derived: dict[str, Any] = {}
         self._whole: Self | None = None
+
+    @contextmanager
+    def without_rewards(self) -> Iterator[None]:
+        """Within it, rewards and progress do not matter."""
+        before, self.rewards = self.rewards, False
+        try:
+            yield
+        finally:
+            self.rewards = before
 
     # ---- other batches ----
 

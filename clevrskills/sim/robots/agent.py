@@ -131,9 +131,9 @@ class VacuumAgent(BaseAgent):
         self.gripper = self.robot.links_map[self.description.gripper_link]
 
     @property
-    def gripper_entities(self) -> list[sapien.Entity]:
-        """Those of the links that count as the gripper."""
-        return [link._objs[0].entity for link in (self.gripper, self.tcp)]
+    def gripper_links(self) -> list[Any]:
+        """The links that count as the gripper."""
+        return [link._objs[0] for link in (self.gripper, self.tcp)]
 
     def place(self, tcp: sapien.Pose) -> None:
         """Put the arm so that the tool centre point is at a world pose.

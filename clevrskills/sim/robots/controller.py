@@ -141,10 +141,9 @@ class EndEffectorDeltaController(BaseController):
         self.set_drive_property()
 
     def put_back(self, scene: ManiSkillScene) -> None:
-        """Control the same arm in another scene, as a new controller would."""
+        """Control the same arm in another scene, as a new controller would once it was reset."""
         self.scene = scene
         self._course, self.vacuum_on = iter(()), False
-        self.reset()
         self.set_drive_property()
 
     def set_drive_property(self) -> None:

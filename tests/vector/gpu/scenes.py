@@ -46,7 +46,7 @@ class CpuPhysics(Physics):
     def of(cls, env: ClevrSkillsEnv):
         """The simulation of an environment, to be looked at."""
         simulation, robot = env.simulation, env.agent.robot._objs[0]
-        links = [link for link in robot.links if link.entity in env.agent.gripper_entities]
+        links = [link for link in robot.links if link in env.agent.gripper_links]
         solids = simulation._solid[: simulation.table + 1]
         tcp = env.agent.tcp._objs[0]
         return cls([Scene(None, solids[:-1], solids[-1], robot, links, tcp)], [env.scene.px])
