@@ -4,11 +4,11 @@ oracle solves can also be told by sight.
     python benchmarks/localizer.py
     python benchmarks/localizer.py --train 300 --epochs 2 --test 11   # a trial
 
-It is shown a part of the image of the base camera and told, of one object, swatch, half extents and
-how high its middle is. With the place of the camera that makes a chart of the image, on which equal
-things are equally large wherever they stand. Of every cell of its part the network says whether it
-shows the object, and where the middle is then. It looks at all of the workspace, part by part, then
-again around the places that most cells agree on; the surest of these is the answer.
+It is shown a part of the image of the base camera and told, of one object, shape, swatch, half
+extents and how high its middle is. With the place of the camera that makes a chart of the image, on
+which equal things are equally large wherever they stand. Of every cell of its part the network says
+whether it shows the object, and where the middle is then. It looks at all of the workspace, part by
+part, then again around the places that most cells agree on; the surest of these is the answer.
 
 It is trained on drawn episodes with one or several axes of what is seen, each at a level of its
 own, around the object and around others, above all those with the same texture. It is tested on
@@ -31,7 +31,7 @@ import tyro
 from common import print_table
 from torch import nn
 
-from clevrskills.assets import texture
+from clevrskills.assets import shape, texture
 from clevrskills.assets.tints import lab
 from clevrskills.core.episode import DEMONSTRATIONS
 from clevrskills.core.statistics import wilson
@@ -46,8 +46,12 @@ IMAGE_PX, SIDE_PX = 512, 513
 """Height of images, and with a row outside of them."""
 CELLS, CELL_PX = 32, 4
 """Cells of a look, each way; pixels of a cell, each the mean of 2 x 2 points of the image."""
-COLORS, ALIKE, TOLD, WHERE = 3, 6, 17, 3
-"""Numbers of each pixel: its color, and how alike a swatch it is; of each look; of each cell."""
+COLORS, ALIKE, WHERE = 3, 6, 3
+"""Numbers of each pixel: its color, and how alike a swatch it is; of each cell."""
+OUTLINE = 8
+"""Places across the box of a shape at which it is told where the shape is."""
+TOLD = 17 + 3 * OUTLINE**2
+"""Numbers that are told of each look."""
 HALF_CELLS, CELL_M = 5.0, (0.006, 0.02)
 """Cells of the largest half extent of what is looked for, if cells are not less or more."""
 NEAR_M = 0.015
@@ -222,6 +226,7 @@ class Sample:
 
     Attributes:
         view: Where it is to be found.
+        shape: Name of its shape.
         texture: Name of its texture.
         size_m: Half extents, (3,).
         places_m: Its middle in the world, and those of all that look the same, (N, 3).
@@ -231,6 +236,7 @@ class Sample:
     """
 
     view: View
+    shape: str
     texture: str
     size_m: np.ndarray
     places_m: np.ndarray
@@ -263,11 +269,17 @@ class Sample:
             off_m.append(float(np.linalg.norm(along * ray - middle)))
         return min(off_m)
 
+    def told(self, look: Look) -> np.ndarray:
+        """What a network is told of the object, (TOLD,) float32: size, swatch and shape."""
+        told = [100 * look.cell_m, self.chart.below_m is None, *self.size_m / look.cell_m / 5]
+        swatch = swatch_colors(self.texture).ravel() / 50
+        return np.concatenate([told, swatch, outlines(self.shape)], dtype=np.float32)
+
     def seen(self, look: Look) -> tuple[np.ndarray, np.ndarray]:
         """What a network is shown, (CELLS, CELLS, channels) float32: colors, and how alike the
-        swatch they are, of all pixels of a cell; size, swatch and from where it is seen. And what
-        it is to say of each cell, (3, CELLS, CELLS) float32: how much of it shows the object or one
-        like it, and how far its middle is, right and down, in cells.
+        swatch they are, of all pixels of a cell, and from where it is seen. And what it is to say
+        of each cell, (3, CELLS, CELLS) float32: how much of it shows the object or one like it, and
+        how far its middle is, right and down, in cells.
         """
         count = CELLS * CELL_PX
         points = self.view.pixels[self.chart.pixels(look, 2 * count)][..., None].view(np.uint8)
@@ -278,10 +290,8 @@ class Sample:
         pixels[..., COLORS:] = np.take(_alike(self.texture), _steps(pixels[..., :COLORS]), axis=0)
         cells = pixels.reshape(CELLS, CELL_PX, CELLS, CELL_PX, -1).transpose(0, 2, 1, 3, 4)
         cells = cells.reshape(CELLS, CELLS, -1)
-        shown = np.empty((CELLS, CELLS, cells.shape[-1] + TOLD + WHERE), np.float32)
-        np.multiply(cells, np.float32(1 / 255), out=shown[..., : cells.shape[-1]])
-        told = [100 * look.cell_m, self.chart.below_m is None, *self.size_m / look.cell_m / 5]
-        shown[..., -TOLD - WHERE : -WHERE] = [*told, *swatch_colors(self.texture).ravel() / 50]
+        shown = np.empty((CELLS, CELLS, cells.shape[-1] + WHERE), np.float32)
+        np.multiply(cells, np.float32(1 / 255), out=shown[..., :-WHERE])
         shown[..., -WHERE:] = self.chart.where(look)
         parts = points[::2, ::2, 3].reshape(CELLS, CELL_PX, CELLS, CELL_PX)
         shares = np.stack([(parts == number).mean((1, 3)) for number in self.shown_as])
@@ -343,7 +353,8 @@ def samples(episode: EpisodeSpec) -> Iterator[Sample]:
         if inside and setting.workspace.contains(*body.pose[:2]):
             shown_as = tuple(1 + n for n in (number, *alike))
             name = f"{episode.task} {body.key}"
-            yield Sample(view, body.texture, sizes[number], places_m, shown_as, others_m, name)
+            look = body.shape, body.texture, sizes[number]
+            yield Sample(view, *look, places_m, shown_as, others_m, name)
 
 
 @cache
@@ -352,6 +363,19 @@ def swatch_colors(name: str) -> np.ndarray:
     pixels = np.asarray(texture(name), float).reshape(-1, 3)
     order = np.argsort(pixels.sum(1), kind="stable")
     return np.array([lab(part.mean(0)) for part in np.array_split(pixels[order], 4)], np.float32)
+
+
+@cache
+def outlines(name: str) -> np.ndarray:
+    """Where a shape is in its box, seen from above, from the left and from the front, (3 *
+    OUTLINE * OUTLINE,).
+    """
+    found = shape(name)
+    steps = (np.arange(OUTLINE) + 0.5) / (OUTLINE / 2) - 1
+    points = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), -1) * found.half_extents
+    inside = [(points @ part[:, :3].T <= part[:, 3]).all(-1) for part in found.planes]
+    solid = np.any(inside, 0)
+    return np.concatenate([solid.any(axis).ravel() for axis in (2, 1, 0)])
 
 
 @cache
@@ -380,9 +404,15 @@ def _lab_of_colors() -> np.ndarray:
     return np.array([lab(color) for color in colors], np.float32)
 
 
-def _batch(shown: Sequence[np.ndarray]) -> torch.Tensor:
-    """What is shown of some looks, (N, channels, CELLS, CELLS), channels next to each other."""
-    return torch.from_numpy(np.stack(shown)).permute(0, 3, 1, 2)
+def _batch(
+    seen: Sequence[tuple[Sample, Look, np.ndarray]],
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What is shown of some looks, (N, channels, CELLS, CELLS), channels next to each other, and
+    what is told, (N, TOLD).
+    """
+    told = np.stack([sample.told(look) for sample, look, _ in seen])
+    shown = torch.from_numpy(np.stack([shown for *_, shown in seen]))
+    return shown.permute(0, 3, 1, 2), torch.from_numpy(told)
 
 
 class Localizer(nn.Module):
@@ -403,15 +433,17 @@ class Localizer(nn.Module):
         self.up_third, self.up_second = block(8 * width, 2 * width), block(4 * width, width)
         self.up_first = block(2 * width, width)
         self.out = nn.Conv2d(width, 3, 1)
-        self.told = nn.Sequential(nn.Linear(TOLD, 64), nn.ReLU(), nn.Linear(64, 16 * width))
+        self.width = width
+        self.told = nn.Sequential(nn.Linear(TOLD, 64), nn.ReLU(), nn.Linear(64, 17 * width))
         self.down, self.up = nn.MaxPool2d(2), nn.Upsample(scale_factor=2)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        told = self.told(x[:, -TOLD - WHERE : -WHERE, 0, 0])[..., None, None].chunk(4, 1)
-        first = self.first(x)
+    def forward(self, x: torch.Tensor, told: torch.Tensor) -> torch.Tensor:
+        of_all, deep = self.told(told)[..., None, None].split([self.width, 16 * self.width], 1)
+        deep = deep.chunk(4, 1)
+        first = self.first(x) + of_all
         second = self.second(self.down(first))
-        third = self.third(self.down(second)) * (1 + told[0]) + told[1]
-        y = self.up(self.fourth(self.down(third)) * (1 + told[2]) + told[3])
+        third = self.third(self.down(second)) * (1 + deep[0]) + deep[1]
+        y = self.up(self.fourth(self.down(third)) * (1 + deep[2]) + deep[3])
         y = self.up(self.up_third(torch.cat([y, third], 1)))
         y = self.up(self.up_second(torch.cat([y, second], 1)))
         said: torch.Tensor = self.out(self.up_first(torch.cat([y, first], 1)))
@@ -423,7 +455,8 @@ class Localizer(nn.Module):
         chart they say that its middle is (N, 2): the surest ones.
         """
         with torch.autocast("cpu", torch.bfloat16):
-            said = self(_batch([sample.seen(look)[0] for look in looks])).float().numpy()
+            said = self(*_batch([(sample, look, sample.seen(look)[0]) for look in looks]))
+        said = said.float().numpy()
         weights = np.square(1 / (1 + np.exp(-said[:, 0]))).ravel()
         cells = np.moveaxis(_cells() + said[:, 1:], 1, -1)
         spots = np.stack([look.spots_m(each) for look, each in zip(looks, cells, strict=True)])
@@ -495,10 +528,12 @@ def train(found: Sequence[Sample], args: Args) -> Localizer:
         if len(order) < args.batch:
             order = generator.permutation(len(found)).tolist()
         batch = [found[order.pop()] for _ in range(args.batch)]
-        seen = [sample.seen(look_at(sample, generator)) for sample in batch]
+        looks = [look_at(sample, generator) for sample in batch]
+        seen = [sample.seen(look) for sample, look in zip(batch, looks, strict=True)]
+        shown, target = zip(*seen, strict=True)
         with torch.autocast("cpu", torch.bfloat16):
-            said = network(_batch([shown for shown, _ in seen]))
-        loss = loss_of(said.float(), torch.from_numpy(np.stack([target for _, target in seen])))
+            said = network(*_batch([*zip(batch, looks, shown, strict=True)]))
+        loss = loss_of(said.float(), torch.from_numpy(np.stack(target)))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
