@@ -90,3 +90,30 @@ def test_curves_are_drawn(drawn: Any, tmp_path: Path) -> None:
     assert tuple(panel.get_title() for panel in figure.axes) == tasks
     figure.savefig(tmp_path / "curves.svg")
     assert (tmp_path / "curves.svg").stat().st_size > 5000
+
+
+@pytest.fixture
+def curriculum(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.syspath_prepend(str(DOCS))
+    yield __import__("curriculum_page")
+    for name in ("curriculum_page", "results_page"):
+        sys.modules.pop(name)
+
+
+def test_the_curriculums_tables_are_made_of_the_result_files(curriculum: Any) -> None:
+    text = curriculum.PAGE.read_text(encoding="utf-8")
+    assert curriculum.page(text) == text, "run python docs/curriculum_page.py"
+    assert curriculum.numbers() == (curriculum.FOLDER / "tables.csv").read_text(encoding="utf-8")
+
+
+def test_what_is_taken_in_gives_the_same_tables(
+    curriculum: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, numbers = curriculum.PAGE.read_text(encoding="utf-8"), curriculum.numbers()
+    with curriculum.unpacked() as root:
+        monkeypatch.setattr(curriculum, "FOLDER", tmp_path)
+        for folder in root.iterdir():
+            if folder.is_dir():
+                curriculum.take_in(folder, folder.name)
+    assert curriculum.numbers() == numbers
+    assert curriculum.page(text) == text
