@@ -43,11 +43,10 @@ FOLDER = HERE / "curriculum"
 PAGE = HERE / "curriculum_results.md"
 ORACLE = HERE / "leaderboard" / "oracle.json"
 PROMPTS = {"multimodal": "prompts of words and images", "language": "prompts of words alone"}
-KEPT = (
-    *("index", "cause", "success_once", "total_reward", "steps", "max_steps", "turns"),
-    *("max_turns", "revision", "handover"),
-)
+KEPT = ("index", "cause", "success_once", "total_reward", "steps", "max_steps", "revision")
 """What of each episode's result is kept; the file of frozen episodes is named by the run."""
+KEPT_OF_PARTS = ("turns", "max_turns", "handover")
+"""What else is kept where the policy did a part of the episode."""
 EPISODES_FILE = "episodes.jsonl"
 """A line for the episodes of each task, split and part, with a list of what is not the same in all
 of them."""
@@ -66,9 +65,10 @@ def take_in(folder: Path, name: str) -> None:
             part = result.handover.get("part", "")
             groups[result.task, result.level, result.split, part].append(result)
         lines = []
-        for (task, level, split, _), results in groups.items():
-            columns = {key: [getattr(r, key) for r in results] for key in KEPT}
-            columns["total_reward"] = [float(f"{r.total_reward:.6g}") for r in results]
+        for (task, level, split, part), results in groups.items():
+            keys = (*KEPT, *(KEPT_OF_PARTS if part else ()))
+            columns = {key: [getattr(r, key) for r in results] for key in keys}
+            columns["total_reward"] = [float(f"{r.total_reward:.5g}") for r in results]
             same = {key: v[0] for key, v in columns.items() if v.count(v[0]) == len(v)}
             names = {"task": task, "level": level, "split": split}
             lines.append(to_json({**names, **columns, **same, "index": columns["index"]}))
