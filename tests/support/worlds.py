@@ -42,7 +42,7 @@ MOVABLE, SMALL, WIDE = (0, 1, 2, 3), (0, 1, 2), (3, 4)
 """Slots of the bodies that can be moved, that fit on others, and that others fit on."""
 PLACES_M = (
     *((-0.30, -0.10), (-0.30, 0.0), (-0.30, 0.10)),
-    *((-0.10, -0.22), (-0.05, 0.14), (-0.30, 0.24)),
+    *((-0.10, -0.22), (-0.04, 0.14), (-0.30, 0.24)),
 )
 """Where the things of :func:`tabletop` stand, give or take 5 mm; no two touch."""
 

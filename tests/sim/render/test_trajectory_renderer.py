@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
@@ -105,7 +106,8 @@ def test_repainted_textures_show_at_once_and_go_again() -> None:
     seen = plain.segmentation == 1
     assert plain.color[seen][:, 0].mean() > 2 * plain.color[seen][:, 1].mean()
     assert green.color[seen][:, 1].mean() > green.color[seen][:, 0].mean()
-    np.testing.assert_array_equal(green.color[~seen], plain.color[~seen])
+    beside = ~ndimage.binary_dilation(seen, np.ones((3, 3)))  # pixels of its rim show some of it
+    np.testing.assert_array_equal(green.color[beside], plain.color[beside])
     np.testing.assert_array_equal(again.color, plain.color)
     np.testing.assert_array_equal(again.segmentation, plain.segmentation)
 
