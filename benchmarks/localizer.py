@@ -5,10 +5,11 @@ oracle solves can also be told by sight.
     python benchmarks/localizer.py --train 300 --epochs 2 --test 11   # a trial
 
 It is shown a part of the image of the base camera and told, of one object, shape, swatch, half
-extents and how high its middle is. With the place of the camera that makes a chart of the image, on
-which equal things are equally large wherever they stand. Of every cell of its part the network says
-whether it shows the object, and where the middle is then. It looks at all of the workspace, part by
-part, then again around the places that most cells agree on; the surest of these is the answer.
+extents and how high its middle is, that is, its center of mass. With the place of the camera that
+makes a chart of the image, on which equal things are equally large wherever they stand. Of every
+cell of its part the network says whether it shows the object, and where the middle is then. It
+looks at all of the workspace, part by part, then again around the places that most cells agree on;
+the surest of these is the answer.
 
 It is trained on drawn episodes with one or several axes of what is seen, each at a level of its
 own, around the object and around others, above all those with the same texture. It is tested on
@@ -34,6 +35,7 @@ from torch import nn
 from clevrskills.assets import shape, texture
 from clevrskills.assets.tints import lab
 from clevrskills.core.episode import DEMONSTRATIONS
+from clevrskills.core.geometry import rotate
 from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import load_suite
 from clevrskills.envs.axes.visibility import LEAST_PX, hidden, start_view
@@ -55,8 +57,8 @@ TOLD = 17 + 3 * OUTLINE**2
 HALF_CELLS, CELL_M = 5.0, (0.006, 0.02)
 """Cells of the largest half extent of what is looked for, if cells are not less or more."""
 NEAR_M = 0.015
-HOVERS_M = 0.25
-"""A middle so high is of a thing that hovers."""
+HOVERS_M = 0.01
+"""What can't move and is so high above the table hovers."""
 LEVEL_M, AHEAD_M = 0.08, 0.7
 """What is not so far below the camera has a chart that stands so far ahead of it."""
 FAR_M = 2.0
@@ -67,7 +69,7 @@ CLOSE_LAB = 12.0
 """Distance of colors, in CIELAB, at which a pixel is half as much like a swatch."""
 LEAST_OF_SWATCH = 0.004
 """Share of a swatch of a color that is one of its own."""
-X_M, Y_M = (-0.42, 0.08), (-0.33, 0.33)
+X_M, Y_M = (-0.42, 0.08), (-0.4, 0.4)
 """What is looked at."""
 TILE, JITTER = 20, 13
 """Cells from one look at the workspace to the next; what those in training are off, at most."""
@@ -75,6 +77,8 @@ ELSEWHERE = 0.4
 """Share of looks in training that are around another object."""
 PLACES, APART = 3, 4
 """Places that are looked at again, and how many cells they are apart, at least."""
+AROUND = ((-3, 0), (3, 0), (0, -3), (0, 3))
+"""Cells from these places to where the looks at them are, each as it is and mirrored."""
 MOST_VOTES = 200
 ALONE = 0.6
 """Share of the episodes trained on that one axis alone changes."""
@@ -229,9 +233,10 @@ class Sample:
         shape: Name of its shape.
         texture: Name of its texture.
         size_m: Half extents, (3,).
-        places_m: Its middle in the world, and those of all that look the same, (N, 3).
+        places_m: Its center of mass, and those of all that look the same, (N, 3).
+        hovers: Whether it hovers.
         shown_as: Their numbers in the view.
-        others_m: Middles of other things, of those with the same texture if there are, (M, 3).
+        others_m: Those of other things, of those with the same texture if there are, (M, 3).
         name: Task and body.
     """
 
@@ -240,6 +245,7 @@ class Sample:
     texture: str
     size_m: np.ndarray
     places_m: np.ndarray
+    hovers: bool
     shown_as: tuple[int, ...]
     others_m: np.ndarray
     name: str
@@ -261,10 +267,8 @@ class Sample:
         tells its distance.
         """
         ray, off_m = self.chart.ray(spot_m), []
-        for place, middle in zip(
-            self.places_m, self.places_m - self.view.camera.eye_m, strict=True
-        ):
-            level = place[2] < HOVERS_M and ray[2] < 0
+        for middle in self.places_m - self.view.camera.eye_m:
+            level = not self.hovers and ray[2] < 0
             along = middle[2] / ray[2] if level else middle @ ray / (ray @ ray)
             off_m.append(float(np.linalg.norm(along * ray - middle)))
         return min(off_m)
@@ -333,6 +337,9 @@ def samples(episode: EpisodeSpec) -> Iterator[Sample]:
     view = view_of(drawn.color[..., :3], drawn.segmentation, camera)
     least = LEAST_PX * (IMAGE_PX / view.camera.size_px) ** 2
     sizes = [np.array(body.geometry.half_extents) for body in bodies]
+    poses = torch.tensor([body.pose for body in bodies], dtype=torch.float64)
+    centers = torch.tensor(np.stack([body.geometry.center_of_mass for body in bodies]))
+    middles_m = (poses[:, :3] + rotate(poses[:, 3:], centers)).numpy()
     for number, (k, body) in enumerate(present):
         shown = int((drawn.segmentation == 1 + number).sum())
         if k >= slots or k == episode.layout.in_gripper or not body.texture or shown < least:
@@ -344,17 +351,18 @@ def samples(episode: EpisodeSpec) -> Iterator[Sample]:
             and other.texture == body.texture
             and np.abs(sizes[n] - sizes[number]).max() < SAME_M
         ]
-        places_m = np.array([bodies[n].pose[:3] for n in (number, *alike)])
+        places_m = middles_m[[number, *alike]]
         rest = [n for n in range(len(bodies)) if n != number and n not in alike]
         same = [n for n in rest if bodies[n].texture == body.texture] or rest
-        others_m = np.array([bodies[n].pose[:3] for n in same])
+        others_m = middles_m[same]
         middle = view.camera.pixels(places_m[:1])[0] * (IMAGE_PX / view.camera.size_px)
         inside = (middle > 4).all() and (middle < IMAGE_PX - 4).all()
         if inside and setting.workspace.contains(*body.pose[:2]):
             shown_as = tuple(1 + n for n in (number, *alike))
             name = f"{episode.task} {body.key}"
             look = body.shape, body.texture, sizes[number]
-            yield Sample(view, *look, places_m, shown_as, others_m, name)
+            hovers = body.static and body.pose[2] - sizes[number][2] > HOVERS_M
+            yield Sample(view, *look, places_m, hovers, shown_as, others_m, name)
 
 
 @cache
@@ -472,7 +480,10 @@ class Localizer(nn.Module):
         for _ in range(PLACES):
             place, _ = _agreed(weights, votes, sample.cell_m)
             weights = weights * (np.linalg.norm(votes - place, axis=1) > APART * sample.cell_m)
-            looks = [Look(place, sample.cell_m, mirrored) for mirrored in (False, True)]
+            looks = [
+                Look(place + np.array(step) * sample.cell_m, sample.cell_m, mirrored)
+                for step, mirrored in product(AROUND, (False, True))
+            ]
             spot, sure = _agreed(*self.votes(sample, looks), sample.cell_m)
             if sure > best:
                 best, found = sure, spot
