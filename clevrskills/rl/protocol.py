@@ -62,9 +62,9 @@ PROTOCOLS: Mapping[str, Mapping[str, Settings]] = {
         settings.task: settings
         for settings in (
             _of("match_pose", 250_000),
-            _of("move_without_hitting", 400_000, 60),
+            _of("move_without_hitting", 1_000_000, 60, gamma=0.97),
             _of("pick", 500_000),
-            _of("place", 400_000, 60, vacuum_mean=HELD),
+            _of("place", 1_000_000, 60, vacuum_mean=HELD),
             _of("push", 1_500_000, 60, **{**_PUSHED, "initial_std": 0.07, "gamma": 0.95}),
             _of("rotate", 200_000),
             _of("throw", 800_000, 18, initial_std=0.3, vacuum_mean=0.6),
