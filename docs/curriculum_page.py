@@ -1,37 +1,29 @@
-"""Page of the curriculum's results: tables of the levels and of every task, from result files.
+"""Pages of the curriculum's results and of composition, from result files.
 
 ``python docs/curriculum_page.py`` writes them anew; ``python docs/curriculum_page.py FOLDER
-NAME`` first takes in what ``clevrskills curriculum`` or ``clevrskills evaluate --handover`` left in
-a folder, as ``docs/curriculum/NAME``.
+NAME`` first takes in, as ``docs/curriculum/NAME``, what ``clevrskills curriculum``, ``clevrskills
+evaluate --handover`` or ``clevrskills train`` left in a folder.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+import composition_page
+import draw_cloning
+import kept_results
+import matplotlib
 import pandas as pd
 from results_page import PART
 
 from clevrskills.core.policy import FORMS
 from clevrskills.core.suite import load_suite
-from clevrskills.evaluation.handover.tables import composition_tables
 from clevrskills.evaluation.report.tables import markdown
-from clevrskills.evaluation.results import (
-    RESULTS_DIR,
-    RUN_FILE,
-    EpisodeResult,
-    open_evaluations,
-    read_results,
-)
+from clevrskills.evaluation.results import RUN_FILE, read_results
 from clevrskills.evaluation.submission.document import SOLVED, read_submission
-from clevrskills.jobs.files import to_json
 from clevrskills.suites.clevrskills import curriculum_tables
 from clevrskills.suites.clevrskills.curriculum_tables import Results, paper_tables
 from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum
@@ -39,72 +31,35 @@ from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE, TRIALS_DIR, o
 from clevrskills.suites.clevrskills.suite import SPLITS
 
 HERE = Path(__file__).parent
-FOLDER = HERE / "curriculum"
-PAGE = HERE / "curriculum_results.md"
+PAGE, COMPOSITION = HERE / "curriculum_results.md", HERE / "composition.md"
+CURVES, FIGURE = HERE / "curriculum.svg", HERE / "composition.svg"
 ORACLE = HERE / "leaderboard" / "oracle.json"
 PROMPTS = {"multimodal": "prompts of words and images", "language": "prompts of words alone"}
-KEPT = ("index", "cause", "success_once", "total_reward", "steps", "max_steps", "revision")
-"""What of each episode's result is kept; the file of frozen episodes is named by the run."""
-KEPT_OF_PARTS = ("turns", "max_turns", "handover")
-"""What else is kept where the policy did a part of the episode."""
-EPISODES_FILE = "episodes.jsonl"
-"""A line for the episodes of each task, split and part, with a list of what is not the same in all
-of them."""
-
-
-def take_in(folder: Path, name: str) -> None:
-    """Keep what the tables need of a folder of results."""
-    kept = FOLDER / name
-    shutil.rmtree(kept, ignore_errors=True)
-    for path in sorted(folder.rglob(RUN_FILE)):
-        root = kept / path.parent.relative_to(folder)
-        root.mkdir(parents=True)
-        shutil.copy(path, root)
-        groups: dict[tuple[str, ...], list[EpisodeResult]] = defaultdict(list)
-        for result in sorted(read_results(path.parent), key=lambda r: (r.level, r.task, r.index)):
-            part = result.handover.get("part", "")
-            groups[result.task, result.level, result.split, part].append(result)
-        lines = []
-        for (task, level, split, part), results in groups.items():
-            keys = (*KEPT, *(KEPT_OF_PARTS if part else ()))
-            columns = {key: [getattr(r, key) for r in results] for key in keys}
-            columns["total_reward"] = [float(f"{r.total_reward:.5g}") for r in results]
-            same = {key: v[0] for key, v in columns.items() if v.count(v[0]) == len(v)}
-            names = {"task": task, "level": level, "split": split}
-            lines.append(to_json({**names, **columns, **same, "index": columns["index"]}))
-        (root / EPISODES_FILE).write_text("\n".join([*lines, ""]), encoding="utf-8")
-    if (folder / CURRICULUM_FILE).is_file():
-        shutil.copy(folder / CURRICULUM_FILE, kept)
-
-
-@contextmanager
-def unpacked() -> Iterator[Path]:
-    """All that is kept, as folders of results."""
-    with TemporaryDirectory() as name:
-        root = Path(name) / FOLDER.name
-        shutil.copytree(FOLDER, root)
-        for path in sorted(root.rglob(EPISODES_FILE)):
-            (path.parent / RESULTS_DIR).mkdir()
-            with (path.parent / RESULTS_DIR / EPISODES_FILE).open("w", encoding="utf-8") as file:
-                for line in path.read_text(encoding="utf-8").splitlines():
-                    group = json.loads(line)
-                    for k in range(len(group["index"])):
-                        one = {n: v[k] if isinstance(v, list) else v for n, v in group.items()}
-                        result = EpisodeResult(episode="", seed=0, **one)
-                        file.write(result.to_json() + "\n")
-        yield root
 
 
 def page(text: str) -> str:
     """The page's text with its tables written anew."""
-    with unpacked() as root:
+    with kept_results.unpacked() as root:
         parts = [*_parts(root)]
     return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
 
+def composition(text: str) -> str:
+    """The text of the page of composition with its tables written anew."""
+    with kept_results.unpacked() as root:
+        parts = [*composition_page.known(composition_page.handovers(root))]
+    return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
+
+
+def figure() -> str:
+    """The image of composition."""
+    with kept_results.unpacked() as root:
+        return composition_page.image(composition_page.handovers(root))
+
+
 def numbers() -> str:
     """What the tables of levels have, and rewards, as CSV."""
-    with unpacked() as root:
+    with kept_results.unpacked() as root:
         tables = paper_tables([*_curricula(root).values()])
     frame = curriculum_tables.numbers(tables)
     return frame.to_csv(index=False, lineterminator="\n", float_format="%.6g")
@@ -133,11 +88,7 @@ def _parts(root: Path) -> Iterator[str]:
             if any(trial.prompt == prompt for trial in one.rows):
                 yield f"### Task by task: {one.label}, {PROMPTS[prompt]}"
                 yield markdown(_by_task(folder, prompt)).rstrip()
-    parts = [path.parent for path in sorted(root.glob(f"*/{RUN_FILE}"))]
-    for composition in composition_tables(open_evaluations(parts)) if parts else ():
-        yield f"### {composition.title}"
-        yield markdown(composition.texts).rstrip()
-        yield composition.note
+    yield from composition_page.learned(composition_page.handovers(root))
 
 
 def _by_task(root: Path, prompt: str) -> pd.DataFrame:
@@ -170,13 +121,17 @@ def _by_task(root: Path, prompt: str) -> pd.DataFrame:
 
 
 def main() -> None:
-    """Take in what is named, and write the page."""
+    """Take in what is named, and write the pages and their images."""
     if len(sys.argv) == 3:
-        take_in(Path(sys.argv[1]), sys.argv[2])
+        kept_results.take_in(Path(sys.argv[1]), sys.argv[2])
     elif len(sys.argv) != 1:
         sys.exit("name nothing, or a folder of results and what it is to be called")
-    (FOLDER / "tables.csv").write_text(numbers(), encoding="utf-8")
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    (kept_results.FOLDER / "tables.csv").write_text(numbers(), encoding="utf-8")
+    for path, written in ((PAGE, page), (COMPOSITION, composition)):
+        path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
+    FIGURE.write_text(figure(), encoding="utf-8")
+    matplotlib.rcParams.update({"svg.hashsalt": CURVES.stem, "font.size": 9})
+    draw_cloning.curves(kept_results.trainings()).savefig(CURVES, metadata={"Date": None})
 
 
 if __name__ == "__main__":

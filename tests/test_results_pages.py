@@ -96,24 +96,54 @@ def test_curves_are_drawn(drawn: Any, tmp_path: Path) -> None:
 def curriculum(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.syspath_prepend(str(DOCS))
     yield __import__("curriculum_page")
-    for name in ("curriculum_page", "results_page"):
+    own = ("curriculum_page", "composition_page", "draw_cloning", "kept_results", "results_page")
+    for name in own:
         sys.modules.pop(name)
 
 
 def test_the_curriculums_tables_are_made_of_the_result_files(curriculum: Any) -> None:
-    text = curriculum.PAGE.read_text(encoding="utf-8")
-    assert curriculum.page(text) == text, "run python docs/curriculum_page.py"
-    assert curriculum.numbers() == (curriculum.FOLDER / "tables.csv").read_text(encoding="utf-8")
+    for path, written in (
+        (curriculum.PAGE, curriculum.page),
+        (curriculum.COMPOSITION, curriculum.composition),
+    ):
+        text = path.read_text(encoding="utf-8")
+        assert written(text) == text, "run python docs/curriculum_page.py"
+    assert curriculum.figure() == curriculum.FIGURE.read_text(encoding="utf-8")
+    numbers = curriculum.kept_results.FOLDER / "tables.csv"
+    assert curriculum.numbers() == numbers.read_text(encoding="utf-8")
 
 
 def test_what_is_taken_in_gives_the_same_tables(
     curriculum: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, numbers = curriculum.PAGE.read_text(encoding="utf-8"), curriculum.numbers()
-    with curriculum.unpacked() as root:
-        monkeypatch.setattr(curriculum, "FOLDER", tmp_path)
+    kept, numbers = curriculum.kept_results, curriculum.numbers()
+    text = curriculum.PAGE.read_text(encoding="utf-8")
+    trainings = kept.trainings()
+    with kept.unpacked() as root:
+        monkeypatch.setattr(kept, "FOLDER", tmp_path)
         for folder in root.iterdir():
-            if folder.is_dir():
-                curriculum.take_in(folder, folder.name)
+            if folder.is_dir() and folder.name != kept.TRAININGS:
+                kept.take_in(folder, folder.name)
     assert curriculum.numbers() == numbers
     assert curriculum.page(text) == text
+    assert trainings and not kept.trainings()
+
+
+def test_the_curve_of_a_training_is_kept(
+    curriculum: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = curriculum.kept_results
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "kept")
+    (tmp_path / "kept").mkdir()
+    lines = [{"step": 5, "loss": 0.51234567}, {"step": 10, "loss": 0.4, "seconds": 2.0}]
+    lines.append({"step": 10, "success": 0.25})
+    log = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "log.jsonl").write_text(log, encoding="utf-8")
+    kept.take_in(tmp_path, "small")
+    assert kept.trainings() == [
+        {
+            "task": "small",
+            "curve": {"steps": [5, 10], "loss": [0.5123, 0.4]},
+            "success": {"steps": [10], "rate": [0.25]},
+        }
+    ]

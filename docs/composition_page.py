@@ -1,0 +1,125 @@
+"""Tables of composition for the pages, and their image, from result files that are kept."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+
+import pandas as pd
+
+from clevrskills.evaluation.handover.figure import composition_figure
+from clevrskills.evaluation.handover.tables import (
+    LEVELS,
+    LOSSES,
+    Composition,
+    composition_tables,
+    compositions,
+)
+from clevrskills.evaluation.report.tables import markdown
+from clevrskills.evaluation.results import RUN_FILE, Evaluation, open_evaluations
+
+COLUMNS = ("alone", "in_place", "prompted", "product", "planner", "zero_shot", "longer")
+PARTS = ("gap", "strange", "dependence", "choosing")
+
+
+def handovers(root: Path) -> list[Evaluation]:
+    """The runs in a folder in which a policy did parts of episodes."""
+    folders = [path.parent for path in sorted(root.glob(f"*/{RUN_FILE}"))]
+    return open_evaluations(folders) if folders else []
+
+
+def learned(runs: Sequence[Evaluation]) -> Iterator[str]:
+    """What learned policies did: means of the levels, then all tasks of each policy."""
+    runs = [run for run in runs if not _is_known(run)]
+    if len(runs) > 1:
+        for table in composition_tables(runs):
+            yield f"### {table.title}, means of the levels"
+            means = table.texts[table.texts["task"].str.startswith("mean of")]
+            columns = ["run", *means.columns.drop("run")]
+            yield markdown(means.sort_values(["run", "task"])[columns]).rstrip()
+            yield table.note
+    for run in runs:
+        for table in composition_tables([run]):
+            yield f"### {table.title}, {_name(run)}"
+            yield markdown(table.texts).rstrip()
+            if len(runs) == 1:
+                yield table.note
+
+
+def known(runs: Sequence[Evaluation]) -> Iterator[str]:
+    """What policies of known skill did, above what they must do."""
+    lines, held, cells = [], 0, 0
+    for run in (run for run in runs if _is_known(run)):
+        rows = compositions([run])
+        for row in rows:
+            wanted = _closed_form(run, row)
+            if row.task:
+                of = [(getattr(row, name), value) for name, value in wanted.items()]
+                cells += len(of)
+                held += sum(e.low - 1e-9 <= value <= e.high + 1e-9 for e, value in of)
+                continue
+            about = {"policy": run.label, "": f"mean of {row.level}", "leaves": f"{row.leaves:.1f}"}
+            lines.append(about | _texts(row))
+            closed = {h: _percent(wanted, n) for n, h in _headings().items()}
+            lines.append({"policy": "", "": "closed form", "leaves": "", **closed})
+    if lines:
+        yield markdown(pd.DataFrame(lines)).rstrip()
+        yield (
+            f"Task by task, {held} of {cells} intervals of 95 % hold what the closed form says "
+            f"({held / cells:.0%})."
+        )
+
+
+def image(runs: Sequence[Evaluation]) -> str:
+    """The figure of the means of levels, readable on any ground."""
+    rows = [row for row in compositions(runs) if not row.task]
+    rows.sort(key=lambda row: ([run.label for run in runs].index(row.run), row.level))
+    figure = composition_figure(rows)
+    return figure.replace("<svg ", '<svg style="background:#fff;color:#222" ', 1) + "\n"
+
+
+def _is_known(run: Evaluation) -> bool:
+    return run.run.policy in ("quitter", "disorderly")
+
+
+def _name(run: Evaluation) -> str:
+    return run.label.removeprefix("checkpoint:zoo/")
+
+
+def _headings() -> dict[str, str]:
+    names = {**LEVELS, **LOSSES}
+    return {name: f"{names[name]} %" for name in (*COLUMNS, *PARTS)}
+
+
+def _texts(row: Composition) -> dict[str, str]:
+    signs = dict.fromkeys(PARTS, "+")
+    return {
+        heading: getattr(row, name).percent(0, signs.get(name, ""))
+        for name, heading in _headings().items()
+    }
+
+
+def _percent(wanted: dict[str, float], name: str) -> str:
+    return f"{100 * wanted[name]:.0f}" if name in wanted else ""
+
+
+def _closed_form(run: Evaluation, row: Composition) -> dict[str, float]:
+    """What a policy of known skill must do in a task, or on the mean of those of a level."""
+    if run.run.policy == "disorderly":
+        names = ("alone", "in_place", "product", "planner")
+        wanted = {**dict.fromkeys(names, 1.0), "strange": 0.0, "dependence": 0.0}
+    else:
+        kept = 1 - float(str(run.run.policy_args["p"]))
+        leaves: dict[str, dict[int, int]] = defaultdict(dict)
+        for part in run.parts:
+            leaves[part.task][part.index] = int(part.handover["leaves"])
+        tasks = [one.task for one in compositions([run]) if one.task and one.level == row.level]
+        each = [fmean(kept**k for k in leaves[task].values()) for task in tasks]
+        whole = each[tasks.index(row.task)] if row.task else fmean(each)
+        wanted = dict.fromkeys(("alone", "in_place", "prompted"), kept)
+        wanted |= dict.fromkeys(("product", "planner", "zero_shot", "longer"), whole)
+        wanted |= dict.fromkeys(PARTS, 0.0)
+    return {n: v for n, v in wanted.items() if not math.isnan(getattr(row, n).value)}
