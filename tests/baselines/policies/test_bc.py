@@ -14,11 +14,11 @@ from clevrskills.baselines.batch import Observations, Prompts
 from clevrskills.baselines.policies.bc.policy import (
     _WAYPOINT_SCALES,
     _looking_loss,
-    _missed,
     _waypoints,
 )
 from clevrskills.baselines.policies.bc.slots import SlotEncoder
 from clevrskills.baselines.policies.bc.told import ToldPolicy
+from clevrskills.baselines.policies.losses import missed
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.errors import ClevrSkillsError
 from tests.support.envs import base, make_env
@@ -167,12 +167,12 @@ def test_the_error_of_a_waypoint_is_in_centimetres_and_tenths() -> None:
     steps, scale = torch.ones(2, dtype=torch.bool), torch.tensor(_WAYPOINT_SCALES)
     moved = points.clone()
     moved[:, 0] += 0.04  # two of its 2 cm: 1.5 of one entry of nine
-    assert _missed(moved - points, points, steps, scale) == pytest.approx(1.5 / 9)
+    assert missed(moved - points, points, steps, scale) == pytest.approx(1.5 / 9)
     turned = points.clone()
     turned[:, 3] -= 0.2  # two of its tenths
-    assert _missed(turned - points, points, steps, scale) == pytest.approx(1.5 / 9)
+    assert missed(turned - points, points, steps, scale) == pytest.approx(1.5 / 9)
     unknown = torch.full_like(points, torch.nan)
-    assert _missed(moved - points, unknown, steps, scale) == 0
+    assert missed(moved - points, unknown, steps, scale) == 0
 
 
 def test_without_images_it_is_blind(demos: Path) -> None:

@@ -143,6 +143,40 @@ def test_what_is_remembered_does_not_grow(demos: Path) -> None:
     assert memory.age == 20
 
 
+@torch.no_grad()
+def test_it_does_the_first_of_the_actions_that_it_learns(demos: Path) -> None:
+    given = {"steps": 4, "starts_every": 4, "window": 4, "horizon": 3, "vacuum_weight": 0.1}
+    policy, _ = policy_and_windows("stream_robolm", demos, **given)
+    assert isinstance(policy, StreamRoboLM)
+    policy.eval()
+    seen, prompts = stories(policy, 4, (1,))
+    whole, memories = policy._actions(seen, prompts), policy.begin(prompts, [1])
+    assert whole.shape == (1, 4, 3, 7)
+    for step in range(4):
+        actions, memories = policy.step(moment(seen, step), memories)
+        assert actions.shape == (1, 1, 7)
+        assert (actions[:, 0, :6] - whole[:, step, 0, :6]).abs().max() < 1e-4
+        vacuum = policy.normalize_action.inverse(actions)[0, 0, 6]
+        assert vacuum == pytest.approx(1.0 if whole[0, step, 0, 6] > 0 else -1.0, abs=1e-5)
+
+
+def test_the_compact_one_learns_the_vacuum_and_the_places(demos: Path) -> None:
+    policy, windows = policy_and_windows(
+        "stream_robolm", demos, vacuum_weight=0.1, place_weight=0.1
+    )
+    batch = batch_of(policy, windows, [0, 1])
+    nowhere = replace(batch, places=torch.full_like(batch.places, torch.nan))
+    known = replace(batch, places=torch.full_like(batch.places, 0.3))
+    losses, without = policy(known), policy(nowhere)
+    assert set(losses) == {"loss", "motion", "vacuum", "place"}
+    total = losses["motion"] + 0.1 * losses["vacuum"] + 0.1 * losses["place"]
+    assert losses["loss"].item() == pytest.approx(total.item(), rel=1e-6)
+    assert losses["place"] > 0 and without["place"] == 0
+    assert losses["vacuum"] == without["vacuum"]
+    losses["place"].backward()
+    assert policy.tell.weight.grad.abs().sum() > 0
+
+
 # --- what it sees
 
 
@@ -206,12 +240,6 @@ def test_features_computed_twice_give_the_same_gradients(demos: Path) -> None:
         gradients.append([p.grad for p in policy.parameters() if p.requires_grad])
     for one, two in zip(*gradients, strict=True):
         torch.testing.assert_close(one, two)
-
-
-def test_chunks_of_actions(demos: Path) -> None:
-    policy, windows = policy_and_windows("stream_robolm", demos, horizon=3)
-    assert policy(batch_of(policy, windows, [0]))["loss"].isfinite()
-    assert rollout(policy, {0: 1}, 1)[0][0].shape == (3, 7)
 
 
 # --- trained backbones

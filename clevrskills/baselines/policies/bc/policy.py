@@ -17,10 +17,17 @@ from torch.nn.utils.rnn import pad_sequence
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
 from clevrskills.baselines.policies.bc.slots import (
-    PLACES,
     Sight,
     SlotEncoder,
     SlotEncoderConfig,
+)
+from clevrskills.baselines.policies.losses import (
+    PLACE_SCALE_M,
+    PLACES,
+    VACUUM,
+    missed,
+    vacuum_decided,
+    vacuum_loss,
 )
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
@@ -28,11 +35,8 @@ from clevrskills.baselines.spec import PolicySpec
 from clevrskills.core.geometry import rotation_matrix
 from clevrskills.errors import ClevrSkillsError
 
-VACUUM = 6
-"""The entry of an action that turns the vacuum on or off."""
-_PLACE_SCALE_M = 0.02
 _WAYPOINT = 9
-_WAYPOINT_SCALES = [_PLACE_SCALE_M] * 3 + [0.1] * 6  # position, entries of a rotation matrix
+_WAYPOINT_SCALES = [PLACE_SCALE_M] * 3 + [0.1] * 6  # position, entries of a rotation matrix
 _TOLD_PER_M = 5.0  # so that places count as much as other inputs of the head
 
 
@@ -126,16 +130,13 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         motion = masked_mean(
             (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2, batch.action_mask
         )
-        on = (self.normalize_action.inverse(batch.actions)[..., VACUUM:] > 0).float()
-        decided = functional.binary_cross_entropy_with_logits(
-            said[..., VACUUM:].float(), on, reduction="none"
-        )
-        vacuum = masked_mean(decided, batch.action_mask)
+        wanted = self.normalize_action.inverse(batch.actions)
+        vacuum = vacuum_loss(said, wanted, batch.action_mask)
         steps = batch.observations.mask.flatten()[:, None]  # (N, 1)
         places = batch.places.flatten(0, 1)
-        place = _missed(sight.places - places.nan_to_num(), places, steps, _PLACE_SCALE_M)
+        place = missed(sight.places - places.nan_to_num(), places, steps, PLACE_SCALE_M)
         scale = way.new_tensor(_WAYPOINT_SCALES)
-        reached = _missed(way - waypoints.nan_to_num(), waypoints, steps[:, 0], scale)
+        reached = missed(way - waypoints.nan_to_num(), waypoints, steps[:, 0], scale)
         look = _looking_loss(sight.looks, batch.sights.flatten(0, 1), steps)
         parts = {"motion": motion, "vacuum": vacuum, "place": place, "look": look}
         parts["waypoint"] = reached
@@ -155,7 +156,7 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         mask = torch.arange(prompt.shape[1], device=prompt.device) < lengths[:, None]
         said, *_ = self._said(observations, prompt, mask)
         actions = said[:, -1, : self.config.execution_horizon].float()
-        on = torch.where(actions[..., VACUUM:] > 0, 1.0, -1.0)
+        on = vacuum_decided(actions)
         vacuum = self.normalize_action(on.expand(actions.shape))[..., VACUUM:]
         return torch.cat([actions[..., :VACUUM], vacuum], -1), memories
 
@@ -195,13 +196,6 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
 def _waypoints(poses: Tensor) -> Tensor:
     """Positions and the first two rows of rotation matrices, (N, 9), of poses (N, 7)."""
     return torch.cat([poses[:, :3], rotation_matrix(poses[:, 3:])[:, :2].flatten(1)], -1)
-
-
-def _missed(error: Tensor, wanted: Tensor, steps: Tensor, scale: Tensor | float) -> Tensor:
-    """Mean smooth error (..., k), in units of a scale, where what is wanted is known."""
-    missed = error.float() / scale
-    size = functional.smooth_l1_loss(missed, torch.zeros_like(missed), reduction="none")
-    return masked_mean(size, wanted.isfinite().all(-1) & steps)
 
 
 def _looking_loss(looks: Sequence[Tensor], sights: Tensor, steps: Tensor) -> Tensor:

@@ -13,11 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Observations, Prompts
+from clevrskills.baselines.policies.losses import PLACES
 from clevrskills.baselines.policies.small_encoders import PROMPT_LENGTH, pixel_places
 from clevrskills.baselines.spec import PolicyConfig
-
-PLACES = 2
-"""Slots that tell where the things are that the sub-task names."""
 
 
 @dataclass(frozen=True, kw_only=True)

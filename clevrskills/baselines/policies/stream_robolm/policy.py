@@ -8,6 +8,9 @@ language model answers at the control steps goes through an LSTM to the action; 
 mean squared error. The language model's own weights stay as they are, it is adapted by LoRA; all
 else is trained.
 
+``compact``, which starts from random weights, learns the next few actions though it does the first
+alone, the vacuum by cross-entropy, and to tell where the things are that the sub-task names.
+
 The cost of a step does not grow with the episode: keys and values of what was read are kept, and a
 token attends to the whole prompt but only to the latest ``window`` control steps, in training as
 well. A long episode is acted as it is trained, in windows of ``steps`` control steps: every
@@ -33,6 +36,14 @@ from transformers import DynamicCache
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
 from clevrskills.baselines.policies.flamingo import GatedCrossAttention, Look, LookingModel
 from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
+from clevrskills.baselines.policies.losses import (
+    PLACE_SCALE_M,
+    PLACES,
+    VACUUM,
+    missed,
+    vacuum_decided,
+    vacuum_loss,
+)
 from clevrskills.baselines.policies.stream_robolm.backbones import (
     RANDOM_LANGUAGE_MODELS,
     ConvolutionalEncoder,
@@ -70,6 +81,10 @@ class StreamRoboLMConfig(PolicyConfig):
         recompute: Whether features of images are computed twice in training, to save memory.
         language_dtype: Kind of numbers of a published language model that is not trained:
             ``bfloat16``, in half the memory, or ``float32``.
+        vacuum_weight: Share of the loss of the vacuum, cross-entropy; 0: the vacuum is a number
+            like the others.
+        place_weight: Share of the loss of telling where the things are that the sub-task names; 0:
+            it does not learn to tell it.
     """
 
     steps: int = 128
@@ -87,6 +102,8 @@ class StreamRoboLMConfig(PolicyConfig):
     lstm_layers: int = 2
     recompute: bool = True
     language_dtype: str = "float32"  # in checkpoints of before there was a choice
+    vacuum_weight: float = 0.0
+    place_weight: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -211,6 +228,9 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             lstm_width=256,
             lstm_layers=1,
             recompute=False,
+            horizon=8,
+            vacuum_weight=0.1,
+            place_weight=0.1,
         ),
         "tiny": StreamRoboLMConfig(
             image_size=32,
@@ -250,6 +270,8 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             nn.ReLU(),
             nn.Linear(config.lstm_width, config.horizon * 7),
         )
+        if config.place_weight:
+            self.tell = nn.Linear(config.lstm_width, 3 * PLACES)
 
     def start(self) -> None:
         self.sight.images.start()
@@ -267,8 +289,23 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return self.config.language_model not in RANDOM_LANGUAGE_MODELS
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        actions = self._actions(batch.observations, batch.prompts)
-        return {"loss": masked_mean((actions - batch.actions) ** 2, batch.action_mask)}
+        config, mask = self.config, batch.action_mask
+        known = self._known(batch.observations, batch.prompts)
+        said = self._say(known)
+        if not config.vacuum_weight:
+            total = masked_mean((said - batch.actions) ** 2, mask)
+            parts = {}
+        else:
+            motion = (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2
+            wanted = self.normalize_action.inverse(batch.actions)
+            parts = {"motion": masked_mean(motion, mask), "vacuum": vacuum_loss(said, wanted, mask)}
+            total = parts["motion"] + config.vacuum_weight * parts["vacuum"]
+        if config.place_weight:
+            told = self.tell(known).unflatten(-1, (PLACES, 3))
+            error, steps = told - batch.places.nan_to_num(), batch.observations.mask[..., None]
+            parts["place"] = missed(error, batch.places, steps, PLACE_SCALE_M)
+            total = total + config.place_weight * parts["place"]
+        return {"loss": total, **parts}
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         tokens, mask = self._read(prompts)
@@ -320,7 +357,11 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             Memory(m.begun, m.prompt, m.age + 1, tuple(read[k : k + n]))
             for m, k, n in zip(memories, first.tolist(), counts.tolist(), strict=True)
         ]
-        return self.head(out[first, -1]).unflatten(-1, (-1, 7)), after
+        said = self._say(out[first, -1])[:, :1]  # an image is read at each control step
+        if self.config.vacuum_weight:
+            on = self.normalize_action(vacuum_decided(said).expand(said.shape))
+            said = torch.cat([said[..., :VACUUM], on[..., VACUUM:]], -1)
+        return said, after
 
     def _live(self, memory: Memory) -> list[Stream]:
         """The streams of an episode that read its next control step, the oldest one first."""
@@ -331,6 +372,15 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
 
     def _actions(self, observations: Observations, prompts: Prompts) -> Tensor:
         """The next actions at each step, (B, T, H, 7)."""
+        return self._say(self._known(observations, prompts))
+
+    def _say(self, known: Tensor) -> Tensor:
+        """The next actions, (..., H, 7), of what the LSTM gives."""
+        said: Tensor = self.head(known)
+        return said.unflatten(-1, (-1, 7))
+
+    def _known(self, observations: Observations, prompts: Prompts) -> Tensor:
+        """What the LSTM gives at each step, (B, T, width)."""
         steps = observations.mask.shape[1]
         tokens, mask = self._read(prompts)
         stream = self.image_token.expand(len(tokens), steps, -1)
@@ -348,8 +398,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             use_cache=False,
         )
         out, _ = self._remember(_with_state(answers[:, -steps:], observations.state))
-        actions: Tensor = self.head(out)
-        return actions.unflatten(-1, (-1, 7))
+        return out
 
     def _remember(
         self, known: Tensor, state: tuple[Tensor, Tensor] | None = None
