@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
+from statistics import fmean
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,7 @@ GAP_NOTE = (
     "less zero-shot. Choosing and horizon are paired by episode; the intervals of the others are "
     "made of those of what they are differences of, as if these were independent."
 )
+Chains = tuple[tuple[str, ...], ...]
 NOTHING = Estimate(math.nan, math.nan, math.nan, 0)
 
 
@@ -77,6 +79,8 @@ class Composition:
         dependence: ``product`` less ``planner``.
         choosing: ``planner`` less ``zero_shot``.
         horizon: ``longer`` less ``zero_shot``.
+        chains: Of each task and episode the kinds of the leaves that can be done alone, in order.
+        rates: Rate of each kind alone, one estimate for all tasks that have it.
     """
 
     run: str
@@ -99,6 +103,8 @@ class Composition:
     dependence: Estimate
     choosing: Estimate
     horizon: Estimate
+    chains: tuple[Chains, ...] = ()
+    rates: Mapping[str, Estimate] = field(default_factory=dict)
 
 
 def propagate(function: Callable[..., float], *of: Estimate) -> Estimate:
@@ -147,9 +153,12 @@ def composition_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 def _numbers(row: Composition) -> dict[str, object]:
     found: dict[str, object] = {}
-    for field in fields(row):
-        value = getattr(row, field.name)
-        found |= value.columns(field.name) if isinstance(value, Estimate) else {field.name: value}
+    for entry in fields(row):
+        value = getattr(row, entry.name)
+        if isinstance(value, Estimate):
+            found |= value.columns(entry.name)
+        elif entry.name not in ("chains", "rates"):
+            found[entry.name] = value
     return found
 
 
@@ -199,16 +208,11 @@ def _row(
     for result in results:
         if "leaf" in result.handover and str(result.handover["part"]).endswith(OWN):
             kinds.setdefault(result.index, []).append(result.handover["alone"])
-    names = [*alone]
-    chains = [[names.index(kind) for kind in chain if kind] for chain in kinds.values()]
-    every = [k for chain in chains for k in chain]
-    rates = [alone[name] for name in names]
+    chains = tuple(tuple(kind for kind in chain if kind) for chain in kinds.values())
+    each, expected = _as_if_alone([chains], alone)
     own, prompted = (_leaves(by_part, max(counts.values()), told) for told in (OWN, PROMPT))
     product = propagate(
         lambda *r: float(np.mean([math.prod(r[:n]) for n in counts.values()])), *own[1]
-    )
-    expected = propagate(
-        lambda *r: float(np.mean([math.prod(r[k] for k in chain) for chain in chains])), *rates
     )
     product = _no_narrower(product, len(counts))
     planner = _whole(by_part.get(PLAN, {}))
@@ -222,7 +226,7 @@ def _row(
         episodes=len(counts),
         leaves=float(np.mean([*counts.values()])),
         missing=sum(r.cause == NO_HANDOVER for r in results),
-        alone=propagate(lambda *r: float(np.mean([r[k] for k in every])), *rates),
+        alone=each,
         in_place=own[0],
         prompted=prompted[0],
         expected=expected,
@@ -235,7 +239,28 @@ def _row(
         dependence=_less(product, planner),
         choosing=_paired(zero, planned),
         horizon=_paired(zero, late),
+        chains=(chains,),
+        rates=alone,
     )
+
+
+def _as_if_alone(
+    tasks: Sequence[Chains], rates: Mapping[str, Estimate]
+) -> tuple[Estimate, Estimate]:
+    """Rates of single leaves, and of all leaves of an episode, as if each were done alone: means
+    over tasks, which have the rates of the kinds of leaves in common.
+    """
+    kinds = [*rates]
+
+    def leaves(*values: float) -> float:
+        of = dict(zip(kinds, values, strict=True))
+        return fmean(fmean(of[k] for chain in chains for k in chain) for chains in tasks)
+
+    def episodes(*values: float) -> float:
+        of = dict(zip(kinds, values, strict=True))
+        return fmean(fmean(math.prod(of[k] for k in c) for c in chains) for chains in tasks)
+
+    return propagate(leaves, *rates.values()), propagate(episodes, *rates.values())
 
 
 def _leaves(
@@ -280,20 +305,27 @@ def _paired(one: Mapping[int, bool], other: Mapping[int, bool]) -> Estimate:
 
 def _mean(rows: Sequence[Composition]) -> Composition:
     """The mean of tasks."""
-    first = rows[0]
-    means = {
-        field.name: propagate(
-            lambda *values: float(np.mean(values)),
-            *(e for row in rows if not math.isnan((e := getattr(row, field.name)).value)),
-        )
-        for field in fields(first)
-        if isinstance(getattr(first, field.name), Estimate)
-    }
+    first, means = rows[0], dict[str, Estimate]()
+    for entry in fields(first):
+        if isinstance(getattr(first, entry.name), Estimate):
+            known = [e for row in rows if not math.isnan((e := getattr(row, entry.name)).value)]
+            means[entry.name] = propagate(lambda *values: fmean(values), *known)
+    able = [row for row in rows if row.rates]
+    rates = {kind: each for row in able for kind, each in row.rates.items()}
+    chains = tuple(chain for row in able for chain in row.chains)
+    means["alone"], means["expected"] = _as_if_alone(chains, rates)
+    for name, other in (("gap", "zero_shot"), ("strange", "product")):
+        less = [e for row in able if not math.isnan((e := getattr(row, other)).value)]
+        if len(less) == len(able):  # else it is the mean of what is known
+            of = propagate(lambda *values: fmean(values), *less)
+            means[name] = _less(means["expected"], of)
     return replace(
         first,
         task="",
         episodes=sum(row.episodes for row in rows),
-        leaves=float(np.mean([row.leaves for row in rows])),
+        leaves=fmean(row.leaves for row in rows),
         missing=sum(row.missing for row in rows),
+        chains=chains,
+        rates=rates,
         **means,  # type: ignore[arg-type]
     )

@@ -11,6 +11,7 @@ import fabricated
 import numpy as np
 import pytest
 
+from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EpisodeRef
@@ -115,6 +116,29 @@ def test_who_mixes_up_the_order_loses_by_choosing() -> None:
     row = made(lambda _: True, lambda: True, lambda: bool(draw.random() < 1 / 6))
     assert row.choosing.low > 0.75 and row.gap.value == pytest.approx(row.choosing.value)
     assert row.strange.value == row.dependence.value == row.horizon.value == 0.0
+
+
+def test_tasks_have_the_rate_of_a_kind_of_leaf_in_common() -> None:
+    results = []
+    for task, leaves in (("stack", 2), ("sort", 1)):
+        for part in [*(f"leaf{k}_own" for k in range(leaves)), "plan", "whole"]:
+            about = {"part": part, "leaves": leaves, "leaf": "on_top"}
+            about["alone"] = "simple_manipulation"
+            results.append(one(task, 0, True, about))
+    for index in range(20):
+        about = {"part": "leaf0_own", "leaves": 1, "leaf": "on_top", "alone": "simple_manipulation"}
+        results.append(one("simple_manipulation", index, index < 16, about))
+    run = Run(policy="p", label="p")
+    *rows, mean = compositions([Evaluation(Path(), run, "p", (), parts=tuple(results))])
+    assert [row.task for row in (*rows, mean)] == ["sort", "stack", ""]
+    low, high = wilson(16, 20)
+    assert (mean.alone.low, mean.alone.high) == pytest.approx((low, high))  # as of either task
+    assert mean.expected.value == pytest.approx((0.8 + 0.8**2) / 2)
+    assert mean.expected.low == pytest.approx((low + low**2) / 2)
+    assert mean.gap.value == pytest.approx(mean.expected.value - 1.0)
+    assert mean.strange.value + mean.dependence.value + mean.choosing.value == pytest.approx(
+        mean.gap.value
+    )
 
 
 def test_the_parts_are_the_gap() -> None:
