@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -75,8 +76,9 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
 
 def image(runs: Sequence[Evaluation]) -> str:
     """The figure of the means of levels, readable on any ground."""
-    rows = [row for row in compositions(runs) if not row.task]
-    rows.sort(key=lambda row: ([run.label for run in runs].index(row.run), row.level))
+    ordered = sorted(runs, key=_is_known)
+    rows = [replace(row, run=_name(run)) for run in ordered for row in compositions([run])]
+    rows = [row for row in rows if not row.task]
     figure = composition_figure(rows)
     return figure.replace("<svg ", '<svg style="background:#fff;color:#222" ', 1) + "\n"
 

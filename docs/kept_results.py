@@ -20,13 +20,13 @@ from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE
 FOLDER = Path(__file__).parent / "curriculum"
 KEPT = ("index", "cause", "success_once", "total_reward", "steps", "max_steps", "revision")
 """What of each episode's result is kept; the file of frozen episodes is named by the run."""
-KEPT_OF_PARTS = ("turns", "max_turns", "handover")
-"""What else is kept where the policy did a part of the episode."""
+KEPT_OF_PARTS = ("index", "cause", "success_once", "turns", "max_turns", "revision")
+KEPT_OF_HANDOVER = ("part", "leaves", "leaf", "alone")
+"""What is kept where the policy did a part of the episode, and of which one."""
+HANDOVER = "handover."
 EPISODES_FILE = "episodes.jsonl"
 """A line for the episodes of each task, split and part, with a list of what is not the same in all
 of them."""
-
-
 TRAININGS = "trainings"
 """Folder of what is kept of trainings."""
 
@@ -48,9 +48,12 @@ def take_in(folder: Path, name: str) -> None:
             groups[result.task, result.level, result.split, part].append(result)
         lines = []
         for (task, level, split, part), results in groups.items():
-            keys = (*KEPT, *(KEPT_OF_PARTS if part else ()))
+            keys = KEPT_OF_PARTS if part else KEPT
             columns = {key: [getattr(r, key) for r in results] for key in keys}
-            columns["total_reward"] = [float(f"{r.total_reward:.5g}") for r in results]
+            for key in (key for key in KEPT_OF_HANDOVER if key in results[0].handover):
+                columns[HANDOVER + key] = [r.handover[key] for r in results]
+            if not part:
+                columns["total_reward"] = [float(f"{r.total_reward:.5g}") for r in results]
             same = {key: v[0] for key, v in columns.items() if v.count(v[0]) == len(v)}
             names = {"task": task, "level": level, "split": split}
             lines.append(to_json({**names, **columns, **same, "index": columns["index"]}))
@@ -92,6 +95,8 @@ def unpacked() -> Iterator[Path]:
                     group = json.loads(line)
                     for k in range(len(group["index"])):
                         one = {n: v[k] if isinstance(v, list) else v for n, v in group.items()}
-                        result = EpisodeResult(episode="", seed=0, **one)
+                        part = {n: one.pop(n) for n in [*one] if n.startswith(HANDOVER)}
+                        about = {n.removeprefix(HANDOVER): v for n, v in part.items()}
+                        result = EpisodeResult(episode="", seed=0, **one, handover=about)
                         file.write(result.to_json() + "\n")
         yield root

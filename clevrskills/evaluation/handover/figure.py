@@ -22,7 +22,7 @@ def composition_figure(rows: Sequence[Composition]) -> str:
     """The figure; empty if there is nothing to draw."""
     if not rows:
         return ""
-    several = len({row.run for row in rows}) > 1
+    runs, splits = ({getattr(row, name) for row in rows} for name in ("run", "split"))
     height = TOP + ROW * len(rows) + 24
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 30} {height}" '
@@ -42,13 +42,13 @@ def composition_figure(rows: Sequence[Composition]) -> str:
             f'text-anchor="middle">{value} %</text>'
         )
     for k, row in enumerate(rows):
-        parts += _row(row, TOP + ROW * k, several)
+        label = [row.task or f"mean of {row.level}"]
+        label += [row.split] * (len(splits) > 1) + [row.run] * (len(runs) > 1)
+        parts += _row(row, ", ".join(label), TOP + ROW * k)
     return "\n".join([*parts, "</svg>"])
 
 
-def _row(row: Composition, y: int, several: bool) -> list[str]:
-    name = row.task or f"mean of {row.level}"
-    label = f"{name}, {row.split}" + (f", {row.run}" if several else "")
+def _row(row: Composition, label: str, y: int) -> list[str]:
     parts = [f'<text x="{LEFT - 10}" y="{y + 17}" text-anchor="end">{escape(label)}</text>']
     for step, (loss, begin, end) in enumerate(STEPS):
         values = getattr(row, begin).value, getattr(row, end).value
