@@ -23,6 +23,7 @@ from clevrskills.evaluation.report.tables import markdown
 from clevrskills.evaluation.results import RUN_FILE, Evaluation, open_evaluations
 
 COLUMNS = ("alone", "in_place", "prompted", "product", "planner", "zero_shot", "longer")
+ZOO = "checkpoint:zoo/"
 PARTS = ("gap", "strange", "dependence", "choosing")
 
 
@@ -39,6 +40,7 @@ def learned(runs: Sequence[Evaluation]) -> Iterator[str]:
         for table in composition_tables(runs):
             yield f"### {table.title}, means of the levels"
             means = table.texts[table.texts["task"].str.startswith("mean of")]
+            means = means.assign(run=means["run"].str.removeprefix(ZOO))
             columns = ["run", *means.columns.drop("run")]
             yield markdown(means.sort_values(["run", "task"])[columns]).rstrip()
             yield table.note
@@ -88,7 +90,7 @@ def _is_known(run: Evaluation) -> bool:
 
 
 def _name(run: Evaluation) -> str:
-    return run.label.removeprefix("checkpoint:zoo/")
+    return run.label.removeprefix(ZOO)
 
 
 def _headings() -> dict[str, str]:
