@@ -1,4 +1,8 @@
-"""Losses that the small policies share: of the vacuum, and of telling where things are."""
+"""Losses that the small policies share: of the vacuum, and of telling where things are.
+
+A policy that tells where things are acts by what it tells. In training it is told the truth at some
+of the steps, so that it learns what to do before it has learned to see.
+"""
 
 import torch
 from torch import Tensor
@@ -12,6 +16,8 @@ PLACES = 2
 """How many things a sub-task names at most: what is handled, and what it is handled towards."""
 PLACE_SCALE_M = 0.02
 """The unit of errors of places, m."""
+TOLD_PER_M = 5.0
+"""What places are multiplied by, so that they count as much as other inputs."""
 
 
 def vacuum_loss(said: Tensor, wanted: Tensor, mask: Tensor) -> Tensor:
@@ -39,3 +45,12 @@ def missed(error: Tensor, wanted: Tensor, steps: Tensor, scale: Tensor | float) 
         error.float() / scale, torch.zeros_like(error, dtype=torch.float32), reduction="none"
     )
     return masked_mean(size, wanted.isfinite().all(-1) & steps)
+
+
+def perhaps_told(believed: Tensor, told: Tensor, share: float, noise_m: float) -> Tensor:
+    """What is believed (N, ...), or, at a share of the steps, about what is told, where it is
+    known.
+    """
+    drawn = torch.rand(len(told), *[1] * (told.dim() - 1), device=told.device)
+    noisy = told + noise_m * torch.randn_like(told)
+    return torch.where((drawn < share) & told.isfinite(), noisy.nan_to_num(), believed)

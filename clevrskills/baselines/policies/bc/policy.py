@@ -24,8 +24,10 @@ from clevrskills.baselines.policies.bc.slots import (
 from clevrskills.baselines.policies.losses import (
     PLACE_SCALE_M,
     PLACES,
+    TOLD_PER_M,
     VACUUM,
     missed,
+    perhaps_told,
     vacuum_decided,
     vacuum_loss,
 )
@@ -37,7 +39,6 @@ from clevrskills.errors import ClevrSkillsError
 
 _WAYPOINT = 9
 _WAYPOINT_SCALES = [PLACE_SCALE_M] * 3 + [0.1] * 6  # position, entries of a rotation matrix
-_TOLD_PER_M = 5.0  # so that places count as much as other inputs of the head
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,10 +176,10 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         places = self._perhaps_told(sight.places, told and told[0])
         if self.told_places is not None and not self.training:
             places = torch.where(self.told_places.isfinite(), self.told_places, places)
-        seen = torch.cat([sight.numbers, _TOLD_PER_M * places.flatten(1)], -1)
+        seen = torch.cat([sight.numbers, TOLD_PER_M * places.flatten(1)], -1)
         waypoint = self.waypoint(seen)
         known = self._perhaps_told(waypoint, told and told[1])
-        far = torch.cat([_TOLD_PER_M * known[:, :3], known[:, 3:]], -1)
+        far = torch.cat([TOLD_PER_M * known[:, :3], known[:, 3:]], -1)
         said = self.head(torch.cat([seen, far], -1))
         return said.reshape(*observations.mask.shape, -1, 7), sight, waypoint
 
@@ -186,11 +187,7 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         """What is believed, (N, ...), or, in training, at some of the steps about what is told."""
         if told is None or not self.training:
             return believed
-        share = torch.rand(len(told), *[1] * (told.dim() - 1), device=told.device)
-        noisy = told + self.config.told_noise_m * torch.randn_like(told)
-        return torch.where(
-            (share < self.config.told) & told.isfinite(), noisy.nan_to_num(), believed
-        )
+        return perhaps_told(believed, told, self.config.told, self.config.told_noise_m)
 
 
 def _waypoints(poses: Tensor) -> Tensor:

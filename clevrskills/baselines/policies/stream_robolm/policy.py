@@ -39,8 +39,10 @@ from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.losses import (
     PLACE_SCALE_M,
     PLACES,
+    TOLD_PER_M,
     VACUUM,
     missed,
+    perhaps_told,
     vacuum_decided,
     vacuum_loss,
 )
@@ -83,8 +85,10 @@ class StreamRoboLMConfig(PolicyConfig):
             ``bfloat16``, in half the memory, or ``float32``.
         vacuum_weight: Share of the loss of the vacuum, cross-entropy; 0: the vacuum is a number
             like the others.
-        place_weight: Share of the loss of telling where the things are that the sub-task names; 0:
-            it does not learn to tell it.
+        place_weight: Share of the loss of telling where the things are that the sub-task names, by
+            which it then acts; 0: it does not learn to tell it.
+        told: Share of control steps in training at which it acts by where these things are.
+        told_noise_m: Standard deviation of what is added to these places.
     """
 
     steps: int = 128
@@ -104,6 +108,8 @@ class StreamRoboLMConfig(PolicyConfig):
     language_dtype: str = "float32"  # in checkpoints of before there was a choice
     vacuum_weight: float = 0.0
     place_weight: float = 0.0
+    told: float = 0.0
+    told_noise_m: float = 0.005
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -213,10 +219,10 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         "compact": StreamRoboLMConfig(
             image_size=64,
             proprioception=True,
-            steps=32,
-            starts_every=16,
-            learning_rate=5e-4,
-            batch_size=8,
+            steps=16,
+            starts_every=8,
+            learning_rate=7e-4,
+            batch_size=16,
             warm_up_steps=100,
             language_model="compact-opt",
             image_encoder="compact-cnn",
@@ -224,13 +230,14 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             cross_every=2,
             cross_heads=2,
             gate=1.0,
-            window=32,
+            window=16,
             lstm_width=256,
             lstm_layers=1,
             recompute=False,
             horizon=8,
             vacuum_weight=0.1,
             place_weight=0.1,
+            told=0.5,
         ),
         "tiny": StreamRoboLMConfig(
             image_size=32,
@@ -265,13 +272,15 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         self.image_token = nn.Parameter(torch.randn(self.language.width) * 0.02)
         inputs = self.language.width + self.state_size
         self.lstm = nn.LSTM(inputs, config.lstm_width, config.lstm_layers, batch_first=True)
+        known = config.lstm_width
+        if config.place_weight:
+            self.tell = nn.Linear(config.lstm_width, 3 * PLACES)
+            known += 3 * PLACES
         self.head = nn.Sequential(
-            nn.Linear(config.lstm_width, config.lstm_width),
+            nn.Linear(known, config.lstm_width),
             nn.ReLU(),
             nn.Linear(config.lstm_width, config.horizon * 7),
         )
-        if config.place_weight:
-            self.tell = nn.Linear(config.lstm_width, 3 * PLACES)
 
     def start(self) -> None:
         self.sight.images.start()
@@ -291,7 +300,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         config, mask = self.config, batch.action_mask
         known = self._known(batch.observations, batch.prompts)
-        said = self._say(known)
+        said, told = self._say(known, batch.places)
         if not config.vacuum_weight:
             total = masked_mean((said - batch.actions) ** 2, mask)
             parts = {}
@@ -300,8 +309,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             wanted = self.normalize_action.inverse(batch.actions)
             parts = {"motion": masked_mean(motion, mask), "vacuum": vacuum_loss(said, wanted, mask)}
             total = parts["motion"] + config.vacuum_weight * parts["vacuum"]
-        if config.place_weight:
-            told = self.tell(known).unflatten(-1, (PLACES, 3))
+        if told is not None:
             error, steps = told - batch.places.nan_to_num(), batch.observations.mask[..., None]
             parts["place"] = missed(error, batch.places, steps, PLACE_SCALE_M)
             total = total + config.place_weight * parts["place"]
@@ -357,7 +365,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             Memory(m.begun, m.prompt, m.age + 1, tuple(read[k : k + n]))
             for m, k, n in zip(memories, first.tolist(), counts.tolist(), strict=True)
         ]
-        said = self._say(out[first, -1])[:, :1]  # an image is read at each control step
+        said = self._say(out[first, -1])[0][:, :1]  # an image is read at each control step
         if self.config.vacuum_weight:
             on = self.normalize_action(vacuum_decided(said).expand(said.shape))
             said = torch.cat([said[..., :VACUUM], on[..., VACUUM:]], -1)
@@ -372,12 +380,21 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
 
     def _actions(self, observations: Observations, prompts: Prompts) -> Tensor:
         """The next actions at each step, (B, T, H, 7)."""
-        return self._say(self._known(observations, prompts))
+        return self._say(self._known(observations, prompts))[0]
 
-    def _say(self, known: Tensor) -> Tensor:
-        """The next actions, (..., H, 7), of what the LSTM gives."""
+    def _say(self, known: Tensor, true: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """The next actions, (..., H, 7), of what the LSTM gives, and where it tells that the things
+        are that the sub-task names, (..., 2, 3); ``true``, for training, is where they are.
+        """
+        told = None
+        if self.config.place_weight:
+            told = places = self.tell(known).unflatten(-1, (PLACES, 3))
+            if true is not None and self.training:
+                config, flat = self.config, (told.flatten(0, 1), true.flatten(0, 1))
+                places = perhaps_told(*flat, config.told, config.told_noise_m).view_as(told)
+            known = torch.cat([known, TOLD_PER_M * places.flatten(-2)], -1)
         said: Tensor = self.head(known)
-        return said.unflatten(-1, (-1, 7))
+        return said.unflatten(-1, (-1, 7)), told
 
     def _known(self, observations: Observations, prompts: Prompts) -> Tensor:
         """What the LSTM gives at each step, (B, T, width)."""
