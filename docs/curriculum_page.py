@@ -23,7 +23,6 @@ from clevrskills.core.policy import FORMS
 from clevrskills.core.suite import load_suite
 from clevrskills.evaluation.report.tables import markdown
 from clevrskills.evaluation.results import RUN_FILE, read_results
-from clevrskills.evaluation.submission.document import SOLVED, read_submission
 from clevrskills.suites.clevrskills import curriculum_tables
 from clevrskills.suites.clevrskills.curriculum_tables import Results, paper_tables
 from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum
@@ -33,7 +32,9 @@ from clevrskills.suites.clevrskills.suite import SPLITS
 HERE = Path(__file__).parent
 PAGE, COMPOSITION = HERE / "curriculum_results.md", HERE / "composition.md"
 CURVES, FIGURE = HERE / "curriculum.svg", HERE / "composition.svg"
-ORACLE = HERE / "leaderboard" / "oracle.json"
+ORACLE = "oracle"
+REFERENCES = (ORACLE, "zero")
+"""Curricula of which no table has every task."""
 PROMPTS = {"multimodal": "prompts of words and images", "language": "prompts of words alone"}
 
 
@@ -84,40 +85,46 @@ def _parts(root: Path) -> Iterator[str]:
     if remarks:
         yield "\n".join(f"- {remark}" for remark in remarks)
     for folder, one in curricula.items():
-        for prompt in FORMS:
+        for prompt in FORMS if folder.name not in REFERENCES else ():
             if any(trial.prompt == prompt for trial in one.rows):
                 yield f"### Task by task: {one.label}, {PROMPTS[prompt]}"
                 yield markdown(_by_task(folder, prompt)).rstrip()
     yield from composition_page.learned(composition_page.handovers(root))
 
 
-def _by_task(root: Path, prompt: str) -> pd.DataFrame:
-    """Successes of each task: the oracle's, before and after the training on its level."""
-    oracle, levels = read_submission(ORACLE).tasks, load_suite().levels()
-    episodes = json.loads((root / CURRICULUM_FILE).read_text(encoding="utf-8"))["episodes"]
-    solved: dict[tuple[str, bool, str], int] = {}
+def _by_task(folder: Path, prompt: str) -> pd.DataFrame:
+    """Successes of each task, before and after the training on its level, and the oracle's."""
+    solved, oracle = _solved(folder, prompt), _solved(folder.parent / ORACLE, FORMS[0])
+    rows = []
+    for task, level in load_suite().levels().items():
+        row = {"task": f"`{task}`", "level": level}
+        for setting in ("zero-shot", "trained"):
+            for split in SPLITS:
+                found = solved.get((task, setting, split))
+                seen = curriculum_tables.SEEN[split]
+                row[f"{setting}, {seen}"] = "-" if found is None else str(sum(found))
+        for split in SPLITS:
+            (found,) = (done for key, done in oracle.items() if key[::2] == (task, split))
+            row[f"oracle, {curriculum_tables.SEEN[split]}"] = f"{sum(found)} of {len(found)}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _solved(folder: Path, prompt: str) -> dict[tuple[str, str, str], list[bool]]:
+    """Which episodes were solved, by task, whether that was before or after the training on its
+    level, and split.
+    """
+    episodes = json.loads((folder / CURRICULUM_FILE).read_text(encoding="utf-8"))["episodes"]
+    solved: dict[tuple[str, str, str], list[bool]] = {}
     protocol = Curriculum("", "", episodes, SPLITS, (prompt,))
     for trial in (trial for stage in STAGES for trial in protocol.trials(stage)):
-        folder = root / TRIALS_DIR / trial.name
-        found = read_results(folder) if (folder / RUN_FILE).is_file() else []
-        for result in of_trial(found, trial, levels, episodes):
-            key = result.task, trial.setting == "zero-shot", trial.split
-            solved[key] = solved.get(key, 0) + result.success_once
-    rows = []
-    for task, level in levels.items():
-        row = {"task": f"`{task}`", "level": level}
-        for split in SPLITS:
-            seen = curriculum_tables.SEEN[split]
-            row[f"zero-shot, {seen}"] = str(solved.get((task, True, split), "-"))
-            row[f"trained, {seen}"] = str(solved.get((task, False, split), "-"))
-            done = oracle[f"{task}_{split}"].outcomes[:episodes]
-            row[f"oracle, {seen}"] = f"{done.count(SOLVED)} of {len(done)}"
-        rows.append(row)
-    names = [name for name in rows[0] if name.startswith(("task", "level"))]
-    names += sorted(
-        (n for n in rows[0] if n not in names), key=lambda n: n.split(",")[0], reverse=True
-    )
-    return pd.DataFrame(rows)[names]
+        path = folder / TRIALS_DIR / trial.name
+        found = read_results(path) if (path / RUN_FILE).is_file() else []
+        setting = "zero-shot" if trial.setting == "zero-shot" else "trained"
+        for result in of_trial(found, trial, load_suite().levels(), episodes):
+            key = result.task, setting, trial.split
+            solved.setdefault(key, []).append(result.success_once)
+    return solved
 
 
 def main() -> None:
