@@ -158,7 +158,7 @@ def test_playing(tab: Browser, list_page: Path, episode: Episode) -> None:
         assert report["lit"] == [True] * 3
         assert report["clock"][-1] > report["clock"][0]
         shown = [step for step, _ in report["seen"]]
-        # how many frames are shown on the way is the machine's affair: a busy one drops most of them
+        # a busy machine drops most of the frames on the way
         assert shown == sorted(shown) and len(set(shown)) > 1
         where = places(episode)
         for step, place in report["seen"]:
