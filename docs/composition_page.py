@@ -58,7 +58,7 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
     for run in (run for run in runs if _is_known(run)):
         rows = compositions([run])
         for row in rows:
-            wanted = _closed_form(run, row)
+            wanted = _closed_form(run, rows, row)
             if row.task:
                 of = [(getattr(row, name), value) for name, value in wanted.items()]
                 cells += len(of)
@@ -110,7 +110,9 @@ def _percent(wanted: dict[str, float], name: str) -> str:
     return f"{100 * wanted[name]:.0f}" if name in wanted else ""
 
 
-def _closed_form(run: Evaluation, row: Composition) -> dict[str, float]:
+def _closed_form(
+    run: Evaluation, rows: Sequence[Composition], row: Composition
+) -> dict[str, float]:
     """What a policy of known skill must do in a task, or on the mean of those of a level."""
     if run.run.policy == "disorderly":
         names = ("alone", "in_place", "product", "planner")
@@ -120,7 +122,7 @@ def _closed_form(run: Evaluation, row: Composition) -> dict[str, float]:
         leaves: dict[str, dict[int, int]] = defaultdict(dict)
         for part in run.parts:
             leaves[part.task][part.index] = int(part.handover["leaves"])
-        tasks = [one.task for one in compositions([run]) if one.task and one.level == row.level]
+        tasks = [one.task for one in rows if one.task and one.level == row.level]
         each = [fmean(kept**k for k in leaves[task].values()) for task in tasks]
         whole = each[tasks.index(row.task)] if row.task else fmean(each)
         wanted = dict.fromkeys(("alone", "in_place", "prompted"), kept)

@@ -63,14 +63,9 @@ def take_in(folder: Path, name: str) -> None:
 
 
 def _take_training(folder: Path, name: str) -> None:
-    log = read_log(folder)
-    curve = {step: round(report["loss"], 4) for step, report in log.items() if "loss" in report}
-    success = {step: report["success"] for step, report in log.items() if "success" in report}
-    kept = {
-        "task": name,
-        "curve": {"steps": [*curve], "loss": [*curve.values()]},
-        "success": {"steps": [*success], "rate": [*success.values()]},
-    }
+    log = read_log(folder).items()
+    curve = {step: round(report["loss"], 4) for step, report in log if "loss" in report}
+    kept = {"task": name, "curve": {"steps": [*curve], "loss": [*curve.values()]}}
     path = FOLDER / TRAININGS / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(to_json(kept) + "\n", "utf-8")

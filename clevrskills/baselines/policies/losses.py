@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from clevrskills.baselines.batch import masked_mean
+from clevrskills.baselines.batch import Batch, masked_mean
+from clevrskills.baselines.policy import Normalizer
 
 VACUUM = 6
 """The entry of an action that turns the vacuum on or off."""
@@ -20,23 +21,33 @@ TOLD_PER_M = 5.0
 """What places are multiplied by, so that they count as much as other inputs."""
 
 
-def vacuum_loss(said: Tensor, wanted: Tensor, mask: Tensor) -> Tensor:
-    """Cross-entropy of the vacuum.
+def action_losses(said: Tensor, batch: Batch, normalize: Normalizer) -> tuple[Tensor, Tensor]:
+    """Mean squared error of the motion, and cross-entropy of the vacuum.
 
     Args:
-        said: Actions (..., 7), the entry of the vacuum as the logit of its being on.
-        wanted: Actions (..., 7) in [-1, 1].
-        mask: Which of them count, (...).
+        said: Actions (B, T, H, 7), normalized, the vacuum as the logit of its being on.
+        batch: What was done.
+        normalize: Normalizes actions.
     """
-    on = (wanted[..., VACUUM:] > 0).float()
+    motion = (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2
+    on = (normalize.inverse(batch.actions)[..., VACUUM:] > 0).float()
     logits = said[..., VACUUM:].float()
     decided = functional.binary_cross_entropy_with_logits(logits, on, reduction="none")
-    return masked_mean(decided, mask)
+    return masked_mean(motion, batch.action_mask), masked_mean(decided, batch.action_mask)
 
 
-def vacuum_decided(said: Tensor) -> Tensor:
-    """The vacuum of actions (..., 7) whose entry of it is a logit: -1 or 1, (..., 1)."""
-    return torch.where(said[..., VACUUM:] > 0, 1.0, -1.0)
+def decide_vacuum(said: Tensor, normalize: Normalizer) -> Tensor:
+    """Normalized actions (..., 7), the vacuum on or off, of such whose vacuum is a logit."""
+    on = torch.where(said[..., VACUUM:] > 0, 1.0, -1.0)
+    vacuum = normalize(on.expand(said.shape))[..., VACUUM:]
+    return torch.cat([said[..., :VACUUM], vacuum], -1)
+
+
+def place_loss(told: Tensor, places: Tensor, steps: Tensor) -> Tensor:
+    """Mean error of where things are told to be, (..., 2, 3), in units of 2 cm, where it is known
+    at steps that exist (..., 1).
+    """
+    return missed(told - places.nan_to_num(), places, steps, PLACE_SCALE_M)
 
 
 def missed(error: Tensor, wanted: Tensor, steps: Tensor, scale: Tensor | float) -> Tensor:

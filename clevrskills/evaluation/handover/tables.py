@@ -157,7 +157,7 @@ def _numbers(row: Composition) -> dict[str, object]:
         value = getattr(row, entry.name)
         if isinstance(value, Estimate):
             found |= value.columns(entry.name)
-        elif entry.name not in ("chains", "rates"):
+        elif isinstance(value, str | int | float):
             found[entry.name] = value
     return found
 

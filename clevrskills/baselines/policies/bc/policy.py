@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
+from clevrskills.baselines.batch import Batch, Observations, Prompts
 from clevrskills.baselines.policies.bc.slots import (
     Sight,
     SlotEncoder,
@@ -25,11 +25,11 @@ from clevrskills.baselines.policies.losses import (
     PLACE_SCALE_M,
     PLACES,
     TOLD_PER_M,
-    VACUUM,
+    action_losses,
+    decide_vacuum,
     missed,
     perhaps_told,
-    vacuum_decided,
-    vacuum_loss,
+    place_loss,
 )
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
@@ -128,14 +128,10 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         said, sight, way = self._said(
             batch.observations, prompt, mask, (batch.places.flatten(0, 1), waypoints)
         )
-        motion = masked_mean(
-            (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2, batch.action_mask
-        )
-        wanted = self.normalize_action.inverse(batch.actions)
-        vacuum = vacuum_loss(said, wanted, batch.action_mask)
+        motion, vacuum = action_losses(said, batch, self.normalize_action)
         steps = batch.observations.mask.flatten()[:, None]  # (N, 1)
         places = batch.places.flatten(0, 1)
-        place = missed(sight.places - places.nan_to_num(), places, steps, PLACE_SCALE_M)
+        place = place_loss(sight.places, places, steps)
         scale = way.new_tensor(_WAYPOINT_SCALES)
         reached = missed(way - waypoints.nan_to_num(), waypoints, steps[:, 0], scale)
         look = _looking_loss(sight.looks, batch.sights.flatten(0, 1), steps)
@@ -157,9 +153,7 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         mask = torch.arange(prompt.shape[1], device=prompt.device) < lengths[:, None]
         said, *_ = self._said(observations, prompt, mask)
         actions = said[:, -1, : self.config.execution_horizon].float()
-        on = vacuum_decided(actions)
-        vacuum = self.normalize_action(on.expand(actions.shape))[..., VACUUM:]
-        return torch.cat([actions[..., :VACUUM], vacuum], -1), memories
+        return decide_vacuum(actions, self.normalize_action), memories
 
     def _said(
         self,

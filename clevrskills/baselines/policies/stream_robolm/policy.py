@@ -37,14 +37,12 @@ from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mea
 from clevrskills.baselines.policies.flamingo import GatedCrossAttention, Look, LookingModel
 from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.losses import (
-    PLACE_SCALE_M,
     PLACES,
     TOLD_PER_M,
-    VACUUM,
-    missed,
+    action_losses,
+    decide_vacuum,
     perhaps_told,
-    vacuum_decided,
-    vacuum_loss,
+    place_loss,
 )
 from clevrskills.baselines.policies.stream_robolm.backbones import (
     RANDOM_LANGUAGE_MODELS,
@@ -298,20 +296,17 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return self.config.language_model not in RANDOM_LANGUAGE_MODELS
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        config, mask = self.config, batch.action_mask
+        config, parts = self.config, dict[str, Tensor]()
         known = self._known(batch.observations, batch.prompts)
         said, told = self._say(known, batch.places)
-        if not config.vacuum_weight:
-            total = masked_mean((said - batch.actions) ** 2, mask)
-            parts = {}
+        if config.vacuum_weight:
+            motion, vacuum = action_losses(said, batch, self.normalize_action)
+            total = motion + config.vacuum_weight * vacuum
+            parts = {"motion": motion, "vacuum": vacuum}
         else:
-            motion = (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2
-            wanted = self.normalize_action.inverse(batch.actions)
-            parts = {"motion": masked_mean(motion, mask), "vacuum": vacuum_loss(said, wanted, mask)}
-            total = parts["motion"] + config.vacuum_weight * parts["vacuum"]
+            total = masked_mean((said - batch.actions) ** 2, batch.action_mask)
         if told is not None:
-            error, steps = told - batch.places.nan_to_num(), batch.observations.mask[..., None]
-            parts["place"] = missed(error, batch.places, steps, PLACE_SCALE_M)
+            parts["place"] = place_loss(told, batch.places, batch.observations.mask[..., None])
             total = total + config.place_weight * parts["place"]
         return {"loss": total, **parts}
 
@@ -367,8 +362,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         ]
         said = self._say(out[first, -1])[0][:, :1]  # an image is read at each control step
         if self.config.vacuum_weight:
-            on = self.normalize_action(vacuum_decided(said).expand(said.shape))
-            said = torch.cat([said[..., :VACUUM], on[..., VACUUM:]], -1)
+            said = decide_vacuum(said, self.normalize_action)
         return said, after
 
     def _live(self, memory: Memory) -> list[Stream]:
