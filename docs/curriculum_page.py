@@ -7,7 +7,6 @@ evaluate --handover`` or ``clevrskills train`` left in a folder.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +21,9 @@ from results_page import PART
 from clevrskills.core.policy import FORMS
 from clevrskills.core.suite import load_suite
 from clevrskills.evaluation.report.tables import markdown
-from clevrskills.evaluation.results import RUN_FILE, read_results
 from clevrskills.suites.clevrskills import curriculum_tables
-from clevrskills.suites.clevrskills.curriculum_tables import Results, paper_tables
-from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum
-from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE, TRIALS_DIR, of_trial
+from clevrskills.suites.clevrskills.curriculum_tables import Results, by_policy, paper_tables
+from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE
 from clevrskills.suites.clevrskills.suite import SPLITS
 
 HERE = Path(__file__).parent
@@ -34,7 +31,8 @@ PAGE, COMPOSITION = HERE / "curriculum_results.md", HERE / "composition.md"
 CURVES, FIGURE = HERE / "curriculum.svg", HERE / "composition.svg"
 ORACLE = "oracle"
 REFERENCES = (ORACLE, "zero")
-"""Curricula of which no table has every task."""
+"""Policies of which no table has every task."""
+Solved = dict[tuple[str, str, str], list[bool]]
 PROMPTS = {"multimodal": "prompts of words and images", "language": "prompts of words alone"}
 
 
@@ -61,40 +59,56 @@ def figure() -> str:
 def numbers() -> str:
     """What the tables of levels have, and rewards, as CSV."""
     with kept_results.unpacked() as root:
-        tables = paper_tables([*_curricula(root).values()])
+        tables = paper_tables(_curricula(root))
     frame = curriculum_tables.numbers(tables)
     return frame.to_csv(index=False, lineterminator="\n", float_format="%.6g")
 
 
-def _curricula(root: Path) -> dict[Path, Results]:
+def _curricula(root: Path) -> list[Results]:
     levels = load_suite().levels()
     found = [path.parent for path in sorted(root.glob(f"*/{CURRICULUM_FILE}"))]
-    return {folder: curriculum_tables.read_results(folder, levels) for folder in found}
+    return [curriculum_tables.read_results(folder, levels) for folder in found]
 
 
 def _parts(root: Path) -> Iterator[str]:
     curricula = _curricula(root)
-    for table in paper_tables([*curricula.values()]):
+    for table in paper_tables(curricula):
         if any(line.source == "here" for line in table.lines):
             texts = curriculum_tables.frame(table)
             texts = texts[[c for c in texts if c[1] not in curriculum_tables.MEASURES[1:]]]
             texts.columns = pd.Index([group or name for group, name in texts.columns])
             yield f"### {table.title}"
             yield markdown(texts).rstrip()
-    remarks = [remark for one in curricula.values() for remark in one.remarks]
+    remarks = [remark for one in curricula for remark in one.remarks]
     if remarks:
         yield "\n".join(f"- {remark}" for remark in remarks)
-    for folder, one in curricula.items():
-        for prompt in FORMS if folder.name not in REFERENCES else ():
-            if any(trial.prompt == prompt for trial in one.rows):
-                yield f"### Task by task: {one.label}, {PROMPTS[prompt]}"
-                yield markdown(_by_task(folder, prompt)).rstrip()
+    (oracle,) = (_solved(one, FORMS[0]) for one in curricula if one.label == ORACLE)
+    for first, *others in by_policy(curricula):
+        if others:
+            yield f"### Training seeds: {first.label}"
+            yield markdown(pd.DataFrame([_of_seed(run) for run in (first, *others)])).rstrip()
+        for prompt in FORMS if first.label not in REFERENCES else ():
+            if solved := _solved(first, prompt):
+                of_seed = f", seed {first.seed}" if others else ""
+                yield f"### Task by task: {first.label}{of_seed}, {PROMPTS[prompt]}"
+                yield markdown(_by_task(solved, oracle)).rstrip()
     yield from composition_page.learned(composition_page.handovers(root))
 
 
-def _by_task(folder: Path, prompt: str) -> pd.DataFrame:
+def _of_seed(run: Results) -> dict[str, str]:
+    """Rates of the levels after one training."""
+    row = {"seed": str(run.seed)}
+    for table in paper_tables([run]):
+        for line in (line for line in table.lines if line.source == "here"):
+            for column, entry in line.entries.items():
+                level, setting, split = column
+                objects = curriculum_tables.SEEN[split or line.split]
+                row[f"{level} {setting}, {objects}"] = entry.success.percent()
+    return row
+
+
+def _by_task(solved: Solved, oracle: Solved) -> pd.DataFrame:
     """Successes of each task, before and after the training on its level, and the oracle's."""
-    solved, oracle = _solved(folder, prompt), _solved(folder.parent / ORACLE, FORMS[0])
     rows = []
     for task, level in load_suite().levels().items():
         row = {"task": f"`{task}`", "level": level}
@@ -110,20 +124,17 @@ def _by_task(folder: Path, prompt: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _solved(folder: Path, prompt: str) -> dict[tuple[str, str, str], list[bool]]:
+def _solved(one: Results, prompt: str) -> Solved:
     """Which episodes were solved, by task, whether that was before or after the training on its
     level, and split.
     """
-    episodes = json.loads((folder / CURRICULUM_FILE).read_text(encoding="utf-8"))["episodes"]
-    solved: dict[tuple[str, str, str], list[bool]] = {}
-    protocol = Curriculum("", "", episodes, SPLITS, (prompt,))
-    for trial in (trial for stage in STAGES for trial in protocol.trials(stage)):
-        path = folder / TRIALS_DIR / trial.name
-        found = read_results(path) if (path / RUN_FILE).is_file() else []
-        setting = "zero-shot" if trial.setting == "zero-shot" else "trained"
-        for result in of_trial(found, trial, load_suite().levels(), episodes):
-            key = result.task, setting, trial.split
-            solved.setdefault(key, []).append(result.success_once)
+    solved: Solved = {}
+    for trial, results in one.episodes.items():
+        if trial.prompt == prompt:
+            setting = "zero-shot" if trial.setting == "zero-shot" else "trained"
+            for result in results:
+                key = result.task, setting, trial.split
+                solved.setdefault(key, []).append(result.success_once)
     return solved
 
 

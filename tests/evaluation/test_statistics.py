@@ -13,6 +13,7 @@ from clevrskills.evaluation.statistics import (
     holm,
     interquartile_mean,
     mean,
+    over_runs,
     paired_difference,
     rate,
     share,
@@ -235,3 +236,41 @@ def test_the_bootstrap_of_runs_covers() -> None:
         found = interquartile_mean([generator.normal(mean, 0.05, 8) for mean in tasks])
         hits += found.low <= 0.5 <= found.high
     assert 85 <= hits <= 100
+
+
+# --- over training runs
+
+
+def test_the_interval_over_runs() -> None:
+    """Three runs at 0.4, 0.5, 0.6: 4.303 * 0.1 / sqrt(3) to either side, beside the episodes'."""
+    exact = Estimate(0.5, 0.5, 0.5, 60)
+    found = over_runs(exact, [0.4, 0.5, 0.6])
+    assert (found.value, found.n) == (0.5, 60)
+    assert (0.5 - found.low, found.high - 0.5) == pytest.approx((0.2484, 0.2484), abs=1e-4)
+    both = over_runs(Estimate(0.5, 0.4, 0.7, 60), [0.4, 0.5, 0.6])
+    assert 0.5 - both.low == pytest.approx(math.hypot(0.1, 0.2484), abs=1e-4)
+    assert both.high - 0.5 == pytest.approx(math.hypot(0.2, 0.2484), abs=1e-4)
+
+
+def test_of_one_run_or_equal_ones_the_interval_is_that_over_episodes() -> None:
+    whole = Estimate(0.1, 0.05, 0.2, 40)
+    assert over_runs(whole, [0.1]) == whole
+    found = over_runs(whole, [0.1, 0.1, 0.1])
+    assert (found.low, found.high) == pytest.approx((0.05, 0.2))
+
+
+def test_shares_stay_within_their_range() -> None:
+    whole, runs = Estimate(0.1, 0.05, 0.2, 40), [0.0, 0.0, 0.3]
+    assert over_runs(whole, runs).low < 0 and over_runs(whole, runs, is_share=True).low == 0
+
+
+def test_the_interval_over_runs_covers() -> None:
+    """At least 95 % of the intervals have the true rate, where runs and episodes differ."""
+    generator = np.random.default_rng(5)
+    hits = 0
+    for _ in range(200):
+        skill, ease = generator.normal(0, 0.5, (3, 1)), generator.normal(0, 1, 40)
+        done = generator.normal(size=(3, 40)) < skill + ease  # half of all episodes
+        found = over_runs(share([done.mean(0)]), done.mean(1).tolist(), is_share=True)
+        hits += found.low <= 0.5 <= found.high
+    assert hits >= 185

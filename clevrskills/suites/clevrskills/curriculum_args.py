@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -114,7 +115,17 @@ def _of_policy(args: CurriculumArgs) -> Curriculum:
         prompts=tuple(form for form in FORMS if form in (args.prompt or FORMS)),
         training=Training(command, argument="path", steps=steps),
         options={"workers": args.workers},
+        training_seed=_seed(given),
     )
+
+
+def _seed(words: list[str]) -> int:
+    """The seed among options of ``clevrskills train``, or what it is by default."""
+    for word, after in pairwise([*words, ""]):
+        name, _, value = word.partition("=")
+        if name == "--seed" and (value or after).isdecimal():
+            return int(value or after)
+    return 0
 
 
 def _train_options(text: str) -> list[str]:

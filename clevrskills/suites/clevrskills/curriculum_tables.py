@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pandas as pd
 from clevrskills.core.policy import FORMS
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.report.tables import Row, latex_escape, markdown, summarise
-from clevrskills.evaluation.results import RUN_FILE, open_evaluations
-from clevrskills.evaluation.statistics import Estimate
+from clevrskills.evaluation.report.tables import latex_escape, markdown, summarise
+from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, open_evaluations
+from clevrskills.evaluation.statistics import Estimate, over_runs
 from clevrskills.jobs.files import storage_errors, write_whole
 from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum, Trial
 from clevrskills.suites.clevrskills.published import COMPARABILITY, published
@@ -50,13 +51,15 @@ class Entry:
     reward: Estimate
     reward_per_step: Estimate
     is_published: bool = False
+    runs: int = 1  # training runs that they are the means of
 
     def texts(self) -> tuple[str, str, str]:
         """What is printed, by measure."""
         if self.is_published:
             reward = f"{self.reward.value:.2f}".removesuffix(".00")
             return self.success.percent(2), reward, f"{self.reward_per_step.value:.2f}"
-        return self.success.percent(), self.reward.text(1), self.reward_per_step.text(2)
+        success = self.success.percent() + (f" ({self.runs} seeds)" if self.runs > 1 else "")
+        return success, self.reward.text(1), self.reward_per_step.text(2)
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ class Results:
     """What a curriculum's folder has."""
 
     label: str  # what tables call the policy
-    rows: Mapping[Trial, Row]  # by trial, all tasks together
+    seed: int | None  # of its trainings, if it is told
+    episodes: Mapping[Trial, Sequence[EpisodeResult]]
     training: Mapping[str, str]  # by form of the prompt: track, steps and hours, in words
     remarks: tuple[str, ...]  # what is incomplete, in words
 
@@ -107,10 +111,11 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
         with storage_errors(path):
             data = json.loads(path.read_text(encoding="utf-8"))
         label, episodes = str(data["label"]), int(data["episodes"])
+        seed = data.get("training_seed")
     except (ValueError, KeyError, TypeError) as error:
         raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
     protocol = Curriculum(label, "", episodes, SPLITS, FORMS)
-    rows, remarks, tracks = {}, [], {}
+    results, remarks, tracks = {}, [], {}
     for stage in STAGES:
         for trial in protocol.trials(stage):
             folder = root / TRIALS_DIR / trial.name
@@ -121,18 +126,20 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
             if not found:
                 continue
             tracks[trial.prompt] = run.run.track
-            row = rows[trial] = summarise(label, trial.level, "", trial.split, found)
+            results[trial] = found
             expected = len(tasks_of(trial, levels)) * episodes
-            if row.episodes < expected:
+            counted = sum(result.counts for result in found)
+            if counted < expected:
+                errors = len(found) - counted
                 remarks.append(
-                    f"{label}: {trial.name} has {row.episodes} of {expected} episodes"
-                    + (f", {row.errors} met an error of the infrastructure" if row.errors else "")
+                    f"{label}: {trial.name} has {counted} of {expected} episodes"
+                    + (f", {errors} met an error of the infrastructure" if errors else "")
                 )
     training = {
         prompt: _training(root, prompt, track, data.get("steps", []))
         for prompt, track in tracks.items()
     }
-    return Results(label, rows, training, tuple(remarks))
+    return Results(label, seed, results, training, tuple(remarks))
 
 
 def _training(root: Path, prompt: str, track: str, steps: Sequence[int]) -> str:
@@ -151,7 +158,8 @@ def _training(root: Path, prompt: str, track: str, steps: Sequence[int]) -> str:
 
 
 def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
-    """The three tables."""
+    """The three tables; trainings of one policy with several seeds have a line in common."""
+    policies = by_policy(results)
     l0 = tuple(("L0", "trained", split) for split in SPLITS)
     fine = tuple((*column, "") for column in _FINE)
     layouts: dict[int, tuple[str, tuple[Column, ...]]] = {
@@ -161,11 +169,27 @@ def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
     }
     tables = []
     for number, (prompt, columns) in layouts.items():
-        lines = [line for one in results for line in _ours(one, prompt, columns)]
+        lines = [line for runs in policies for line in _ours(runs, prompt, columns)]
         lines += _published(number, columns)
         used = [c for c in columns if any(c in line.entries for line in lines)]
         tables.append(PaperTable(number, _TITLES[number], tuple(used), tuple(lines)))
     return tables
+
+
+def by_policy(results: Sequence[Results]) -> list[list[Results]]:
+    """Results that are of one policy, trained with several seeds, together: those of the same label
+    that have different seeds.
+    """
+    found: list[list[Results]] = []
+    for one in results:
+        for runs in found:
+            seeds = [run.seed for run in (*runs, one)]
+            if runs[0].label == one.label and None not in seeds and len({*seeds}) == len(seeds):
+                runs.append(one)
+                break
+        else:
+            found.append([one])
+    return found
 
 
 def frame(table: PaperTable) -> pd.DataFrame:
@@ -204,6 +228,7 @@ def numbers(tables: Sequence[PaperTable]) -> pd.DataFrame:
                     "setting": setting,
                     "split": split or line.split,
                     "episodes": entry.success.n,
+                    "seeds": "" if entry.is_published else entry.runs,
                 }
                 for name in ("success", "reward", "reward_per_step"):
                     estimate: Estimate = getattr(entry, name)
@@ -244,7 +269,8 @@ def write(root: Path, tables: Sequence[PaperTable], remarks: Sequence[str]) -> N
 
 _CAPTION = (
     "Success in percent, AR: average reward of an episode, R/S: reward per step. In brackets: 95 % "
-    "intervals; those of published rates are derived from the stated number of episodes."
+    "intervals, over episodes and, where it says so, training seeds; those of published rates are "
+    "derived from the stated number of episodes."
 )
 
 
@@ -263,21 +289,32 @@ def _latex(table: PaperTable, texts: pd.DataFrame) -> str:
     return text.replace("\\end{tabular}", "\\end{tabular}}")
 
 
-def _ours(results: Results, prompt: str, columns: Sequence[Column]) -> Iterator[Line]:
-    """Our lines: one, or one for each split where the columns have none."""
-    by_key = {
-        (t.level, t.setting, t.split): Entry(row.success_once, row.reward, row.reward_per_step)
-        for t, row in results.rows.items()
-        if t.prompt == prompt
+def _ours(runs: Sequence[Results], prompt: str, columns: Sequence[Column]) -> Iterator[Line]:
+    """The lines of a policy: one, or one for each split where the columns have none."""
+    trials = {
+        (t.level, t.setting, t.split): t for run in runs for t in run.episodes if t.prompt == prompt
     }
+    training = {run.training[prompt]: None for run in runs if prompt in run.training}
     for split in SPLITS if not columns[0][2] else ("",):
         entries = {
-            column: by_key[column[0], column[1], column[2] or split]
+            column: _entry([run.episodes[trial] for run in runs if trial in run.episodes])
             for column in columns
-            if (column[0], column[1], column[2] or split) in by_key
+            if (trial := trials.get((column[0], column[1], column[2] or split)))
         }
         if entries:
-            yield Line(results.label, "here", split, entries, results.training[prompt])
+            yield Line(runs[0].label, "here", split, entries, "; ".join(training))
+
+
+def _entry(runs: Sequence[Sequence[EpisodeResult]]) -> Entry:
+    """Numbers of the same episodes in one or several training runs."""
+    rows = [summarise("", "", "", "", results) for results in ([*chain(*runs)], *runs)]
+
+    def number(name: str, is_share: bool = False) -> Estimate:
+        whole, *each = (getattr(row, name) for row in rows)
+        return over_runs(whole, [estimate.value for estimate in each], is_share)
+
+    success = number("success_once", is_share=True)
+    return Entry(success, number("reward"), number("reward_per_step"), runs=len(runs))
 
 
 def _published(number: int, columns: Sequence[Column]) -> list[Line]:

@@ -72,6 +72,7 @@ class Curriculum:
             called ``policy`` takes the place of the policy itself.
         training: What makes the checkpoints that are not there; ``None``: nothing does.
         options: Further options of ``clevrskills evaluate``.
+        training_seed: Seed of the trainings; tables put those of other seeds together.
     """
 
     label: str
@@ -83,6 +84,7 @@ class Curriculum:
     checkpoints: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     training: Training | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    training_seed: int | None = None
 
     def trials(self, stage: str) -> Iterator[Trial]:
         """The evaluations after one stage of training."""
@@ -128,6 +130,7 @@ def parse_curriculum(data: Mapping[str, Any]) -> Curriculum:
         checkpoints=_checkpoints(table),
         training=_training(table.take("train", dict, None)),
         options=_options(table.take("evaluate", dict, {})),
+        training_seed=table.take("training_seed", int, None),
     )
     table.finish()
     if curriculum.episodes < 1:

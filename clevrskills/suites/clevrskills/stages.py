@@ -140,6 +140,8 @@ class Stages:
         names = ("label", "policy", "episodes", "splits", "prompts")
         data = {name: getattr(self.what, name) for name in names}
         data["steps"] = self.what.training.steps if self.what.training else ()
+        if self.what.training_seed is not None:
+            data["training_seed"] = self.what.training_seed
         with storage_errors(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
         write_whole(self.root / CURRICULUM_FILE, to_json(data, indent=1) + "\n")

@@ -24,6 +24,7 @@ from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.evaluation.evaluate import evaluate as evaluate_really
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
+from clevrskills.suites.clevrskills.curriculum_args import what_is_asked
 from clevrskills.suites.clevrskills.protocol import PLACEHOLDERS, parse_curriculum, read_curriculum
 from clevrskills.suites.clevrskills.stages import command_of
 from clevrskills.tasks import tasks
@@ -72,7 +73,7 @@ class Evaluator:
     """Writes results without a simulator, and remembers what it was asked for.
 
     ``errors``: names of folders whose evaluation has an error, once; ``broken``: that have nothing
-    but errors; ``code``: what it returns.
+    but errors; ``code``: what it returns; ``perfect``: whether all episodes are solved.
     """
 
     def __init__(self) -> None:
@@ -80,6 +81,7 @@ class Evaluator:
         self.errors: set[str] = set()
         self.broken: set[str] = set()
         self.code = 0
+        self.perfect = False
 
     def __call__(self, args: EvaluateArgs) -> int:
         from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
@@ -91,7 +93,7 @@ class Evaluator:
         left_out = KEYSTEP_TASKS if args.prompt == "language" else ()
         results = []
         for task in (t for t, known in LEVELS.items() if known == level and t not in left_out):
-            successes: list[bool | None] = [True, *[False] * (args.episodes - 1)]
+            successes: list[bool | None] = [True, *[self.perfect] * (args.episodes - 1)]
             if args.out.name in self.errors:
                 successes[0] = None
             if args.out.name in self.broken:
@@ -365,6 +367,38 @@ def test_rows_of_other_curricula_stand_beside(
     assert printed["remarks"] == [] and printed["tables"][0]["model"] == "other"
     with pytest.raises(ClevrSkillsError, match="no curriculum was run there"):
         run(other, evaluate, out="two", beside=(Path("nowhere"),))
+
+
+def test_trainings_with_several_seeds_have_a_row_in_common(
+    folder: Path, evaluate: Evaluator
+) -> None:
+    def seed(n: int, text: str = CHECKPOINTS) -> str:
+        return f"training_seed = {n}\n{text}"
+
+    run(seed(0), evaluate, out="zero")
+    only_l0 = re.sub(r"l[12] = .*", "", CHECKPOINTS)
+    evaluate.perfect = True
+    run(seed(1, only_l0), evaluate, out="one")
+    evaluate.perfect = False
+    run(seed(2, only_l0), evaluate, out="two", beside=(Path("zero"), Path("one")))
+    data = pd.read_csv("two/tables.csv")
+    ours = data[data["numbers"] == "here"].set_index(["level", "setting", "split"])
+    trained = ours.loc[("L0", "trained", "train")]
+    assert trained["model"] == "mine" and trained["seeds"] == 3 and trained["episodes"] == 4
+    assert trained["success"] == pytest.approx(2 / 3) and trained["success_high"] == 1.0
+    assert ours.loc[("L1", "zero-shot", "test"), "seeds"] == 3
+    assert ours.loc[("L1", "fine-tuned", "test"), "seeds"] == 1
+    assert "| 66.7 [0.0, 100.0] (3 seeds) |" in Path("two/tables.md").read_text()
+
+    run(seed(2, only_l0), evaluate, out="two", beside=(Path("zero"), Path("zero")))
+    data = pd.read_csv("two/tables.csv")  # the same seed twice is no third one
+    assert data.loc[data["table"] == 2, "seeds"].dropna().tolist() == [2, 2, 1, 1]
+
+
+def test_the_seed_of_a_curriculum_without_a_file_is_that_of_its_trainings() -> None:
+    for train, seed in (("--bf16", 0), ("--seed 3 --bf16", 3), ("--seed=4", 4)):
+        args = CurriculumArgs(policy="bc", data=(Path("d"),), out=Path("o"), train=train)
+        assert what_is_asked(args).training_seed == seed
 
 
 # --- the file
