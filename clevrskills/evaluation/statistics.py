@@ -7,8 +7,9 @@ the paper, so every task weighs the same however many of its episodes ended.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,6 +58,10 @@ class Estimate:
         return f"{value} [{low}, {high}]"
 
 
+NOTHING = Estimate(math.nan, math.nan, math.nan, 0)
+"""What there is nothing to estimate from."""
+
+
 def rate(outcomes: np.ndarray) -> Estimate:
     """Share of the episodes of one task for which something is true, with Wilson's interval.
 
@@ -65,7 +70,7 @@ def rate(outcomes: np.ndarray) -> Estimate:
     """
     n = len(outcomes)
     if not n:
-        return Estimate(math.nan, math.nan, math.nan, 0)
+        return NOTHING
     return Estimate(float(np.mean(outcomes)), *wilson(float(np.sum(outcomes)), n), n)
 
 
@@ -81,7 +86,7 @@ def mean(strata: Sequence[np.ndarray]) -> Estimate:
     strata = [np.asarray(values, float) for values in strata if len(values)]
     n = sum(map(len, strata))
     if not strata:
-        return Estimate(math.nan, math.nan, math.nan, 0)
+        return NOTHING
     value = float(np.mean([values.mean() for values in strata]))
     if min(map(len, strata)) < 2:
         return Estimate(value, math.nan, math.nan, n)
@@ -121,7 +126,7 @@ def interquartile_mean(strata: Sequence[np.ndarray]) -> Estimate:
     strata = [np.asarray(scores, float) for scores in strata if len(scores)]
     n = sum(map(len, strata))
     if not strata:
-        return Estimate(math.nan, math.nan, math.nan, 0)
+        return NOTHING
     value = float(_middle(np.concatenate(strata)[None])[0])
     if min(map(len, strata)) < 2:
         return Estimate(value, math.nan, math.nan, n)
@@ -134,12 +139,33 @@ def interquartile_mean(strata: Sequence[np.ndarray]) -> Estimate:
     return Estimate(value, float(low), float(high), n)
 
 
+def propagate(function: Callable[..., float], *of: Estimate) -> Estimate:
+    """A function of independent estimates: what each end of their intervals would change is squared
+    and added (Zou and Donner 2008; of a difference that is Newcombe's method). Where one of them
+    has no interval, neither has the function.
+    """
+    values = [estimate.value for estimate in of]
+    if not of or any(map(math.isnan, values)):
+        return NOTHING
+    value, down, up = function(*values), 0.0, 0.0
+    for k, estimate in enumerate(of):
+        ends = (estimate.low, estimate.high)
+        moved = [0.0, *(function(*values[:k], end, *values[k + 1 :]) - value for end in ends)]
+        down, up = down + float(np.min(moved)) ** 2, up + float(np.max(moved)) ** 2
+    return Estimate(value, value - math.sqrt(down), value + math.sqrt(up), min(e.n for e in of))
+
+
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Of independent estimates, the first less the second."""
+    return propagate(operator.sub, one, other)
+
+
 def over_runs(whole: Estimate, runs: Sequence[float], is_share: bool = False) -> Estimate:
     """Mean over the training runs of a policy, with an interval for both chances: which runs these
     are, and which episodes they were evaluated on.
 
     Over runs it is Student's t, which is wide: of three runs 2.5 standard deviations. Both parts
-    are put together as if they were independent (Zou and Donner 2008), which is wider than need be.
+    are put together as if they were independent, which is wider than need be.
 
     Args:
         whole: The mean, with its interval over episodes; of each episode the mean over runs.
@@ -152,11 +178,10 @@ def over_runs(whole: Estimate, runs: Sequence[float], is_share: bool = False) ->
 
     quantile = float(t.ppf((1 + CONFIDENCE) / 2, len(runs) - 1))
     half = quantile * float(np.std(runs, ddof=1)) / math.sqrt(len(runs))
-    low = whole.value - _combine(whole.value - whole.low, half, 0.0)
-    high = whole.value + _combine(whole.high - whole.value, half, 0.0)
+    found = propagate(operator.add, whole, Estimate(0.0, -half, half, whole.n))
     if is_share:
-        low, high = max(0.0, low), min(1.0, high)
-    return Estimate(whole.value, low, high, whole.n)
+        found = replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
+    return found
 
 
 def _middle(scores: np.ndarray) -> np.ndarray:
@@ -249,7 +274,7 @@ def paired_difference(strata: Sequence[np.ndarray]) -> Estimate:
     """
     strata = [np.asarray(pairs, float) for pairs in strata if len(pairs)]
     if not strata:
-        return Estimate(math.nan, math.nan, math.nan, 0)
+        return NOTHING
     cells = [Pairs.count(pairs) for pairs in strata]
     if len(cells) == 1:
         return Estimate(cells[0].difference, *cells[0].interval(), len(strata[0]))

@@ -8,8 +8,10 @@ from scipy.stats import binomtest
 
 from clevrskills.evaluation import statistics
 from clevrskills.evaluation.statistics import (
+    NOTHING,
     Estimate,
     Pairs,
+    difference,
     holm,
     interquartile_mean,
     mean,
@@ -238,7 +240,17 @@ def test_the_bootstrap_of_runs_covers() -> None:
     assert 85 <= hits <= 100
 
 
-# --- over training runs
+# --- functions of estimates, training runs
+
+
+def test_a_difference_has_newcombes_interval() -> None:
+    one, other = Estimate(0.7, 0.5, 0.8, 10), Estimate(0.4, 0.3, 0.6, 20)
+    found = difference(one, other)
+    assert found.low == pytest.approx(0.3 - np.hypot(0.2, 0.2))
+    assert found.high == pytest.approx(0.3 + np.hypot(0.1, 0.1))
+    assert found.n == 10
+    assert math.isnan(difference(one, Estimate(0.4, math.nan, math.nan, 1)).low)
+    assert math.isnan(difference(NOTHING, one).value)
 
 
 def test_the_interval_over_runs() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from statistics import fmean
@@ -16,7 +16,14 @@ from clevrskills.evaluation.handover.director import NO_HANDOVER
 from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, PROMPT, WHOLE, leaf_part
 from clevrskills.evaluation.report.tables import Table
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
-from clevrskills.evaluation.statistics import Estimate, paired_difference, rate, share
+from clevrskills.evaluation.statistics import (
+    Estimate,
+    difference,
+    paired_difference,
+    propagate,
+    rate,
+    share,
+)
 
 LEVELS = {
     "alone": "alone",
@@ -51,7 +58,6 @@ GAP_NOTE = (
     "made of those of what they are differences of, as if these were independent."
 )
 Chains = tuple[tuple[str, ...], ...]
-NOTHING = Estimate(math.nan, math.nan, math.nan, 0)
 
 
 @dataclass(frozen=True)
@@ -105,21 +111,6 @@ class Composition:
     horizon: Estimate
     chains: tuple[Chains, ...] = ()
     rates: Mapping[str, Estimate] = field(default_factory=dict)
-
-
-def propagate(function: Callable[..., float], *of: Estimate) -> Estimate:
-    """A function of independent estimates: what each end of their intervals would change is squared
-    and added (Zou and Donner 2008; of a difference that is Newcombe's method).
-    """
-    values = [estimate.value for estimate in of]
-    if not of or any(map(math.isnan, values)):
-        return NOTHING
-    value, down, up = function(*values), 0.0, 0.0
-    for k, estimate in enumerate(of):
-        ends = (estimate.low, estimate.high)
-        moved = [function(*values[:k], end, *values[k + 1 :]) - value for end in ends]
-        down, up = down + min(0.0, *moved) ** 2, up + max(0.0, *moved) ** 2
-    return Estimate(value, value - math.sqrt(down), value + math.sqrt(up), min(e.n for e in of))
 
 
 def compositions(evaluations: Sequence[Evaluation]) -> list[Composition]:
@@ -234,9 +225,9 @@ def _row(
         planner=planner,
         zero_shot=zero_shot,
         longer=longer,
-        gap=_less(expected, zero_shot),
-        strange=_less(expected, product),
-        dependence=_less(product, planner),
+        gap=difference(expected, zero_shot),
+        strange=difference(expected, product),
+        dependence=difference(product, planner),
         choosing=_paired(zero, planned),
         horizon=_paired(zero, late),
         chains=(chains,),
@@ -293,10 +284,6 @@ def _no_narrower(product: Estimate, n: int) -> Estimate:
     return replace(product, low=min(product.low, low), high=max(product.high, high), n=n)
 
 
-def _less(one: Estimate, other: Estimate) -> Estimate:
-    return propagate(lambda a, b: a - b, one, other)
-
-
 def _paired(one: Mapping[int, bool], other: Mapping[int, bool]) -> Estimate:
     """Rate of the second less that of the first, on the episodes that both have."""
     pairs = [(one[index], other[index]) for index in sorted(one.keys() & other.keys())]
@@ -318,7 +305,7 @@ def _mean(rows: Sequence[Composition]) -> Composition:
         less = [e for row in able if not math.isnan((e := getattr(row, other)).value)]
         if len(less) == len(able):  # else it is the mean of what is known
             of = propagate(lambda *values: fmean(values), *less)
-            means[name] = _less(means["expected"], of)
+            means[name] = difference(means["expected"], of)
     return replace(
         first,
         task="",

@@ -19,7 +19,7 @@ from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.handover.figure import composition_figure
 from clevrskills.evaluation.handover.parts import LONGER
 from clevrskills.evaluation.handover.selection import in_parts
-from clevrskills.evaluation.handover.tables import Composition, compositions, propagate
+from clevrskills.evaluation.handover.tables import Composition, compositions
 from clevrskills.evaluation.report.command import ReportArgs, report
 from clevrskills.evaluation.results import EpisodeResult, Evaluation, Run, read_results
 from clevrskills.evaluation.statistics import Estimate
@@ -161,13 +161,6 @@ def test_success_after_the_limit_is_none_of_zero_shot() -> None:
     run = Run(policy="p", label="p")
     (row,) = compositions([Evaluation(Path(), run, "p", (), parts=(late,))])
     assert (row.zero_shot.value, row.longer.value, row.horizon.value) == (0.0, 1.0, 1.0)
-
-
-def test_a_difference_has_newcombes_interval() -> None:
-    one, other = Estimate(0.7, 0.5, 0.8, 10), Estimate(0.4, 0.3, 0.6, 20)
-    found = propagate(lambda a, b: a - b, one, other)
-    assert found.low == pytest.approx(0.3 - np.hypot(0.2, 0.2))
-    assert found.high == pytest.approx(0.3 + np.hypot(0.1, 0.1))
 
 
 def test_report_of_parts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
