@@ -11,6 +11,7 @@ from statistics import fmean
 
 import pandas as pd
 
+from clevrskills.assets import SPLITS
 from clevrskills.evaluation.handover.figure import composition_figure
 from clevrskills.evaluation.handover.tables import (
     LEVELS,
@@ -19,18 +20,52 @@ from clevrskills.evaluation.handover.tables import (
     composition_tables,
     compositions,
 )
-from clevrskills.evaluation.report.tables import markdown
+from clevrskills.evaluation.report.tables import markdown, strata
 from clevrskills.evaluation.results import RUN_FILE, Evaluation, open_evaluations
+from clevrskills.evaluation.statistics import difference, share
 
 COLUMNS = ("alone", "in_place", "prompted", "product", "planner", "zero_shot", "longer")
+TRAIN = "train"
 ZOO = "checkpoint:zoo/"
 PARTS = ("gap", "strange", "dependence", "choosing")
 
 
 def handovers(root: Path) -> list[Evaluation]:
     """The runs in a folder in which a policy did parts of episodes."""
-    folders = [path.parent for path in sorted(root.glob(f"*/{RUN_FILE}"))]
+    return _open(root, "handover")
+
+
+def _open(root: Path, kind: str) -> list[Evaluation]:
+    folders = [path.parent for path in sorted(root.glob(f"{kind}-*/{RUN_FILE}"))]
     return open_evaluations(folders) if folders else []
+
+
+def splits(root: Path) -> Iterator[str]:
+    """What learned policies did on splits of composition, beside the same tasks of training."""
+    rows = []
+    for run in _open(root, "splits"):
+        levels = sorted({result.level for result in run.results})
+        names = [name for name in SPLITS if name != TRAIN]
+        for level, name in ((level, name) for level in levels for name in names):
+            there = [r for r in run.results if (r.level, r.split) == (level, name)]
+            tasks = {result.task for result in there}
+            seen = [r for r in run.results if r.split == TRAIN and r.task in tasks]
+            if there:
+                new, old = (share(strata(of, lambda r: r.success_once)) for of in (there, seen))
+                rows.append(
+                    {
+                        "policy": _name(run),
+                        "level": level,
+                        "split": f"`{name}`",
+                        "tasks": str(len(tasks)),
+                        "%": new.percent(),
+                        "the same tasks, `train`, %": old.percent(),
+                        "difference": difference(new, old).percent(1, "+"),
+                    }
+                )
+    if rows:
+        yield "### Splits of composition"
+        yield markdown(pd.DataFrame(rows)).rstrip()
 
 
 def learned(runs: Sequence[Evaluation]) -> Iterator[str]:

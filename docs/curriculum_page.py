@@ -2,7 +2,8 @@
 
 ``python docs/curriculum_page.py`` writes them anew; ``python docs/curriculum_page.py FOLDER
 NAME`` first takes in, as ``docs/curriculum/NAME``, what ``clevrskills curriculum``, ``clevrskills
-evaluate --handover`` or ``clevrskills train`` left in a folder.
+train``, ``clevrskills evaluate --handover`` (as ``handover-...``) or ``clevrskills evaluate`` on
+splits of composition (as ``splits-...``) left in a folder.
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ def _parts(root: Path) -> Iterator[str]:
                 of_seed = f", seed {first.seed}" if others else ""
                 yield f"### Task by task: {first.label}{of_seed}, {PROMPTS[prompt]}"
                 yield markdown(_by_task(solved, oracle)).rstrip()
+    yield from composition_page.splits(root)
     yield from composition_page.learned(composition_page.handovers(root))
 
 

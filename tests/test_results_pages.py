@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fabricated import outcomes, write_run
 
 DOCS = Path(__file__).parents[1] / "docs"
 MACHINE = "a machine"
@@ -127,6 +128,26 @@ def test_what_is_taken_in_gives_the_same_tables(
     assert curriculum.numbers() == numbers
     assert curriculum.page(text) == text
     assert trainings and not kept.trainings()
+
+
+def test_splits_are_compared_on_the_tasks_that_have_them(curriculum: Any, tmp_path: Path) -> None:
+    solved = {
+        ("stack", "train"): [True, True, False, False],
+        ("stack", "orders"): [True, False, False, False],
+        ("swap", "train"): [True, True, True, True],
+    }
+    results = [
+        result
+        for (task, split), done in solved.items()
+        for result in outcomes(task, done, "L1", split=split)
+    ]
+    write_run(tmp_path / "splits-p", results, "checkpoint:zoo/p", policy="checkpoint:zoo/p")
+    title, table = curriculum.composition_page.splits(tmp_path)
+    assert title == "### Splits of composition"
+    (row,) = table.splitlines()[2:]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[:4] == ["p", "L1", "`orders`", "1"]
+    assert [cell.split(" ")[0] for cell in cells[4:]] == ["25.0", "50.0", "-25.0"]
 
 
 def test_the_curve_of_a_training_is_kept(
