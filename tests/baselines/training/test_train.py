@@ -118,6 +118,21 @@ def test_it_goes_on_as_if_undisturbed(
     assert same(weights(args.out), weights(undisturbed))
 
 
+def test_numbers_too_small_to_be_normal_count_as_0_in_training_alone(
+    demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loss, found = BehaviorCloning.loss, []
+    small = torch.full((1,), 1e-30)
+
+    def watched(self, batch):  # type: ignore[no-untyped-def]
+        found.append(float(small * 1e-10))
+        return loss(self, batch)
+
+    monkeypatch.setattr(BehaviorCloning, "loss", watched)
+    assert train(args_for(tmp_path / "run", demos, steps=1)) == 0
+    assert found == [0.0] and float(small * 1e-10) > 0.0
+
+
 def test_the_seed_decides(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
     assert train(args_for(tmp_path / "same", demos)) == 0
     assert same(weights(tmp_path / "same"), weights(undisturbed))
