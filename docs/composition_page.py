@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -24,10 +24,11 @@ from clevrskills.evaluation.report.tables import markdown, strata
 from clevrskills.evaluation.results import RUN_FILE, Evaluation, open_evaluations
 from clevrskills.evaluation.statistics import difference, share
 
-COLUMNS = ("alone", "in_place", "prompted", "product", "planner", "zero_shot", "longer")
+COLUMNS = ("alone", "in_place", "prompted", "product", "planner", "whole", "longer")
 TRAIN = "train"
 ZOO = "checkpoint:zoo/"
 PARTS = ("gap", "strange", "dependence", "choosing")
+KNOWN = ("quitter", "disorderly", "starter")
 
 
 def handovers(root: Path) -> list[Evaluation]:
@@ -44,12 +45,13 @@ def splits(root: Path) -> Iterator[str]:
     """What learned policies did on splits of composition, beside the same tasks of training."""
     rows = []
     for run in _open(root, "splits"):
-        levels = sorted({result.level for result in run.results})
+        results = [result for result in run.results if result.counts]
+        levels = sorted({result.level for result in results})
         names = [name for name in SPLITS if name != TRAIN]
         for level, name in ((level, name) for level in levels for name in names):
-            there = [r for r in run.results if (r.level, r.split) == (level, name)]
+            there = [r for r in results if (r.level, r.split) == (level, name)]
             tasks = {result.task for result in there}
-            seen = [r for r in run.results if r.split == TRAIN and r.task in tasks]
+            seen = [r for r in results if r.split == TRAIN and r.task in tasks]
             if there:
                 new, old = (share(strata(of, lambda r: r.success_once)) for of in (there, seen))
                 rows.append(
@@ -89,8 +91,9 @@ def learned(runs: Sequence[Evaluation]) -> Iterator[str]:
 
 def known(runs: Sequence[Evaluation]) -> Iterator[str]:
     """What policies of known skill did, above what they must do."""
-    lines, held, cells = [], 0, 0
+    lines, coverage = [], []
     for run in (run for run in runs if _is_known(run)):
+        held = cells = 0
         rows = compositions([run])
         for row in rows:
             wanted = _closed_form(run, rows, row)
@@ -103,12 +106,10 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
             lines.append(about | _texts(row))
             closed = {h: _percent(wanted, n) for n, h in _headings().items()}
             lines.append({"policy": "", "": "closed form", "leaves": "", **closed})
+        coverage.append(f"{held} of {cells} ({run.label})")
     if lines:
         yield markdown(pd.DataFrame(lines)).rstrip()
-        yield (
-            f"Task by task, {held} of {cells} intervals of 95 % hold what the closed form says "
-            f"({held / cells:.0%})."
-        )
+        yield f"Intervals of tasks that hold what the closed form says: {', '.join(coverage)}."
 
 
 def image(runs: Sequence[Evaluation]) -> str:
@@ -121,7 +122,7 @@ def image(runs: Sequence[Evaluation]) -> str:
 
 
 def _is_known(run: Evaluation) -> bool:
-    return run.run.policy in ("quitter", "disorderly")
+    return run.run.policy in KNOWN
 
 
 def _name(run: Evaluation) -> str:
@@ -149,18 +150,27 @@ def _closed_form(
     run: Evaluation, rows: Sequence[Composition], row: Composition
 ) -> dict[str, float]:
     """What a policy of known skill must do in a task, or on the mean of those of a level."""
+    leaves: dict[str, dict[int, int]] = defaultdict(dict)
+    for part in run.parts:
+        leaves[part.task][part.index] = int(part.handover["leaves"])
+    of_level = [one.task for one in rows if one.task and one.level == row.level]
+    tasks = [row.task] if row.task else of_level
+
+    def mean(of_episode: Callable[[int], float]) -> float:
+        return fmean(fmean(map(of_episode, leaves[task].values())) for task in tasks)
+
+    in_place, wholes = ("in_place", "prompted"), ("product", "planner", "whole", "longer")
     if run.run.policy == "disorderly":
         names = ("alone", "in_place", "product", "planner")
         wanted = {**dict.fromkeys(names, 1.0), "strange": 0.0, "dependence": 0.0}
+    elif run.run.policy == "starter":
+        one = mean(lambda leaves: leaves == 1)
+        wanted = {"alone": 1.0, **dict.fromkeys(in_place, mean(lambda leaves: 1 / leaves))}
+        wanted |= {**dict.fromkeys(wholes, one), **dict.fromkeys(PARTS, 0.0)}
+        wanted |= {"gap": 1 - one, "strange": 1 - one}
     else:
         kept = 1 - float(str(run.run.policy_args["p"]))
-        leaves: dict[str, dict[int, int]] = defaultdict(dict)
-        for part in run.parts:
-            leaves[part.task][part.index] = int(part.handover["leaves"])
-        tasks = [one.task for one in rows if one.task and one.level == row.level]
-        each = [fmean(kept**k for k in leaves[task].values()) for task in tasks]
-        whole = each[tasks.index(row.task)] if row.task else fmean(each)
-        wanted = dict.fromkeys(("alone", "in_place", "prompted"), kept)
-        wanted |= dict.fromkeys(("product", "planner", "zero_shot", "longer"), whole)
+        wanted = dict.fromkeys(("alone", *in_place), kept)
+        wanted |= dict.fromkeys(wholes, mean(lambda leaves: kept**leaves))
         wanted |= dict.fromkeys(PARTS, 0.0)
     return {n: v for n, v in wanted.items() if not math.isnan(getattr(row, n).value)}

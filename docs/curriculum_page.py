@@ -134,7 +134,7 @@ def _solved(one: Results, prompt: str) -> Solved:
     for trial, results in one.episodes.items():
         if trial.prompt == prompt:
             setting = "zero-shot" if trial.setting == "zero-shot" else "trained"
-            for result in results:
+            for result in (result for result in results if result.counts):
                 key = result.task, setting, trial.split
                 solved.setdefault(key, []).append(result.success_once)
     return solved

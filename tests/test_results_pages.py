@@ -135,6 +135,7 @@ def test_splits_are_compared_on_the_tasks_that_have_them(curriculum: Any, tmp_pa
         ("stack", "train"): [True, True, False, False],
         ("stack", "orders"): [True, False, False, False],
         ("swap", "train"): [True, True, True, True],
+        ("swap", "orders"): [None],  # an error
     }
     results = [
         result

@@ -251,6 +251,7 @@ def _check_handover(args: EvaluateArgs, suite: Suite, policy: str) -> None:
     """
     others = {
         "--seed": args.seed is not None,
+        "--repeat": args.repeat > 1,
         "--until-width": args.until_width is not None,
         "--stop": args.stop not in (None, "goal"),
         "--keep-going": args.keep_going,

@@ -277,7 +277,7 @@ def test_shares_stay_within_their_range() -> None:
 
 
 def test_the_interval_over_runs_covers() -> None:
-    """At least 95 % of the intervals have the true rate, where runs and episodes differ."""
+    """About 95 % of the intervals or more have the true rate, where runs and episodes differ."""
     generator = np.random.default_rng(5)
     hits = 0
     for _ in range(200):

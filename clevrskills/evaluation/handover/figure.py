@@ -13,7 +13,7 @@ COLORS = {"strange": "#3b7dd8", "dependence": "#d88c3b", "choosing": "#b0413e"}
 STEPS = (
     ("strange", "expected", "product"),
     ("dependence", "product", "planner"),
-    ("choosing", "planner", "zero_shot"),
+    ("choosing", "planner", "whole"),
 )
 """What is lost, from where to where."""
 
@@ -34,7 +34,7 @@ def composition_figure(rows: Sequence[Composition]) -> str:
         parts.append(f'<rect x="{x}" y="8" width="12" height="12" fill="{color}"/>')
         parts.append(f'<text x="{x + 17}" y="18">{LOSSES[name]}</text>')
         x += 125
-    parts.append(f'<circle cx="{x + 4}" cy="14" r="4"/><text x="{x + 13}" y="18">zero-shot</text>')
+    parts.append(f'<circle cx="{x + 4}" cy="14" r="4"/><text x="{x + 13}" y="18">whole task</text>')
     for value in range(0, 101, 25):
         parts.append(
             f'<path d="M{_x(value / 100)} {TOP - 12}V{height - 20}" stroke="currentColor" '
@@ -62,10 +62,10 @@ def _row(row: Composition, label: str, y: int) -> list[str]:
             f'<rect x="{_x(low)}" y="{y + 2 + 8 * step}" width="{width:.1f}" height="7" '
             f'fill="{COLORS[loss]}"{gained}><title>{escape(title)}</title></rect>'
         )
-    if not math.isnan(row.zero_shot.value):
-        title = f"zero-shot: {row.zero_shot.percent(0)} %"
+    if not math.isnan(row.whole.value):
+        title = f"whole task: {row.whole.percent(0)} %"
         parts.append(
-            f'<circle cx="{_x(row.zero_shot.value)}" cy="{y + 13}" r="4">'
+            f'<circle cx="{_x(row.whole.value)}" cy="{y + 13}" r="4">'
             f"<title>{escape(title)}</title></circle>"
         )
     return parts

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from statistics import fmean
 
@@ -13,7 +13,15 @@ import pandas as pd
 
 from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.handover.director import NO_HANDOVER
-from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, PROMPT, WHOLE, leaf_part
+from clevrskills.evaluation.handover.parts import (
+    LONGER,
+    OWN,
+    PLAN,
+    PROMPT,
+    WHOLE,
+    Part,
+    leaf_part,
+)
 from clevrskills.evaluation.report.tables import Table
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import (
@@ -31,7 +39,7 @@ LEVELS = {
     "prompted": "in place, by the prompt",
     "product": "product",
     "planner": "perfect planner",
-    "zero_shot": "zero-shot",
+    "whole": "whole task",
     "longer": "twice the limit",
 }
 """How well something is done, and what tables call it."""
@@ -47,17 +55,17 @@ NOTE = (
     "Alone: a leaf as the first thing to do in the task of its kind, told by its own sentence. In "
     "place: after the oracle has done what comes before, with as many steps as alone. By the "
     "prompt: the same, told the whole prompt. Product: of the rates in place, leaf after leaf. "
-    "Perfect planner: the policy does all, told the next leaf at every change. Zero-shot: told the "
-    "prompt alone. Of several tasks the mean."
+    "Perfect planner: the policy does all, told the next leaf at every change. Whole task: told "
+    "the prompt alone, zero-shot if the policy was not trained on the task. Of several tasks the "
+    "mean."
 )
 GAP_NOTE = (
-    "In points. As if alone: the product of the rates alone. Gap: that less zero-shot, the sum of "
+    "In points. As if alone: the product of the rates alone. Gap: that less whole task, the sum of "
     "the next three. Strange states: as if alone less product. Dependence: product less perfect "
-    "planner. Choosing: perfect planner less zero-shot. Horizon, beside these: twice the limit "
-    "less zero-shot. Choosing and horizon are paired by episode; the intervals of the others are "
+    "planner. Choosing: perfect planner less whole task. Horizon, beside these: twice the limit "
+    "less whole task. Choosing and horizon are paired by episode; the intervals of the others are "
     "made of those of what they are differences of, as if these were independent."
 )
-Chains = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -78,15 +86,13 @@ class Composition:
         expected: Product of the rates alone.
         product: Product of the rates in place.
         planner: Rate of episodes, told the next leaf.
-        zero_shot: Rate of episodes, told the prompt.
+        whole: Rate of episodes, told the prompt.
         longer: The same with twice the limit.
-        gap: ``expected`` less ``zero_shot``.
+        gap: ``expected`` less ``whole``.
         strange: ``expected`` less ``product``.
         dependence: ``product`` less ``planner``.
-        choosing: ``planner`` less ``zero_shot``.
-        horizon: ``longer`` less ``zero_shot``.
-        chains: Of each task and episode the kinds of the leaves that can be done alone, in order.
-        rates: Rate of each kind alone, one estimate for all tasks that have it.
+        choosing: ``planner`` less ``whole``.
+        horizon: ``longer`` less ``whole``.
     """
 
     run: str
@@ -102,28 +108,56 @@ class Composition:
     expected: Estimate
     product: Estimate
     planner: Estimate
-    zero_shot: Estimate
+    whole: Estimate
     longer: Estimate
     gap: Estimate
     strange: Estimate
     dependence: Estimate
     choosing: Estimate
     horizon: Estimate
-    chains: tuple[Chains, ...] = ()
-    rates: Mapping[str, Estimate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Outcomes:
+    """What came of the parts of the episodes of one task and split.
+
+    Attributes:
+        leaves: Number of leaves of each episode.
+        missing: Parts that never began.
+        chains: Of each episode the kinds of its leaves in order, if all can be done alone.
+        alone: Rate of each kind alone, one estimate for all tasks that have it.
+        in_place: Of each episode the share of its leaves that are done in place, (n,).
+        prompted: The same, told the whole prompt, (n,).
+        places: Rate in place of the first leaf, of the second, and so on.
+        planner: Success, told the next leaf, by index of the episode.
+        whole: The same, told the prompt.
+        longer: The same with twice the limit.
+    """
+
+    leaves: tuple[int, ...]
+    missing: int
+    chains: tuple[tuple[str, ...], ...]
+    alone: Mapping[str, Estimate]
+    in_place: np.ndarray
+    prompted: np.ndarray
+    places: tuple[Estimate, ...]
+    planner: Mapping[int, bool]
+    whole: Mapping[int, bool]
+    longer: Mapping[int, bool]
 
 
 def compositions(evaluations: Sequence[Evaluation]) -> list[Composition]:
     """A row for each run, task and split, then one for each level."""
-    rows = [row for evaluation in evaluations for row in _of_run(evaluation)]
+    rows, levels = [], dict[tuple[str, str, str], list[_Outcomes]]()
+    for evaluation in evaluations:
+        for (level, task, split), found in _of_run(evaluation):
+            rows.append(_composition((evaluation.label, level, task, split), [found]))
+            levels.setdefault((level, split, evaluation.label), []).append(found)
     rows.sort(key=lambda row: (row.level, row.task, row.split))
-    means = []
-    keyed = sorted(rows, key=lambda row: (row.level, row.split, row.run))
-    for _, group in groupby(keyed, key=lambda row: (row.level, row.split, row.run)):
-        same = list(group)
-        if len(same) > 1:
-            means.append(_mean(same))
-    return [*rows, *means]
+    for (level, split, run), tasks in sorted(levels.items(), key=lambda one: one[0]):
+        if len(tasks) > 1:
+            rows.append(_composition((run, level, "", split), tasks))
+    return rows
 
 
 def composition_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
@@ -162,111 +196,67 @@ def _words(row: Composition, columns: Mapping[str, str], sign: str = "") -> dict
     return texts
 
 
-def _of_run(evaluation: Evaluation) -> Iterator[Composition]:
-    parts = [r for r in evaluation.parts if r.counts and not r.repeat]
+def _of_run(evaluation: Evaluation) -> Iterator[tuple[tuple[str, str, str], _Outcomes]]:
+    """What came of each level, task and split."""
+    parts = [r for r in evaluation.parts if r.counts]
     parts.sort(key=lambda r: (r.level, r.task, evaluation.rank(r.split), r.split))
     first = leaf_part(0, OWN)
     begun = [r for r in parts if r.cause != NO_HANDOVER]
-    for (level, task, split), group in groupby(parts, key=lambda r: (r.level, r.task, r.split)):
+    for where, group in groupby(parts, key=lambda r: (r.level, r.task, r.split)):
         same = list(group)
         if {r.handover["part"] for r in same} == {first}:
             continue  # it is here for the sake of others
         alone = {
-            kind: rate(
-                np.array([r.success_once for r in begun if _is(r, kind, split, first)], bool)
-            )
+            kind: _rate([r.success_once for r in begun if _is(r, kind, where[2], first)])
             for kind in dict.fromkeys(r.handover.get("alone", "") for r in same)
             if kind
         }
-        yield _row((evaluation.label, level, task, split), same, alone)
+        yield where, _outcomes(same, alone)
 
 
 def _is(result: EpisodeResult, task: str, split: str, part: str) -> bool:
     return (result.task, result.split, result.handover["part"]) == (task, split, part)
 
 
-def _row(
-    where: tuple[str, str, str, str],
-    results: Sequence[EpisodeResult],
-    alone: Mapping[str, Estimate],
-) -> Composition:
+def _outcomes(results: Sequence[EpisodeResult], alone: Mapping[str, Estimate]) -> _Outcomes:
     by_part: dict[str, dict[int, EpisodeResult]] = {}
+    kinds: dict[int, dict[int, str]] = {}
+    leaves = {r.index: int(r.handover["leaves"]) for r in results}
     for result in results:
+        part = Part.parse(str(result.handover["part"]))
         if result.cause != NO_HANDOVER:
             by_part.setdefault(result.handover["part"], {})[result.index] = result
-    counts = {r.index: int(r.handover["leaves"]) for r in results}
-    kinds: dict[int, list[str]] = {}
-    for result in results:
-        if "leaf" in result.handover and str(result.handover["part"]).endswith(OWN):
-            kinds.setdefault(result.index, []).append(result.handover["alone"])
-    chains = tuple(tuple(kind for kind in chain if kind) for chain in kinds.values())
-    each, expected = _as_if_alone([chains], alone)
-    own, prompted = (_leaves(by_part, max(counts.values()), told) for told in (OWN, PROMPT))
-    product = propagate(
-        lambda *r: float(np.mean([math.prod(r[:n]) for n in counts.values()])), *own[1]
-    )
-    product = _no_narrower(product, len(counts))
-    planner = _whole(by_part.get(PLAN, {}))
-    longer = _whole(by_part.get(WHOLE, {}))
-    zero = {index: _in_time(r) for index, r in by_part.get(WHOLE, {}).items()}
-    planned = {index: r.success_once for index, r in by_part.get(PLAN, {}).items()}
-    late = {index: r.success_once for index, r in by_part.get(WHOLE, {}).items()}
-    zero_shot = rate(np.array([*zero.values()], bool))
-    return Composition(
-        *where,
-        episodes=len(counts),
-        leaves=float(np.mean([*counts.values()])),
+        if part.kind == "leaf" and result.handover["alone"]:
+            kinds.setdefault(result.index, {})[part.leaf] = result.handover["alone"]
+    whole = by_part.get(WHOLE, {})
+    own, prompted = (_in_place(by_part, max(leaves.values()), told) for told in (OWN, PROMPT))
+    return _Outcomes(
+        leaves=(*leaves.values(),),
         missing=sum(r.cause == NO_HANDOVER for r in results),
-        alone=each,
+        chains=tuple(
+            tuple(of[k] for k in sorted(of))
+            for index, of in kinds.items()
+            if len(of) == leaves[index]
+        ),
+        alone=alone,
         in_place=own[0],
         prompted=prompted[0],
-        expected=expected,
-        product=product,
-        planner=planner,
-        zero_shot=zero_shot,
-        longer=longer,
-        gap=difference(expected, zero_shot),
-        strange=difference(expected, product),
-        dependence=difference(product, planner),
-        choosing=_paired(zero, planned),
-        horizon=_paired(zero, late),
-        chains=(chains,),
-        rates=alone,
+        places=own[1],
+        planner={index: r.success_once for index, r in by_part.get(PLAN, {}).items()},
+        whole={index: _in_time(r) for index, r in whole.items()},
+        longer={index: r.success_once for index, r in whole.items()},
     )
 
 
-def _as_if_alone(
-    tasks: Sequence[Chains], rates: Mapping[str, Estimate]
-) -> tuple[Estimate, Estimate]:
-    """Rates of single leaves, and of all leaves of an episode, as if each were done alone: means
-    over tasks, which have the rates of the kinds of leaves in common.
-    """
-    kinds = [*rates]
-
-    def leaves(*values: float) -> float:
-        of = dict(zip(kinds, values, strict=True))
-        return fmean(fmean(of[k] for chain in chains for k in chain) for chains in tasks)
-
-    def episodes(*values: float) -> float:
-        of = dict(zip(kinds, values, strict=True))
-        return fmean(fmean(math.prod(of[k] for k in c) for c in chains) for chains in tasks)
-
-    return propagate(leaves, *rates.values()), propagate(episodes, *rates.values())
-
-
-def _leaves(
+def _in_place(
     by_part: Mapping[str, Mapping[int, EpisodeResult]], most: int, told: str
-) -> tuple[Estimate, list[Estimate]]:
-    """Rate of leaves in place, each episode by its mean; and that of each place in the order."""
+) -> tuple[np.ndarray, tuple[Estimate, ...]]:
+    """Of each episode the share of leaves that are done, (n,); the rate of each place in order."""
     found = [by_part.get(leaf_part(k, told), {}) for k in range(most)]
     episodes = sorted({index for each in found for index in each})
-    means = [np.mean([each[i].success_once for each in found if i in each]) for i in episodes]
-    each_rate = [rate(np.array([r.success_once for r in each.values()], bool)) for each in found]
-    return share([np.array(means)] if means else []), each_rate
-
-
-def _whole(results: Mapping[int, EpisodeResult]) -> Estimate:
-    return rate(np.array([result.success_once for result in results.values()], bool))
+    shares = [np.mean([each[i].success_once for each in found if i in each]) for i in episodes]
+    rates = tuple(_rate([r.success_once for r in each.values()]) for each in found)
+    return np.array(shares, float), rates
 
 
 def _in_time(result: EpisodeResult) -> bool:
@@ -274,45 +264,88 @@ def _in_time(result: EpisodeResult) -> bool:
     return result.success_once and result.turns <= result.max_turns // LONGER
 
 
-def _no_narrower(product: Estimate, n: int) -> Estimate:
-    """A product of rates with an interval that holds Wilson's of a rate of n episodes: one of
-    nothing but failures would be exact.
+def _rate(outcomes: Sequence[bool]) -> Estimate:
+    return rate(np.array(outcomes, bool))
+
+
+def _composition(where: tuple[str, str, str, str], tasks: Sequence[_Outcomes]) -> Composition:
+    """One task, or the mean of several; what is not known of a task is left out of the mean."""
+    levels = {name: estimate(tasks) for name, estimate in _ESTIMATES.items()}
+    return Composition(
+        *where,
+        episodes=sum(len(task.leaves) for task in tasks),
+        leaves=fmean(fmean(task.leaves) for task in tasks),
+        missing=sum(task.missing for task in tasks),
+        gap=_less(tasks, "expected", "whole"),
+        strange=_less(tasks, "expected", "product"),
+        dependence=_less(tasks, "product", "planner"),
+        choosing=paired_difference([_pairs(task.whole, task.planner) for task in tasks]),
+        horizon=paired_difference([_pairs(task.whole, task.longer) for task in tasks]),
+        **levels,  # type: ignore[arg-type]
+    )
+
+
+def _alone(tasks: Sequence[_Outcomes], of_chain: Callable[[Sequence[float]], float]) -> Estimate:
+    """Mean over tasks of a function of the rates alone of an episode's leaves; tasks have the rates
+    of the kinds of leaves in common.
     """
-    if math.isnan(product.value):
+    able = [
+        task
+        for task in tasks
+        if task.chains and not any(math.isnan(e.value) for e in task.alone.values())
+    ]
+    rates = {kind: estimate for task in able for kind, estimate in task.alone.items()}
+
+    def value(*values: float) -> float:
+        of = dict(zip(rates, values, strict=True))
+        return fmean(fmean(of_chain([of[k] for k in c]) for c in task.chains) for task in able)
+
+    return propagate(value, *rates.values())
+
+
+def _product(tasks: Sequence[_Outcomes]) -> Estimate:
+    """Mean over tasks of the products of the rates in place, with an interval that holds Wilson's
+    of as many episodes: a product of nothing but failures would be exact.
+    """
+    made = [
+        propagate(
+            lambda *r, leaves=task.leaves: fmean(math.prod(r[:n]) for n in leaves), *task.places
+        )
+        for task in tasks
+    ]
+    known = [(one, len(task.leaves)) for one, task in zip(made, tasks, strict=True) if one.n]
+    product = propagate(lambda *values: fmean(values), *(one for one, _ in known))
+    if not known:
         return product
+    n = sum(episodes for _, episodes in known)
     low, high = wilson(product.value * n, n)
     return replace(product, low=min(product.low, low), high=max(product.high, high), n=n)
 
 
-def _paired(one: Mapping[int, bool], other: Mapping[int, bool]) -> Estimate:
-    """Rate of the second less that of the first, on the episodes that both have."""
+def _episodes(outcomes: Iterable[Mapping[int, bool]]) -> Estimate:
+    return share([np.array([*found.values()], bool) for found in outcomes])
+
+
+_ESTIMATES: Mapping[str, Callable[[Sequence[_Outcomes]], Estimate]] = {
+    "alone": lambda tasks: _alone(tasks, fmean),
+    "expected": lambda tasks: _alone(tasks, math.prod),
+    "in_place": lambda tasks: share([task.in_place for task in tasks]),
+    "prompted": lambda tasks: share([task.prompted for task in tasks]),
+    "product": _product,
+    "planner": lambda tasks: _episodes(task.planner for task in tasks),
+    "whole": lambda tasks: _episodes(task.whole for task in tasks),
+    "longer": lambda tasks: _episodes(task.longer for task in tasks),
+}
+
+
+def _less(tasks: Sequence[_Outcomes], one: str, other: str) -> Estimate:
+    """The first less the second, on the tasks of which both are known."""
+    of, less = _ESTIMATES[one], _ESTIMATES[other]
+    both = [task for task in tasks if not any(math.isnan(f([task]).value) for f in (of, less))]
+    return difference(of(both), less(both))
+
+
+def _pairs(one: Mapping[int, bool], other: Mapping[int, bool]) -> np.ndarray:
+    """Both outcomes of the episodes that both have, (n, 2)."""
     pairs = [(one[index], other[index]) for index in sorted(one.keys() & other.keys())]
-    return paired_difference([np.array(pairs, bool)] if pairs else [])
-
-
-def _mean(rows: Sequence[Composition]) -> Composition:
-    """The mean of tasks."""
-    first, means = rows[0], dict[str, Estimate]()
-    for entry in fields(first):
-        if isinstance(getattr(first, entry.name), Estimate):
-            known = [e for row in rows if not math.isnan((e := getattr(row, entry.name)).value)]
-            means[entry.name] = propagate(lambda *values: fmean(values), *known)
-    able = [row for row in rows if row.rates]
-    rates = {kind: each for row in able for kind, each in row.rates.items()}
-    chains = tuple(chain for row in able for chain in row.chains)
-    means["alone"], means["expected"] = _as_if_alone(chains, rates)
-    for name, other in (("gap", "zero_shot"), ("strange", "product")):
-        less = [e for row in able if not math.isnan((e := getattr(row, other)).value)]
-        if len(less) == len(able):  # else it is the mean of what is known
-            of = propagate(lambda *values: fmean(values), *less)
-            means[name] = difference(means["expected"], of)
-    return replace(
-        first,
-        task="",
-        episodes=sum(row.episodes for row in rows),
-        leaves=fmean(row.leaves for row in rows),
-        missing=sum(row.missing for row in rows),
-        chains=chains,
-        rates=rates,
-        **means,  # type: ignore[arg-type]
-    )
+    return np.array(pairs, bool).reshape(-1, 2)

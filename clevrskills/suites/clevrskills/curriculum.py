@@ -40,10 +40,12 @@ def curriculum(
     """
     from clevrskills.evaluation import evaluate as evaluation
     from clevrskills.suites.clevrskills.protocol import STAGES
-    from clevrskills.suites.clevrskills.stages import Stages
+    from clevrskills.suites.clevrskills.stages import Stages, check_is_curriculum
     from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
     levels = (suite or ClevrSkillsSuite()).levels()
+    for root in args.beside:
+        check_is_curriculum(root)
     stages = Stages(what_is_asked(args), args.out, levels)
     if args.plan:
         return _print_plan(stages, args.json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -99,13 +98,14 @@ def _of_policy(args: CurriculumArgs) -> Curriculum:
     steps = steps_of(args.steps)
     given = ["--policy", args.policy, "--configuration", args.configuration]
     given += [word for path in args.data for word in ("--data", str(path))]
-    given += _train_options(args.train)
+    options, seed = _train_options(args.train)
+    given += options
     given += [word for entry in args.set for word in ("--set", entry)]
     command = (
         *(sys.executable, "-m", "clevrskills", "train"),
         *(word.replace("{", "{{").replace("}", "}}") for word in given),
         *("--level", "{level}", "--prompt", "{prompt}", "--from", "{from}", "--out", "{out}"),
-        *("--steps", "{steps}"),
+        *("--steps", "{steps}", "--seed", "{seed}"),
     )
     return Curriculum(
         label=f"{args.policy} {args.configuration}",
@@ -115,25 +115,17 @@ def _of_policy(args: CurriculumArgs) -> Curriculum:
         prompts=tuple(form for form in FORMS if form in (args.prompt or FORMS)),
         training=Training(command, argument="path", steps=steps),
         options={"workers": args.workers},
-        training_seed=_seed(given),
+        training_seed=seed,
     )
 
 
-def _seed(words: list[str]) -> int:
-    """The seed among options of ``clevrskills train``, or what it is by default."""
-    for word, after in pairwise([*words, ""]):
-        name, _, value = word.partition("=")
-        if name == "--seed" and (value or after).isdecimal():
-            return int(value or after)
-    return 0
-
-
-def _train_options(text: str) -> list[str]:
-    """The words of further options of ``clevrskills train``.
+def _train_options(text: str) -> tuple[list[str], int]:
+    """The words of further options of ``clevrskills train``, and the seed that is among them.
 
     Raises:
         ClevrSkillsError: They cannot be read, or the curriculum decides one of them.
     """
+    import argparse
     import shlex
 
     try:
@@ -143,4 +135,10 @@ def _train_options(text: str) -> list[str]:
     names = [word.partition("=")[0] for word in words if word.startswith("--")]
     if taken := [name for name in names if name in _DECIDED]:
         raise ClevrSkillsError(f"--train: the curriculum decides {taken[0]}; leave it out")
-    return words
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--seed", type=int, default=0)
+    try:
+        found, others = parser.parse_known_args(words)
+    except argparse.ArgumentError as error:
+        raise ClevrSkillsError(f"--train: {error}") from error
+    return others, found.seed

@@ -23,6 +23,7 @@ from clevrskills.suites.clevrskills.stages import (
     CHECKPOINTS_DIR,
     CURRICULUM_FILE,
     TRIALS_DIR,
+    check_is_curriculum,
     of_trial,
     tasks_of,
 )
@@ -89,6 +90,7 @@ class Results:
 
     label: str  # what tables call the policy
     seed: int | None  # of its trainings, if it is told
+    made_by: tuple[Any, ...]  # what trainings with other seeds have in common
     episodes: Mapping[Trial, Sequence[EpisodeResult]]
     training: Mapping[str, str]  # by form of the prompt: track, steps and hours, in words
     remarks: tuple[str, ...]  # what is incomplete, in words
@@ -104,14 +106,14 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
     Raises:
         ClevrSkillsError: It is no such folder, or a file in it is damaged.
     """
+    check_is_curriculum(root)
     path = root / CURRICULUM_FILE
-    if not path.is_file():
-        raise ClevrSkillsError(f"{root} has no {CURRICULUM_FILE}: no curriculum was run there")
     try:
         with storage_errors(path):
             data = json.loads(path.read_text(encoding="utf-8"))
         label, episodes = str(data["label"]), int(data["episodes"])
         seed = data.get("training_seed")
+        made_by = episodes, data.get("steps"), data.get("trained_by", [])
     except (ValueError, KeyError, TypeError) as error:
         raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
     protocol = Curriculum(label, "", episodes, SPLITS, FORMS)
@@ -139,7 +141,7 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
         prompt: _training(root, prompt, track, data.get("steps", []))
         for prompt, track in tracks.items()
     }
-    return Results(label, seed, results, training, tuple(remarks))
+    return Results(label, seed, made_by, results, training, tuple(remarks))
 
 
 def _training(root: Path, prompt: str, track: str, steps: Sequence[int]) -> str:
@@ -178,13 +180,14 @@ def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
 
 def by_policy(results: Sequence[Results]) -> list[list[Results]]:
     """Results that are of one policy, trained with several seeds, together: those of the same label
-    that have different seeds.
+    and command that have different seeds.
     """
     found: list[list[Results]] = []
     for one in results:
         for runs in found:
             seeds = [run.seed for run in (*runs, one)]
-            if runs[0].label == one.label and None not in seeds and len({*seeds}) == len(seeds):
+            same = (runs[0].label, runs[0].made_by) == (one.label, one.made_by)
+            if same and None not in seeds and len({*seeds}) == len(seeds):
                 runs.append(one)
                 break
         else:
@@ -297,7 +300,7 @@ def _ours(runs: Sequence[Results], prompt: str, columns: Sequence[Column]) -> It
     training = {run.training[prompt]: None for run in runs if prompt in run.training}
     for split in SPLITS if not columns[0][2] else ("",):
         entries = {
-            column: _entry([run.episodes[trial] for run in runs if trial in run.episodes])
+            column: _entry([run.episodes.get(trial, ()) for run in runs])
             for column in columns
             if (trial := trials.get((column[0], column[1], column[2] or split)))
         }
@@ -306,7 +309,8 @@ def _ours(runs: Sequence[Results], prompt: str, columns: Sequence[Column]) -> It
 
 
 def _entry(runs: Sequence[Sequence[EpisodeResult]]) -> Entry:
-    """Numbers of the same episodes in one or several training runs."""
+    """Numbers of the same episodes in one or several training runs, of those that have any."""
+    runs = [run for run in runs if any(result.counts for result in run)] or runs[:1]
     rows = [summarise("", "", "", "", results) for results in ([*chain(*runs)], *runs)]
 
     def number(name: str, is_share: bool = False) -> Estimate:

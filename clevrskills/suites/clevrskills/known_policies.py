@@ -54,6 +54,28 @@ class Quitter(OraclePolicy):
         return action
 
 
+class Starter(OraclePolicy):
+    """Achieves the first leaf of a goal with the oracle, and gives up where a later one begins."""
+
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+        """An episode begins."""
+        super().reset(prompt, env=env, episode=episode)
+        leaves = list(env.goal.leaves())
+        first = next(step for step in env.goal.steps() if isinstance(step, Leaf))
+        self._able = {-1, next(k for k, leaf in enumerate(leaves) if leaf is first)}
+
+    def act(self, observation: Observation) -> Any:
+        """What the oracle does next.
+
+        Raises:
+            GaveUp: A later leaf begins.
+        """
+        action = super().act(observation)
+        if self._oracle.subgoal not in self._able:
+            raise GaveUp(f"does the first leaf alone, not: {self._oracle.subtask}")
+        return action
+
+
 class Disorderly(OraclePolicy):
     """Solves what one sentence asks for with the oracle; told more, it does each leaf of the goal
     once, in any order.

@@ -6,14 +6,14 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from clevrskills.core.policy import FORMS
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import storage_errors
 from clevrskills.suites.clevrskills.suite import SPLITS
 
-PLACEHOLDERS = ("stage", "level", "from", "out", "data", "prompt", "steps")
+PLACEHOLDERS = ("stage", "level", "from", "out", "data", "prompt", "steps", "seed")
 """What the command of a training may have in braces."""
 STAGES = ("l0", "l1", "l2")
 """Trained on L0; then fine-tuned on L1; then on L2."""
@@ -23,7 +23,10 @@ _EVALUATED = {
     "l2": (("L2", "fine-tuned"),),
 }
 _OURS = ("policy", "tasks", "level", "split", "episodes", "out", "policy_arg", "prompt", "label")
-_UNFIT = ("note", "json", "shard", "seed")
+_UNFIT = (
+    *("note", "json", "shard", "seed", "dry_run"),
+    *("handover", "repeat", "until_width"),  # their episodes are others than the protocol counts
+)
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ def parse_curriculum(data: Mapping[str, Any]) -> Curriculum:
         prompts=table.choose("prompts", FORMS),
         policy_args=table.take("policy_args", dict, {}),
         checkpoints=_checkpoints(table),
-        training=_training(table.take("train", dict, None)),
+        training=_training(table.take("train", dict, None), "training_seed" in data),
         options=_options(table.take("evaluate", dict, {})),
         training_seed=table.take("training_seed", int, None),
     )
@@ -191,7 +194,7 @@ def _checkpoints(table: _Table) -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
-def _training(data: Mapping[str, Any] | None) -> Training | None:
+def _training(data: Mapping[str, Any] | None, is_seeded: bool) -> Training | None:
     if data is None:
         return None
     table = _Table("train.", data)
@@ -200,7 +203,7 @@ def _training(data: Mapping[str, Any] | None) -> Training | None:
         command = tuple(shlex.split(text))
         for word in command:
             word.format_map(dict.fromkeys(PLACEHOLDERS, ""))
-    except (ValueError, KeyError, IndexError) as error:
+    except (ValueError, KeyError, IndexError, AttributeError, TypeError) as error:
         allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
         raise ClevrSkillsError(
             f"train.command cannot be read ({error}); it may have {allowed}"
@@ -210,6 +213,8 @@ def _training(data: Mapping[str, Any] | None) -> Training | None:
     steps = table.take("steps", list, [])
     if ("{steps}" in text) != bool(steps):
         raise ClevrSkillsError("train.steps goes with {steps} in train.command")
+    if ("{seed}" in text) != is_seeded:
+        raise ClevrSkillsError("training_seed goes with {seed} in train.command")
     training = Training(
         command,
         table.take("data", str, ""),
@@ -218,6 +223,20 @@ def _training(data: Mapping[str, Any] | None) -> Training | None:
     )
     table.finish()
     return training
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value of a file is of an argument's kind."""
+    of = get_args(kind)
+    if get_origin(kind) is Literal:
+        return value in of
+    if get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(_fits(one, of[0]) for one in value)
+    if of:  # one of several kinds
+        return any(_fits(value, one) for one in of)
+    if kind is Path:
+        return isinstance(value, str)
+    return type(value) is kind or (kind is float and type(value) is int)
 
 
 def steps_of(steps: Sequence[Any]) -> tuple[int, ...]:
@@ -237,18 +256,16 @@ def _options(data: Mapping[str, Any]) -> dict[str, Any]:
     """Options of ``evaluate`` as its arguments are."""
     from clevrskills.evaluation.evaluate import EvaluateArgs
 
-    defaults = {f.name: f.default for f in fields(EvaluateArgs)}
-    allowed = sorted(set(defaults) - {*_OURS, *_UNFIT})
+    kinds = get_type_hints(EvaluateArgs)
+    allowed = sorted({f.name for f in fields(EvaluateArgs)} - {*_OURS, *_UNFIT})
     options: dict[str, Any] = {}
     for name, value in data.items():
         if name not in allowed:
             raise UnknownNameError("key", f"evaluate.{name}", allowed)
         if isinstance(value, list):
             value = tuple(value)
-        default = defaults[name]
-        fits = type(value) is type(default) or (isinstance(default, float) and type(value) is int)
-        if default is not None and not fits:
-            kind = type(default).__name__
+        if not _fits(value, kinds[name]):
+            kind = getattr(kinds[name], "__name__", None) or str(kinds[name])
             raise ClevrSkillsError(f"evaluate.{name} must be a {kind}, not {value!r}")
         options[name] = Path(str(value)) if name == "frozen" else value
     return options

@@ -42,6 +42,16 @@ def of_trial(
     return [r for r in results if r.task in tasks and r.split == trial.split and r.index < episodes]
 
 
+def check_is_curriculum(root: Path) -> None:
+    """Check that a curriculum was run in a folder.
+
+    Raises:
+        ClevrSkillsError: None was.
+    """
+    if not (root / CURRICULUM_FILE).is_file():
+        raise ClevrSkillsError(f"{root} has no {CURRICULUM_FILE}: no curriculum was run there")
+
+
 @dataclass(frozen=True)
 class Step:
     """Something that is to be done or was."""
@@ -139,7 +149,9 @@ class Stages:
             self._check_training(self.what.training)
         names = ("label", "policy", "episodes", "splits", "prompts")
         data = {name: getattr(self.what, name) for name in names}
-        data["steps"] = self.what.training.steps if self.what.training else ()
+        training = self.what.training
+        data["steps"] = training.steps if training else ()
+        data["trained_by"] = [shlex.join(training.command[1:]), training.data] if training else []
         if self.what.training_seed is not None:
             data["training_seed"] = self.what.training_seed
         with storage_errors(self.root):
@@ -172,19 +184,20 @@ class Stages:
             source = self._source(stage, prompt)
             with storage_errors(folder):
                 folder.parent.mkdir(parents=True, exist_ok=True)
-            began = time.monotonic()
-            self._run_command(stage, prompt, source, folder)
+            minutes = self._run_command(stage, prompt, source, folder)
             data = {"stage": stage, "from": source, "ended": datetime.now(UTC).isoformat()}
-            data["minutes"] = f"{(time.monotonic() - began) / 60:.1f}"
-            data |= self._made_by(self.what.training)
+            data |= {"minutes": f"{minutes:.1f}", **self._made_by(self.what.training)}
             write_whole(self._marker(folder), to_json(data, indent=1) + "\n")
         return {self.what.training.argument: str(folder)}
 
-    @staticmethod
-    def _made_by(training: Training) -> dict[str, str]:
+    def _made_by(self, training: Training) -> dict[str, str]:
         """What a checkpoint is made by; with which Python does not matter."""
         made = {"command": shlex.join(training.command[1:]), "data": training.data}
-        return made | ({"steps": " ".join(map(str, training.steps))} if training.steps else {})
+        if training.steps:
+            made["steps"] = " ".join(map(str, training.steps))
+        if self.what.training_seed is not None:
+            made["seed"] = str(self.what.training_seed)
+        return made
 
     def _check_training(self, training: Training) -> None:
         """Checkpoints that are there were made by this training."""
@@ -215,22 +228,31 @@ class Stages:
             )
         return str(found[name])
 
-    def _run_command(self, stage: str, prompt: str, source: str | None, out: Path) -> None:
+    def _run_command(self, stage: str, prompt: str, source: str | None, out: Path) -> float:
+        """Run the command of a training; returns the minutes of this and earlier attempts."""
         assert self.what.training is not None
         values = {"stage": stage, "level": stage.upper(), "from": source, "out": str(out)}
         values |= {"data": self.what.training.data, "prompt": prompt}
         steps = dict(zip(STAGES, self.what.training.steps, strict=False))
         values["steps"] = str(steps.get(stage, ""))
+        values["seed"] = str(self.what.training_seed)
         words = command_of(self.what.training.command, values)
+        spent = out.with_name(f"{out.name}.minutes")
+        minutes = float(spent.read_text("utf-8")) if spent.is_file() else 0.0
+        began = time.monotonic()
         try:
             code = subprocess.run(words, stdout=_STDERR, check=False).returncode
         except OSError as error:
             raise ClevrSkillsError(f"{words[0]} cannot be run: {error.strerror}") from error
+        finally:
+            minutes += (time.monotonic() - began) / 60
+            write_whole(spent, f"{minutes:.3f}\n")
         if code:
             raise ClevrSkillsError(
                 f"the training of {stage} failed with exit code {code}: {shlex.join(words)}; what "
                 "is finished is kept, and the same command goes on from there"
             )
+        return minutes
 
     def _merge(self, checkpoint: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         args = {**self.what.policy_args, **checkpoint}

@@ -158,6 +158,7 @@ class ClevrSkillsSuite(TabletopSuite):
             "skill_plan": f"{place}.words.agents:SkillPlan",
             "quitter": f"{place}.known_policies:Quitter",
             "disorderly": f"{place}.known_policies:Disorderly",
+            "starter": f"{place}.known_policies:Starter",
         }
 
     def reader(self) -> Reader:

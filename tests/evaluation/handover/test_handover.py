@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import fabricated
@@ -25,7 +26,7 @@ from clevrskills.evaluation.results import EpisodeResult, Evaluation, Run, read_
 from clevrskills.evaluation.statistics import Estimate
 
 EPISODES, LEAVES, STEPS = 400, 3, 500
-LEVELS = ("alone", "in_place", "prompted", "product", "planner", "zero_shot", "longer")
+LEVELS = ("alone", "in_place", "prompted", "product", "planner", "whole", "longer")
 LOSSES = ("gap", "strange", "dependence", "choosing", "horizon")
 
 
@@ -60,6 +61,7 @@ def test_every_leaf_of_l1_and_l2_has_a_task_in_which_it_is_first() -> None:
     [
         ({"seed": 3, "episodes": 1}, "--handover and --seed exclude each other"),
         ({"keep_going": True}, "--handover and --keep-going exclude each other"),
+        ({"repeat": 2}, "--handover and --repeat exclude each other"),
         ({"interface": "skills", "policy": "zero"}, "--handover is for actions of numbers"),
     ],
 )
@@ -141,6 +143,40 @@ def test_tasks_have_the_rate_of_a_kind_of_leaf_in_common() -> None:
     )
 
 
+def test_the_rate_alone_needs_all_leaves_of_an_episode() -> None:
+    """Whichever way they were told; what is known of a part of them says nothing of the product."""
+
+    def rows(*parts: str) -> Composition:
+        about = {"leaves": 2, "leaf": "on_top", "alone": "simple_manipulation"}
+        results = [one("stack", 0, False, {"part": part, **about}) for part in parts]
+        about["leaves"] = 1
+        results.append(one("simple_manipulation", 0, True, {"part": "leaf0_own", **about}))
+        run = Run(policy="p", label="p")
+        (row,) = compositions([Evaluation(Path(), run, "p", (), parts=tuple(results))])
+        return row
+
+    assert rows("leaf0_prompt", "leaf1_prompt").expected.value == 1.0
+    assert rows("leaf0_own", "leaf1_prompt").alone.value == 1.0
+    assert np.isnan(rows("leaf1_prompt").expected.value)
+    assert np.isnan(rows("leaf1_prompt").strange.value)
+
+
+def test_a_level_has_the_interval_of_all_its_episodes() -> None:
+    """Not that of a mean of tasks of which each is known by itself alone."""
+    parts = [
+        one(task, index, False, {"part": part, "leaves": 1})
+        for task in ("sort", "stack", "swap")
+        for index in range(10)
+        for part in ("plan", "whole")
+    ]
+    run = Run(policy="p", label="p")
+    *_, mean = compositions([Evaluation(Path(), run, "p", (), parts=tuple(parts))])
+    assert (mean.planner.low, mean.planner.high) == pytest.approx(wilson(0, 30))
+    assert (mean.choosing.low, mean.choosing.high) == pytest.approx(
+        (-wilson(0, 30)[1], wilson(0, 30)[1])
+    )
+
+
 def test_the_parts_are_the_gap() -> None:
     draw = np.random.default_rng(9)
     row = made(
@@ -153,14 +189,14 @@ def test_the_parts_are_the_gap() -> None:
     assert row.strange.low > 0.0  # later leaves are harder than the first
 
 
-def test_success_after_the_limit_is_none_of_zero_shot() -> None:
+def test_success_after_the_limit_is_none_of_whole() -> None:
     about = {"part": "whole", "leaves": 1}
     late = fabricated.result(
         "stack", 0, True, "L1", handover=about, turns=STEPS + 1, max_turns=LONGER * STEPS
     )
     run = Run(policy="p", label="p")
     (row,) = compositions([Evaluation(Path(), run, "p", (), parts=(late,))])
-    assert (row.zero_shot.value, row.longer.value, row.horizon.value) == (0.0, 1.0, 1.0)
+    assert (row.whole.value, row.longer.value, row.horizon.value) == (0.0, 1.0, 1.0)
 
 
 def test_report_of_parts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,6 +244,12 @@ def test_policies_of_known_skill(tmp_path: Path) -> None:
         }
         late = next(r for r in results if r.id == "stack_train_000_leaf1_own")
         assert late.handover["began"] > 20  # the oracle did the first leaf
+    starter = replace(args, policy="starter", policy_arg=(), out=tmp_path / "starter")
+    assert evaluate(starter) == 0
+    solved = {r.id for r in read_results(starter.out) if r.success_once}
+    assert {id for id in solved if id.startswith("stack")} == {
+        f"stack_train_000_leaf0_{told}" for told in ("own", "prompt")
+    }
     assert evaluate(args) == 0  # nothing is left to do
     assert [json.loads(r.to_json()) for r in results] == [
         json.loads(r.to_json()) for r in read_results(root)

@@ -365,8 +365,10 @@ def test_rows_of_other_curricula_stand_beside(
     assert run(other, evaluate, out="two", json=True) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["remarks"] == [] and printed["tables"][0]["model"] == "other"
+    evaluate.calls.clear()
     with pytest.raises(ClevrSkillsError, match="no curriculum was run there"):
-        run(other, evaluate, out="two", beside=(Path("nowhere"),))
+        run(other, evaluate, out="three", beside=(Path("nowhere"),))
+    assert not evaluate.calls
 
 
 def test_trainings_with_several_seeds_have_a_row_in_common(
@@ -394,11 +396,53 @@ def test_trainings_with_several_seeds_have_a_row_in_common(
     data = pd.read_csv("two/tables.csv")  # the same seed twice is no third one
     assert data.loc[data["table"] == 2, "seeds"].dropna().tolist() == [2, 2, 1, 1]
 
+    run(seed(3, only_l0.replace("episodes = 2", "episodes = 1")), evaluate, out="three")
+    run(seed(2, only_l0), evaluate, out="two", beside=(Path("three"),))
+    data = pd.read_csv("two/tables.csv")  # nor is one of other episodes
+    assert data.loc[data["table"] == 2, "seeds"].dropna().tolist() == [1, 1, 1, 1]
+
+
+def test_a_seed_of_which_no_episode_counts_is_left_out(folder: Path, evaluate: Evaluator) -> None:
+    text = re.sub(r"l[12] = .*", "", CHECKPOINTS)
+    run(f"training_seed = 0\n{text}", evaluate, out="zero")
+    evaluate.broken = {"multimodal-l0-on-L0-train"}
+    with pytest.raises(ClevrSkillsError):
+        run(f"training_seed = 1\n{text}", evaluate, out="one")
+    evaluate.broken = set()
+    run(f"training_seed = 2\n{text}", evaluate, out="two", beside=(Path("zero"), Path("one")))
+    data = pd.read_csv("two/tables.csv")
+    ours = data[data["numbers"] == "here"].set_index(["level", "split"])
+    assert ours.loc[("L0", "train"), "seeds"] == 2
+    assert ours.loc[("L0", "train"), "success_low"] >= 0.0
+
+
+def test_a_training_is_told_its_seed_and_its_attempts_are_added_up(
+    folder: Path, evaluate: Evaluator
+) -> None:
+    text = TRAINED.replace("--data {data}", "--data {data} --seed {seed}") % sys.executable
+    evaluate.perfect = True
+    Path("out/checkpoints").mkdir(parents=True)
+    Path("out/checkpoints/l0.minutes").write_text("60\n")
+    run(f"training_seed = 4\n{text}", evaluate)
+    calls = [json.loads(line) for line in Path("calls.txt").read_text().splitlines()]
+    assert all(call[-2:] == ["--seed", "4"] for call in calls)
+    marker = json.loads(Path("out/checkpoints/l0.json").read_text())
+    assert float(marker["minutes"]) >= 60.0 and marker["seed"] == "4"
+    assert "h" in pd.read_csv("out/tables.csv").loc[0, "training"]
+    with pytest.raises(ClevrSkillsError, match="trained by the seed '4', not '5'"):
+        run(f"training_seed = 5\n{text}", evaluate)
+
 
 def test_the_seed_of_a_curriculum_without_a_file_is_that_of_its_trainings() -> None:
-    for train, seed in (("--bf16", 0), ("--seed 3 --bf16", 3), ("--seed=4", 4)):
+    for train, seed in (("--bf16", 0), ("--seed 3 --bf16", 3), ("--bf16 --seed=4", 4)):
         args = CurriculumArgs(policy="bc", data=(Path("d"),), out=Path("o"), train=train)
-        assert what_is_asked(args).training_seed == seed
+        asked = what_is_asked(args)
+        assert asked.training_seed == seed and asked.training is not None
+        assert asked.training.command[-2:] == ("--seed", "{seed}")
+        assert asked.training.command.count("--seed") == 1
+    args = CurriculumArgs(policy="bc", data=(Path("d"),), out=Path("o"), train="--seed x")
+    with pytest.raises(ClevrSkillsError, match="--train: argument --seed: invalid int value: 'x'"):
+        what_is_asked(args)
 
 
 # --- the file
@@ -419,8 +463,20 @@ def test_the_seed_of_a_curriculum_without_a_file_is_that_of_its_trainings() -> N
         ({"policy": "p", "train": {"command": "x"}}, r"must name \{out\}"),
         ({"policy": "p", "train": {"command": "x {out} {to}"}}, "cannot be read .*'to'.* it may"),
         ({"policy": "p", "train": {"command": "x '{out}"}}, "No closing quotation"),
+        ({"policy": "p", "train": {"command": "x {out.x}"}}, "cannot be read .* it may have"),
+        ({"policy": "p", "train": {"command": "x {out[a]}"}}, "cannot be read .* it may have"),
+        ({"policy": "p", "train": {"command": "x {out} {seed}"}}, "training_seed goes with {seed}"),
+        (
+            {"policy": "p", "train": {"command": "x {out}"}, "training_seed": 1},
+            "training_seed goes with {seed}",
+        ),
         ({"policy": "p", "evaluate": {"policy": "q"}}, "unknown key 'evaluate.policy'"),
+        ({"policy": "p", "evaluate": {"handover": "all"}}, "unknown key 'evaluate.handover'"),
+        ({"policy": "p", "evaluate": {"repeat": 2}}, "unknown key 'evaluate.repeat'"),
+        ({"policy": "p", "evaluate": {"dry_run": True}}, "unknown key 'evaluate.dry_run'"),
         ({"policy": "p", "evaluate": {"workers": "2"}}, "evaluate.workers must be a int, not '2'"),
+        ({"policy": "p", "evaluate": {"chunk": "4"}}, r"evaluate.chunk must be a int \| None"),
+        ({"policy": "p", "evaluate": {"cameras": "base_camera"}}, "evaluate.cameras must be a"),
     ],
 )
 def test_bad_files(data: dict, said: str) -> None:
