@@ -17,6 +17,7 @@ from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.handover.director import NO_HANDOVER
 from clevrskills.evaluation.handover.figure import composition_figure
 from clevrskills.evaluation.handover.parts import LONGER
 from clevrskills.evaluation.handover.selection import in_parts
@@ -159,6 +160,17 @@ def test_the_rate_alone_needs_all_leaves_of_an_episode() -> None:
     assert rows("leaf0_own", "leaf1_prompt").alone.value == 1.0
     assert np.isnan(rows("leaf1_prompt").expected.value)
     assert np.isnan(rows("leaf1_prompt").strange.value)
+
+
+def test_parts_that_never_began_count_nowhere() -> None:
+    about = {"leaves": 2, "leaf": "on_top", "alone": "simple_manipulation"}
+    parts = [one("stack", k, True, {"part": "leaf0_own", **about}) for k in range(3)]
+    parts += [one("stack", k, False, {"part": "leaf1_own", **about}) for k in range(3)]
+    parts[-1] = replace(parts[-1], cause=NO_HANDOVER)
+    run = Run(policy="p", label="p")
+    (row,) = compositions([Evaluation(Path(), run, "p", (), parts=tuple(parts))])
+    assert row.missing == 1 and row.in_place.value == pytest.approx((0.5 + 0.5 + 1.0) / 3)
+    assert row.product.value == 0.0
 
 
 def test_a_level_has_the_interval_of_all_its_episodes() -> None:
