@@ -86,7 +86,7 @@ def find(path: Path) -> Path:
 
 def prune(run: Path, keep: int) -> None:
     """Remove all but the latest checkpoints of a training run."""
-    for old in sorted((run / CHECKPOINTS_DIR).glob("[0-9]*"), key=_steps)[:-keep]:
+    for old in _numbered(run)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)
 
 
@@ -221,9 +221,10 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 def _all(run: Path) -> list[Path]:
     """Folders of the checkpoints of a training run, the latest last."""
-    files = (run / CHECKPOINTS_DIR).glob(f"[0-9]*/{CONFIG_FILE}")
-    return sorted((file.parent for file in files), key=_steps)
+    return [folder for folder in _numbered(run) if (folder / CONFIG_FILE).is_file()]
 
 
-def _steps(folder: Path) -> int:
-    return int(folder.name) if folder.name.isdigit() else -1
+def _numbered(run: Path) -> list[Path]:
+    """Folders that are named after their steps; what somebody put aside is none."""
+    folders = (run / CHECKPOINTS_DIR).glob("[0-9]*")
+    return sorted((one for one in folders if one.name.isdecimal()), key=lambda one: int(one.name))

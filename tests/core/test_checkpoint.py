@@ -52,9 +52,13 @@ def test_the_latest_of_a_training_run(tmp_path: Path) -> None:
     checkpoint.folder_of(tmp_path, 200_000_000).mkdir()  # nothing in it
     assert checkpoint.latest(tmp_path) == (100_000_000, folder)
     assert checkpoint.find(tmp_path) == checkpoint.find(folder) == folder
+    aside = tmp_path / checkpoint.CHECKPOINTS_DIR / "00000900_best"  # kept by hand
+    aside.mkdir()
+    checkpoint.write(aside, {}, {"x": torch.zeros(1)})
     checkpoint.prune(tmp_path, keep=2)
     left = {path.name for path in (tmp_path / checkpoint.CHECKPOINTS_DIR).iterdir()}
-    assert left == {"100000000", "200000000"}
+    assert left == {"100000000", "200000000", aside.name}
+    assert checkpoint.latest(tmp_path) == (100_000_000, folder)
 
 
 def test_files_written_by_version_0_1_are_read(tmp_path: Path) -> None:

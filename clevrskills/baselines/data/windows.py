@@ -11,6 +11,7 @@
 """
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -342,8 +343,8 @@ class Order:
             return
         check_names(**{"task of the demonstrations": (weights, names.tolist())})
         for name, weight in weights.items():
-            if weight < 0:
-                raise ClevrSkillsError(f"the weight of {name} must not be negative: {weight}")
+            if not 0.0 <= weight < math.inf:
+                raise ClevrSkillsError(f"the weight of {name} must be 0 or more, not {weight}")
         shares = np.array([weights.get(str(name), 1.0) for name in names])
         if not shares.sum():
             raise ClevrSkillsError("all tasks have weight 0")

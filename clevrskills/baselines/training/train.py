@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
 
 EVALUATIONS_DIR = "evaluations"
+EVALUATION_LIMIT = timedelta(days=1)
+"""How long several processes wait for the one that evaluates."""
 
 
 def train(args: TrainArgs, suite: Suite | None = None) -> int:
@@ -87,7 +90,7 @@ def _accelerator(args: TrainArgs) -> Iterator[Any]:
     """Accelerate's device and processes. Its settings, which it keeps for the life of the process,
     are taken back at the end, as the next training run may have others.
     """
-    from accelerate import Accelerator, DistributedDataParallelKwargs
+    from accelerate import Accelerator, DistributedDataParallelKwargs, InitProcessGroupKwargs
     from accelerate.state import AcceleratorState, is_initialized
 
     if is_initialized():
@@ -97,8 +100,12 @@ def _accelerator(args: TrainArgs) -> Iterator[Any]:
             mixed_precision="bf16" if args.bf16 else "no",
             gradient_accumulation_steps=args.accumulate,
             cpu=args.cpu,
-            # a batch may have no image in any of its prompts
-            kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+            kwargs_handlers=[
+                # a batch may have no image in any of its prompts
+                DistributedDataParallelKwargs(find_unused_parameters=True),
+                # while one process evaluates, the others wait
+                InitProcessGroupKwargs(timeout=EVALUATION_LIMIT),
+            ],
         )
     finally:
         AcceleratorState._reset_state(reset_partial_state=True)

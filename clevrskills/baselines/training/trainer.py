@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 from clevrskills.baselines.checkpoint import Description, save
 from clevrskills.baselines.data.windows import Batches, Order, Windows, collate
 from clevrskills.core import checkpoint
-from clevrskills.errors import UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.training_log import TrainingLog, read_reports
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Trainer:
                 save = self.step % args.save_every == 0 or self.step == args.steps
                 save = save or self._evaluates
                 if save or self.step % args.log_every == 0:
-                    self._report(log, self._means())
+                    self._report(log, self._checked(self._means()))
                 if save:
                     self._save()
                     self._evaluate_latest(log)
@@ -194,6 +194,20 @@ class Trainer:
         values = self._accelerator.reduce(values, "mean")
         self._sums, self._counted = {}, 0
         return dict(zip(names, values.tolist(), strict=True))
+
+    def _checked(self, means: dict[str, float]) -> dict[str, float]:
+        """The means, if loss and gradients are numbers: else the checkpoints that are there stay.
+
+        Raises:
+            ClevrSkillsError: They are none.
+        """
+        for name in ("loss", "gradient_norm"):
+            if not math.isfinite(value := means[name]):
+                raise ClevrSkillsError(
+                    f"{name} is {value} at step {self.step}: a lower learning rate may help; the "
+                    "latest checkpoint is kept"
+                )
+        return means
 
     def _save(self) -> None:
         """Write a checkpoint."""

@@ -273,8 +273,9 @@ def test_weights_of_tasks(demos: Path) -> None:
     assert set(of[alone]) == {"reach"} and set(alone) == set(np.flatnonzero(of == "reach"))
     with pytest.raises(UnknownNameError, match="unknown task of the demonstrations 'sort'"):
         Order(windows, {"sort": 1.0})
-    with pytest.raises(ClevrSkillsError, match="the weight of reach must not be negative: -1"):
-        Order(windows, {"reach": -1.0})
+    for bad in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ClevrSkillsError, match=f"weight of reach must be 0 or more, not {bad}"):
+            Order(windows, {"reach": bad})
     with pytest.raises(ClevrSkillsError, match="all tasks have weight 0"):
         Order(windows, {"reach": 0.0, "visit": 0.0})
 

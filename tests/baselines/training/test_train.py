@@ -133,6 +133,23 @@ def test_numbers_too_small_to_be_normal_count_as_0_in_training_alone(
     assert found == [0.0] and float(small * 1e-10) > 0.0
 
 
+def test_a_loss_that_is_no_number_ends_it_and_keeps_the_checkpoints(
+    demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loss, calls = BehaviorCloning.loss, 0
+
+    def lost(self, batch):  # type: ignore[no-untyped-def]
+        nonlocal calls
+        calls += 1
+        found = loss(self, batch)
+        return found if calls < 5 else {**found, "loss": found["loss"] * torch.nan}
+
+    monkeypatch.setattr(BehaviorCloning, "loss", lost)
+    with pytest.raises(ClevrSkillsError, match=r"nan at step 6: .* the latest checkpoint is kept"):
+        train(args_for(tmp_path / "run", demos))
+    assert find(tmp_path / "run").name == "00000003"
+
+
 def test_the_seed_decides(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
     assert train(args_for(tmp_path / "same", demos)) == 0
     assert same(weights(tmp_path / "same"), weights(undisturbed))
