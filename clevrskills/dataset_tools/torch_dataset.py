@@ -10,6 +10,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import default_collate
 
 from clevrskills.dataset_tools.dataset import Dataset, Episode
+from clevrskills.dataset_tools.layout import POLICY, TEACHER
 from clevrskills.dataset_tools.manifest import latest_lines
 from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
@@ -299,11 +301,16 @@ def _places(episode: Episode) -> np.ndarray:
 
 
 def _waypoints(episode: Episode) -> np.ndarray:
-    """Pose of the end effector at the end of what the arm does at each step, (N, 7)."""
+    """Pose of the end effector at the end of what the arm does at each step, (N, 7); NaN where that
+    is no aim: the steps failed, no oracle took them, or a policy took over before their end.
+    """
     poses = episode.proprioception("ee_pose")
     waypoints = np.full_like(poses[:-1], np.nan)
-    for segment in episode.segments["instruction"]:
-        waypoints[segment["start"] : segment["stop"]] = poses[segment["stop"]]
+    segments = episode.segments["instruction"]
+    for segment, after in zip_longest(segments, segments[1:]):
+        is_oracle = not segment["failed"] and segment["skill"] not in (POLICY, TEACHER)
+        if is_oracle and not (after is not None and after["skill"] == POLICY):
+            waypoints[segment["start"] : segment["stop"]] = poses[segment["stop"]]
     return waypoints
 
 

@@ -1,6 +1,7 @@
 import pickle
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -10,10 +11,12 @@ from damage import EPISODE, edit_values, put
 from torch.utils.data import DataLoader
 
 from clevrskills.dataset_tools import Dataset, DatasetError
+from clevrskills.dataset_tools.layout import POLICY, TEACHER
 from clevrskills.dataset_tools.torch_dataset import (
     DatasetReader,
     TrainingDataset,
     _sights,
+    _waypoints,
     collate,
 )
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -197,6 +200,27 @@ def test_waypoints_are_where_the_end_effector_is_after_what_it_does() -> None:
         steps = slice(segment["start"], segment["stop"])
         assert (table.waypoints[steps] == poses[segment["stop"]]).all()
     assert np.isfinite(table.waypoints).all()
+
+
+def test_what_failed_or_was_no_oracles_has_no_waypoint() -> None:
+    about = [
+        ("pick", False),  # reached
+        ("pick", True),
+        ("place", False),  # the policy takes over
+        (POLICY, True),
+        (TEACHER, False),
+        ("pick", False),
+    ]
+    segments = [
+        {"start": 2 * k, "stop": 2 * k + 2, "skill": skill, "failed": failed}
+        for k, (skill, failed) in enumerate(about)
+    ]
+    poses = np.arange(13 * 7, dtype=np.float32).reshape(13, 7)
+    episode = SimpleNamespace(proprioception=lambda name: poses, segments={"instruction": segments})
+    waypoints = _waypoints(episode)  # type: ignore[arg-type]
+    known = np.isfinite(waypoints).all(1)
+    assert known.tolist() == [True] * 2 + [False] * 8 + [True] * 2
+    assert (waypoints[:2] == poses[2]).all() and (waypoints[10:] == poses[12]).all()
 
 
 def test_where_places_are_in_images() -> None:

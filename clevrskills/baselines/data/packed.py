@@ -42,7 +42,7 @@ from clevrskills.jobs.work import JobQueue, open_pool, work
 
 INDEX_FILE, LOCK_FILE = "index.jsonl", "lock"
 ACTION_SIZE = 7
-_VERSION = 4
+_VERSION = 5
 _FORMS = ("multimodal", "language")
 
 

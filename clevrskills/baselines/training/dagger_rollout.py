@@ -25,6 +25,7 @@ from clevrskills.core.interface import Interface
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy_loader import PolicySource, is_batched, is_privileged
 from clevrskills.core.suite import Environment, Oracle, Suite, load_suite
+from clevrskills.dataset_tools.layout import POLICY, TEACHER
 from clevrskills.errors import ClevrSkillsError
 
 POLICY_STEPS, ORACLE_STEPS = (5, 30), (10, 40)
@@ -34,7 +35,6 @@ _ORACLE_FINISHES = 0.6
 TEACHER_STARTS = (0.1, 0.5)
 """Range of the share of the step limit after which a teacher acts itself, to the end: as in all
 datasets, only solved episodes are kept."""
-POLICY, TEACHER = "policy", "teacher"
 
 
 class Student:

@@ -17,13 +17,14 @@ from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
-from clevrskills.baselines.training.dagger_rollout import POLICY, DaggerOracle, TaughtOracle
+from clevrskills.baselines.training.dagger_rollout import DaggerOracle, TaughtOracle
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.core.checkpoint import find
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.check.command import CheckArgs, check
+from clevrskills.dataset_tools.layout import POLICY
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.jobs.pool import InlinePool

@@ -10,12 +10,12 @@ import pytest
 from learned_policies import batch_of, policy_and_windows
 
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
-from clevrskills.baselines.training.dagger_rollout import POLICY
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.baselines.training.trainer import read_log
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.check.command import CheckArgs, check
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+from clevrskills.dataset_tools.layout import POLICY
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.pool import InlinePool
