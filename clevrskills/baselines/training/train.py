@@ -44,9 +44,9 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
     from clevrskills.baselines.training.training_config import open_training, prepare
     from clevrskills.baselines.training.turn_training import prepare_turns
 
-    training = prepare(args, prepare_turns)
     try:
-        with _accelerator(args) as accelerator:
+        with _without_small_numbers(), _accelerator(args) as accelerator:
+            training = prepare(args, prepare_turns)
 
             def run(check: Callable[[], None]) -> int:
                 accelerator.wait_for_everyone()  # until the folder is made
@@ -83,6 +83,21 @@ def _check(args: TrainArgs) -> None:
         raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
     if args.policy is None and args.start is None:
         raise ClevrSkillsError("name a policy with --policy, or a checkpoint with --from")
+
+
+@contextlib.contextmanager
+def _without_small_numbers() -> Iterator[None]:
+    """Numbers too small to be normal count as 0: a CPU multiplies them many times as slowly, and a
+    network that is being trained has many of them. The threads of torch are made with what is set
+    at its first operation.
+    """
+    import torch
+
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 @contextlib.contextmanager

@@ -117,10 +117,6 @@ class Trainer:
         """Train until all steps are made."""
         args = self._args
         with contextlib.ExitStack() as stack:
-            # A CPU multiplies numbers too small to be normal many times as slowly, and a trained
-            # network has many of them: they count as 0.
-            torch.set_flush_denormal(True)
-            stack.callback(torch.set_flush_denormal, False)
             log = None
             if self._accelerator.is_main_process:
                 path = self._root / LOG_FILE
