@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +34,14 @@ def policy_type(name: str) -> type[LearnedPolicy]:
     Raises:
         ClevrSkillsError: There is no such policy, or a package that it needs is not installed.
     """
+    from clevrskills.baselines.policy import LearnedPolicy
+
     path = {**POLICIES, **EARLIER}.get(name, name)
     module_name, colon, attribute = path.partition(":")
     if not colon:
         raise UnknownNameError("policy", name, (*POLICIES, "module:Class"))
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # a policy of one's own may be there
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -46,7 +52,9 @@ def policy_type(name: str) -> type[LearnedPolicy]:
         ) from error
     if not hasattr(module, attribute):
         raise ClevrSkillsError(f"policy {name}: {module_name} has no {attribute}")
-    found: type[LearnedPolicy] = getattr(module, attribute)
+    found = getattr(module, attribute)
+    if not (isinstance(found, type) and issubclass(found, LearnedPolicy)):
+        raise ClevrSkillsError(f"policy {name} cannot be trained: it is no class of LearnedPolicy")
     return found
 
 
@@ -73,4 +81,9 @@ def build(name: str, config: PolicyConfig, spec: PolicySpec, seed: int = 0) -> L
     kind = policy_type(name)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return kind(config, spec)
+        try:
+            return kind(config, spec)
+        except (AssertionError, ArithmeticError, RuntimeError, ValueError) as error:
+            if isinstance(error, ClevrSkillsError):
+                raise
+            raise ClevrSkillsError(f"policy {name} cannot be built so: {error}") from error

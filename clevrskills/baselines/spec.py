@@ -1,9 +1,10 @@
 """Policy spec: its configuration, and what the data say it sees and does."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from types import NoneType, UnionType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -57,12 +58,22 @@ class PolicyConfig:
     max_gradient_norm: float = 1.0
     final_rate: float = 0.1
     part_rates: tuple[tuple[str, float], ...] = ()
+    remembers: ClassVar[bool] = False
+    """Whether it only acts on one observation at a time, and carries what it remembers."""
 
     def __post_init__(self) -> None:
         for name in ("image_size", "steps", "starts_every", "horizon", "batch_size"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ClevrSkillsError(f"{name} must be at least 1, not {value}")
+        for name in ("learning_rate", "weight_decay", "warm_up_steps", "final_rate"):
+            if not 0 <= (value := getattr(self, name)) < math.inf:
+                raise ClevrSkillsError(f"{name} must be 0 or more, not {value}")
+        if not self.max_gradient_norm > 0:
+            norm = self.max_gradient_norm
+            raise ClevrSkillsError(f"max_gradient_norm must be over 0, not {norm}")
+        if self.remembers and self.starts_every is None:
+            raise ClevrSkillsError("it sees one step at a time: starts_every must be a number")
         if self.starts_every is not None and self.starts_every > self.steps:
             raise ClevrSkillsError(
                 f"starts_every must be at most steps, {self.steps}, not {self.starts_every}"

@@ -40,6 +40,11 @@ def test_changes() -> None:
         ({"steps": True}, "steps must be a int, not True"),
         ({"backbone": 4}, "backbone must be a str or null, not 4"),
         ({"steps": 4, "starts_every": 5}, "starts_every must be at most steps, 4, not 5"),
+        ({"learning_rate": -1.0}, "learning_rate must be 0 or more, not -1"),
+        ({"final_rate": float("inf")}, "final_rate must be 0 or more, not inf"),
+        ({"weight_decay": float("nan")}, "weight_decay must be 0 or more, not nan"),
+        ({"warm_up_steps": -1}, "warm_up_steps must be 0 or more, not -1"),
+        ({"max_gradient_norm": 0.0}, "max_gradient_norm must be over 0, not 0"),
     ],
 )
 def test_bad_changes(changes: dict, message: str) -> None:
@@ -67,6 +72,14 @@ def test_unknown_policies() -> None:
         policy_type("json:X")
     with pytest.raises(UnknownNameError, match="unknown configuration of bc 'huge'; allowed: def"):
         configuration("bc", "huge", {})
+    for name, changes, message in (
+        ("bc", {"slots": 1}, "slots must be at least 2, not 1"),
+        ("bc", {"rounds": 0}, "rounds must be at least 1, not 0"),
+        ("stream_robolm", {"starts_every": None}, "one step at a time: starts_every must be a"),
+        ("robo_flamingo", {"starts_every": None}, "one step at a time: starts_every must be a"),
+    ):
+        with pytest.raises(ClevrSkillsError, match=message):
+            configuration(name, "tiny", changes)
 
 
 @pytest.mark.parametrize("name", ["bc", "act"])

@@ -4,6 +4,7 @@ LeRobot exports are read without ``lerobot``. They have prompts in words only, a
 last state.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +25,12 @@ from clevrskills.dataset_tools.export.lerobot.features import (
     task_sentences,
 )
 from clevrskills.dataset_tools.layout import DATASET_FILE, DatasetError
+from clevrskills.dataset_tools.manifest import latest_lines
 from clevrskills.dataset_tools.torch_dataset import DatasetReader
 from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
+from clevrskills.jobs.files import to_json
 
 STATE_PARTS = ("qpos", "ee_pose", "vacuum_on", "holding")
 """Parts of the proprioception that make up a state vector, in this order."""
@@ -68,6 +71,7 @@ class DatasetSource(DatasetReader):
         size_px: Width and height of the frames; ``None``: each camera's own.
         look: How they look.
         robot: Key of the robot.
+        content: Tells its files from others of the same names.
         standard: Size of the standard dataset that they are of; ``None``: of none.
 
     Raises:
@@ -91,6 +95,8 @@ class DatasetSource(DatasetReader):
         self.demonstrations: Sequence[Demonstration] = [
             Demonstration.of(e.id, steps) for e, steps in zip(dataset, self.lengths, strict=True)
         ]
+        lines = latest_lines(root)
+        self.content = _digest([lines[e.id].files for e in dataset if e.id in lines])
 
     def levels(self) -> Mapping[str, str]:
         """Level of each task that there are demonstrations of."""
@@ -151,6 +157,9 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         self.demonstrations: Sequence[Demonstration] = [
             Demonstration.of(row["source"], row["length"]) for row in self._rows
         ]
+        parts = [self.root / name for name in ("data", "videos")]
+        found = sorted(path for part in parts for path in part.rglob("*.*"))
+        self.content = _digest([(path.name, path.stat().st_size) for path in found])
 
     def levels(self) -> Mapping[str, str]:
         """Level of each task that there are demonstrations of."""
@@ -211,6 +220,10 @@ def open_source(root: Path, cameras: Sequence[str]) -> DatasetSource | LeRobotSo
         f"{root} holds no demonstrations: neither a dataset (no {DATASET_FILE}) nor a LeRobot "
         f"export (no {LEROBOT_FILE})"
     )
+
+
+def _digest(files: Any) -> str:
+    return hashlib.sha256(to_json(files).encode()).hexdigest()[:16]
 
 
 def _common(sizes: set[int]) -> int | None:

@@ -174,16 +174,15 @@ class TurnWindows(TorchDataset[Any]):
         return len(self._places)
 
     def __getitem__(self, index: int) -> TurnBatch:
-        """Turns of an image."""
+        """Turns of an image; numbers count on beyond the last one, and each draws anew."""
         return self.__getitems__([index])
 
     def __getitems__(self, indices: Sequence[int]) -> TurnBatch:
         """Turns of several images."""
         images, scenes, words, actions = [], [], [], []
         for number, index in enumerate(indices):
-            entropy = (self._seed, int(torch.initial_seed() % 2**31), index)
-            generator = np.random.default_rng(entropy)
-            image, turns = self._draw(index, generator)
+            generator = np.random.default_rng((self._seed, index))
+            image, turns = self._draw(index % len(self), generator)
             images.append(image)
             for text, action in turns:
                 found = words_of(text, self._vocabulary, self._length)

@@ -11,6 +11,7 @@
 """
 
 import hashlib
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -199,9 +200,9 @@ class Windows(Dataset[dict[str, Any]]):
         return int(self._stops[-1])
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        """Read a window."""
+        """Read a window; numbers count on beyond the last one, see :class:`Batches`."""
         config = self._config
-        (place,), (first,) = self._places(np.array([index]))
+        (place,), (first,) = self._places(np.array([index]) % len(self))
         source_number, number = self._chosen[place]
         source = self._sources[source_number]
         window = source.window(number, int(first), config.steps, config.horizon)
@@ -223,7 +224,7 @@ class Windows(Dataset[dict[str, Any]]):
         packed = [s for s in self._sources if isinstance(s, PackedSource)]
         if len(packed) < len(self._sources):
             return [self[index] for index in indices]
-        places, first = self._places(np.asarray(indices))
+        places, first = self._places(np.asarray(indices) % len(self))
         chosen = self._numbers[places]
         parts = []
         for source in np.unique(chosen[:, 0]):
@@ -372,6 +373,9 @@ def _draw(windows: np.ndarray, count: int, generator: np.random.Generator) -> np
 class Batches:
     """An endless succession of batches, from any of them on, for one of several processes.
 
+    A window's number counts on beyond the number of windows, by that number for each batch: what is
+    random about a window follows from it, whichever process loads it.
+
     Args:
         order: The order of the windows.
         size: Windows in a batch of one process.
@@ -387,12 +391,13 @@ class Batches:
         self._rank, self._processes = rank, processes
 
     def __iter__(self) -> Iterator[list[int]]:
-        number, at = divmod(self._first * self._processes * self._size, len(self._order))
+        count = len(self._order)
+        number, at = divmod(self._first * self._processes * self._size, count)
         windows = self._order.round(number)[at:]
         step = self._processes * self._size
-        while True:
+        for batch in itertools.count(self._first):
             while len(windows) < step:
                 number += 1
                 windows = np.concatenate([windows, self._order.round(number)])
-            yield windows[self._rank : step : self._processes].tolist()
+            yield (windows[self._rank : step : self._processes] + batch * count).tolist()
             windows = windows[step:]

@@ -15,11 +15,12 @@ from clevrskills.baselines.training.train import require_training, train
 from clevrskills.core.checkpoint import located
 from clevrskills.core.env_config import Look
 from clevrskills.core.episode import DAGGER
+from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.report.command import CompareArgs, compare
-from clevrskills.jobs.arguments import check_least
+from clevrskills.jobs.arguments import check_least, check_names
 
 if TYPE_CHECKING:
     from clevrskills.baselines.checkpoint import Description
@@ -96,11 +97,15 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
         ClevrSkillsError: Bad arguments, or a part failed; what was finished is kept.
     """
     require_training()
-    check_least(args, rounds=1, episodes=1, steps=1, workers=1, evaluate_episodes=0)
+    check_least(args, rounds=1, episodes=1, steps=1, workers=1, load_workers=0, cache_gb=0)
+    check_least(args, evaluate_episodes=0)
     from clevrskills.baselines.checkpoint import describe
     from clevrskills.baselines.training.dagger_rollout import DaggerSuite
     from clevrskills.core.checkpoint import find
+    from clevrskills.core.suite import load_suite
 
+    check_names(split=((args.evaluate_split,), load_suite().splits()))
+    describe(find(args.start)).config.changed(policy_arguments(args.set))
     start, data = args.start, list(args.data)
     for number in range(args.rounds):
         folder = args.out / f"round_{number + 1}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -47,6 +49,8 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
     try:
         with _without_small_numbers(), _accelerator(args) as accelerator:
             training = prepare(args, prepare_turns)
+            processes = {"processes": accelerator.num_processes}
+            training = replace(training, identity={**training.identity, **processes})
 
             def run(check: Callable[[], None]) -> int:
                 accelerator.wait_for_everyone()  # until the folder is made
@@ -78,7 +82,9 @@ def require_training() -> None:
 
 def _check(args: TrainArgs) -> None:
     check_least(args, steps=1, accumulate=1, seed=0, workers=0, log_every=1, save_every=1, keep=1)
-    check_least(args, evaluate_every=1, evaluate_episodes=1, cache_gb=0)
+    check_least(args, evaluate_every=1, evaluate_episodes=1, evaluate_workers=1, cache_gb=0)
+    if not math.isfinite(args.cache_gb):
+        raise ClevrSkillsError(f"--cache-gb must be a number of GB, not {args.cache_gb}")
     if not args.data:
         raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
     if args.policy is None and args.start is None:
@@ -136,7 +142,7 @@ def _run(training: TrainingConfig, accelerator: Any, suite: Suite | None) -> int
     evaluation = None
     if args.evaluate_every is not None:
         suite, tasks = suite or load_suite(), tuple(sorted(set(windows.tasks)))
-        check_names(task=(tasks, suite.levels()))
+        check_names(task=(tasks, suite.levels()), split=((args.evaluate_split,), suite.splits()))
         evaluation = partial(evaluate_checkpoint, args, suite, tasks)
     about = training.describe(policy, windows)
     Trainer(args, policy, about, windows, order, accelerator, evaluation).run()

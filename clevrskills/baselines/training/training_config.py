@@ -1,8 +1,7 @@
 """Training configuration: what is trained on what, as the arguments and the data say."""
 
+import contextlib
 import json
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,12 +25,12 @@ from clevrskills.baselines.published import PLACES, pinned, place, places, remem
 from clevrskills.baselines.registry import build, configuration, policy_type
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.baselines.training.arguments import TrainArgs
-from clevrskills.core.checkpoint import find
+from clevrskills.core.checkpoint import find, latest
 from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
-from clevrskills.jobs.run_folder import check_settings, open_folder
+from clevrskills.jobs.run_folder import check_settings, locked, open_folder
 
 TRAINING_FILE = "training.json"
 
@@ -109,8 +108,6 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
     Raises:
         ClevrSkillsError: Something is not there, damaged, or does not fit.
     """
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())  # a policy of one's own may be there
     start = None if args.start is None else find(args.start)
     before = None if start is None else describe(start)
     name, config = _policy(args, before)
@@ -172,21 +169,25 @@ def _weights(args: TrainArgs) -> dict[str, float] | None:
 
 
 def open_training(root: Path, what: Mapping[str, Any]) -> None:
-    """Make the folder of a training run, or check that it is that of the same one.
+    """Make the folder of a training run, or check that it is that of the same one. One that has no
+    checkpoint yet is begun anew.
 
     Raises:
-        ClevrSkillsError: It holds something else.
+        ClevrSkillsError: It holds something else, or another process is at work there.
         StorageError: It cannot be written.
     """
     path = root / TRAINING_FILE
     now = json.loads(to_json(what))
-    if open_folder(root, TRAINING_FILE, "no training"):
+    begun = open_folder(root, TRAINING_FILE, "no training")
+    if begun and latest(root)[1] is not None:
         with storage_errors(path):
             before = json.loads(path.read_text(encoding="utf-8"))
         for settings in (before, now):
             settings.pop(PLACES, None)  # published weights may have been moved
+            settings.setdefault("processes", 1)
         check_settings(root, before, now, _words, "trained")
-    else:
+        return
+    with locked(root) if begun else contextlib.nullcontext():
         write_whole(path, to_json(now, indent=1) + "\n")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 from dataclasses import replace
@@ -119,6 +120,20 @@ def test_what_is_packed_is_not_decoded_again(
     # another size is something else, and cannot be made without the videos
     with pytest.raises(ClevrSkillsError, match=r"\.mp4"):
         packed([source], replace(HISTORY, image_size=16), Selection(), tmp_path / "cache", 1)
+
+
+def test_episodes_of_the_same_names_made_anew_never_meet(demos: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(demos, tmp_path / "copy"))
+    folders = []
+    for _ in range(2):
+        made = PackedSource(open_source(copy, HISTORY.cameras), HISTORY.cameras, 32, tmp_path)
+        folders.append(made.folder)
+        (manifest,) = (copy / "manifest").iterdir()
+        lines = [json.loads(line) for line in manifest.read_text().splitlines()]
+        for line in lines:
+            line["files"] = {**line["files"], "base_camera.mp4": [1, "0" * 64]}
+        manifest.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert folders[0] != folders[1]
 
 
 def test_other_data_never_meet(demos: Path, exported: Path, tmp_path: Path) -> None:

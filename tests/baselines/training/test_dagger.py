@@ -322,6 +322,13 @@ def test_before_and_after_are_compared(
 def test_bad_arguments(trained: Path, demos: Path, tmp_path: Path) -> None:
     with pytest.raises(ClevrSkillsError, match="--rounds must be at least 1, not 0"):
         dagger(args_for(trained, demos, tmp_path, rounds=0))
+    for bad, message in (
+        ({"load_workers": -1}, "--load-workers must be at least 0, not -1"),
+        ({"evaluate_split": "dev"}, "unknown split 'dev'; allowed: train, val, test"),
+        ({"set": ("wdth=3",)}, "unknown entry of BehaviorCloningConfig 'wdth'"),
+    ):
+        with pytest.raises(ClevrSkillsError, match=message):
+            dagger(args_for(trained, demos, tmp_path, **bad))
     with pytest.raises(ClevrSkillsError, match="is no checkpoint"):
         dagger(args_for(tmp_path, demos, tmp_path / "out"))
     with pytest.raises(ClevrSkillsError, match="unknown task 'sort'; allowed: reach"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -19,8 +20,10 @@ from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.policies.bc.policy import BehaviorCloning, BehaviorCloningConfig
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.baselines.training.trainer import learning_rate, read_log
+from clevrskills.baselines.training.training_config import open_training
 from clevrskills.core.checkpoint import WEIGHTS_FILE, find, read_tensors
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.run_folder import locked
 
 MEANS = ("told=0.0", "place_weight=0.0", "look_weight=0.0")
 """Without what is random, and without means over what not every window has."""
@@ -247,11 +250,37 @@ def test_the_learning_rate() -> None:
         ({"weight": ("reach=much",)}, "--weight reach must be a number, not 'much'"),
         ({"start": Path("nowhere"), "configuration": None}, "there is no folder nowhere"),
         ({"evaluate_every": 5}, "unknown task 'reach'"),
+        ({"evaluate_workers": 0}, "--evaluate-workers must be at least 1, not 0"),
+        ({"cache_gb": math.inf}, "--cache-gb must be a number of GB, not inf"),
+        ({"set": ("heads=3",)}, "policy bc cannot be built so: embed_dim must be divisible by"),
+        (
+            {"policy": "json:loads"},
+            "policy json:loads cannot be trained: it is no class",
+        ),
     ],
 )
 def test_bad_arguments(demos: Path, tmp_path: Path, changes: dict, message: str) -> None:
     with pytest.raises(ClevrSkillsError, match=message):
         train(args_for(tmp_path / "run", demos, **changes))
+
+
+def test_what_failed_before_its_first_checkpoint_is_begun_anew(demos: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(ClevrSkillsError, match="cannot be built so"):
+        train(args_for(out, demos, set=("heads=3",)))
+    with locked(out), pytest.raises(ClevrSkillsError, match="another process is writing to"):
+        train(args_for(out, demos, steps=1))
+    assert train(args_for(out, demos, steps=1)) == 0
+
+
+def test_another_number_of_processes_is_another_training(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    open_training(out, {"seed": 0})  # of a version that did not say how many
+    (out / "checkpoints" / "00000005").mkdir(parents=True)
+    (out / "checkpoints" / "00000005" / "config.json").write_text("{}")
+    open_training(out, {"seed": 0, "processes": 1})
+    with pytest.raises(ClevrSkillsError, match="was trained with processes 1, not 2"):
+        open_training(out, {"seed": 0, "processes": 2})
 
 
 def test_no_data(tmp_path: Path) -> None:

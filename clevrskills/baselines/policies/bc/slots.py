@@ -16,6 +16,7 @@ from clevrskills.baselines.batch import Observations, Prompts
 from clevrskills.baselines.policies.losses import PLACES
 from clevrskills.baselines.policies.small_encoders import PROMPT_LENGTH, pixel_places
 from clevrskills.baselines.spec import PolicyConfig
+from clevrskills.errors import ClevrSkillsError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,12 @@ class SlotEncoderConfig(PolicyConfig):
     slots: int = 6
     rounds: int = 2
     prompt_layers: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("slots", PLACES), ("rounds", 1)):
+            if (value := getattr(self, name)) < least:
+                raise ClevrSkillsError(f"{name} must be at least {least}, not {value}")
 
 
 @dataclass(frozen=True)

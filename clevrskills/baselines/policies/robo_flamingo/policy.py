@@ -102,6 +102,8 @@ class RoboFlamingoConfig(PolicyConfig):
     gripper_weight: float = 0.01
     language_dtype: str = "float32"  # in checkpoints of before there was a choice
 
+    remembers = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         language_dtype(self.language_dtype)

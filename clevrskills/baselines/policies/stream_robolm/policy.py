@@ -109,6 +109,8 @@ class StreamRoboLMConfig(PolicyConfig):
     told: float = 0.0
     told_noise_m: float = 0.005
 
+    remembers = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         language_dtype(self.language_dtype)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from clevrskills.baselines import load
 from clevrskills.baselines.data.turns import NOTHING, TurnWindows, mirrored, read_turns, to_image
@@ -107,3 +108,13 @@ def test_windows_of_turns_are_batches(data: Path) -> None:
     batch = windows.__getitems__([0, 7])
     assert batch.images.shape == (2, 4, 128, 256) and batch.words.shape == (2, 16)
     assert batch.actions[1, 0] == NOTHING
+
+
+def test_each_drawing_of_an_image_differs_whichever_process_loads_it(data: Path) -> None:
+    windows = TurnWindows([read_turns(data)], 64, 16, augment=True)
+    count = len(windows)
+    first, same, other = (windows[number].images for number in (3, 3, 3 + count))
+    assert torch.equal(first, same) and not torch.equal(first, other)
+    loader = DataLoader(windows, batch_sampler=[[3 + count]], collate_fn=lambda x: x, num_workers=1)
+    (loaded,) = loader
+    assert torch.equal(loaded.images, other)
