@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import sapien
@@ -16,6 +17,7 @@ from sapien.physx import (
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.robots.agent import VacuumAgent
 from clevrskills.sim.robots.controller import EndEffectorDeltaController
@@ -106,9 +108,46 @@ class Simulation:
 
         Raises:
             ValueError: The action is not a number.
+            ClevrSkillsError: The physics broke down.
         """
         if not np.isfinite(action).all():
             raise ValueError(f"action {np.asarray(action).tolist()}; allowed: numbers in [-1, 1]")
+        before = self._motion()
+        self._run(action)
+        if not self._goes_on():
+            # PhysX has no normal for some contacts of two edges, and what touches is nowhere then;
+            # what it keeps of contacts is lost with the poses, and decides whether it happens
+            self._put_back(*before)
+            self._run(action)
+            if not self._goes_on():
+                raise ClevrSkillsError("the physics broke down: bodies that touch are nowhere")
+
+    def _motion(self) -> tuple[Any, ...]:
+        """Where all that moves is and how fast, and the tracks that the last control step left."""
+        robot, controller = self._agent.robot._objs[0], self.controller
+        free = [
+            (c, c.entity.pose, c.linear_velocity, c.angular_velocity) for c in self.components if c
+        ]
+        return free, robot.qpos, robot.qvel, controller.command, self._places
+
+    def _put_back(
+        self, free: Any, qpos: np.ndarray, qvel: np.ndarray, command: Any, places: Any
+    ) -> None:
+        """Put all back to where :meth:`_motion` found it."""
+        for component, pose, linear, angular in free:
+            component.entity.set_pose(pose)
+            component.linear_velocity, component.angular_velocity = linear, angular
+        robot = self._agent.robot._objs[0]
+        robot.set_qpos(qpos)
+        robot.set_qvel(qvel)
+        self.controller.command, self._places = command, places
+
+    def _goes_on(self) -> bool:
+        """Whether the speeds of all that moves are numbers."""
+        speeds = [c.linear_velocity for c in self.components if c]
+        return bool(np.isfinite(np.concatenate((*speeds, self.controller.qvel))).all())
+
+    def _run(self, action: np.ndarray) -> None:
         self.controller.set_action(action)
         self.forget_step()
         if self.vacuum.held >= 0 and not self.controller.vacuum_on:

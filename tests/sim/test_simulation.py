@@ -5,6 +5,7 @@ import pytest
 import torch
 from sapien.physx import PhysxRigidDynamicComponent
 
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.simulation import PARKED
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.sim.world import GRAVITY
@@ -285,6 +286,55 @@ def test_a_pose_out_of_reach_raises(world):
     world.set_end_effector_pose(
         torch.tensor([[2.0, 0.0, 0.3, 0.0, 1.0, 0.0, 0.0]]), torch.tensor([False])
     )
+
+
+class Faulty:
+    """A physics system that loses a body in some of its steps."""
+
+    def __init__(self, physics, body, steps):
+        self._physics, self._body, self._steps, self.done = physics, body, steps, 0
+
+    def __getattr__(self, name):
+        return getattr(self._physics, name)
+
+    def step(self):
+        self._physics.step()
+        if self.done in self._steps:
+            component(self._body).linear_velocity = np.full(3, np.nan)
+            self._physics.step()
+        self.done += 1
+
+
+def component(body):
+    return body.find_component_by_type(PhysxRigidDynamicComponent)
+
+
+def test_a_step_in_which_a_body_is_lost_is_made_again(env, world, monkeypatch):
+    simulation, action = world.simulations[0], np.array([0.3, -0.2, 0.5, 0, 0, 0.4, -1.0])
+    put(env, OBJECT, -0.1, 0.2, bottom_z=0.1)  # falls
+    env.step(action)
+    state = base(env).get_state()
+    env.step(action)
+    expected = base(env).get_state()
+    base(env).set_state(state)
+    faulty = Faulty(simulation._physics, entity(world, OBJECT), {2})
+    monkeypatch.setattr(simulation, "_physics", faulty)
+    env.step(action)
+    assert faulty.done == 2 * simulation.controller.sim_steps
+    assert torch.allclose(base(env).get_state(), expected, atol=1e-5)
+
+
+def test_physics_that_break_down_again_raise(env, seed, monkeypatch):
+    env.reset(seed=seed)
+    simulation = base(env).world.simulations[0]
+    faulty = Faulty(simulation._physics, simulation.bodies[OBJECT], range(1000))
+    with monkeypatch.context() as patch:
+        patch.setattr(simulation, "_physics", faulty)
+        with pytest.raises(ClevrSkillsError, match="the physics broke down"):
+            env.step(np.zeros(7))
+    env.reset(seed=seed)  # and the next episode is as ever
+    env.step(np.zeros(7))
+    assert torch.isfinite(base(env).get_state()).all()
 
 
 @pytest.mark.parametrize(("x", "y"), [(3.0, 0.5), (-4.0, 0.0), (0.0, 6.0), (0.5, -6.0)])

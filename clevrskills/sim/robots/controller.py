@@ -184,6 +184,17 @@ class EndEffectorDeltaController(BaseController):
         return self._target_qpos
 
     @property
+    def command(self) -> tuple[Pose, np.ndarray]:
+        """The commanded pose of the tool centre point in the frame of the base, and joint angles
+        (n,); to be set in the midst of an episode alone, before an action.
+        """
+        return self._target, self._target_qpos
+
+    @command.setter
+    def command(self, command: tuple[Pose, np.ndarray]) -> None:
+        self._target, self._target_qpos = command
+
+    @property
     def sim_steps(self) -> int:
         """Physics steps in a control step."""
         return int(self._sim_steps)
