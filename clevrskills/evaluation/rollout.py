@@ -214,7 +214,8 @@ class PolicyRollout(Rollout):
         if isinstance(answer, Said):
             self._note(answer)
         stop = isinstance(answer, Said) and answer.stop
-        if self._rules.declared and (stop or [*actions] == [DONE]):
+        stop = stop or (isinstance(interface, TextInterface) and [*actions] == [DONE])
+        if self._rules.declared and stop:
             self.cause = STOPPED
             return
         asked = interface.numbers(answer) if isinstance(interface, BoxInterface) else actions

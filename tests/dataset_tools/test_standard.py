@@ -128,6 +128,7 @@ def test_images_may_differ_a_little(published: tuple[Path, StandardSource], tmp_
     [
         ({"standard": 7}, "--standard 7: allowed are 4 and 8"),
         ({"standard": SIZE, "seed": 1}, "--standard decides --seed: leave that out"),
+        ({"standard": SIZE, "frozen": True}, "--standard decides --frozen: leave that out"),
         ({"standard": SIZE, "split": "test"}, "--standard decides --split: leave that out"),
         ({"standard": SIZE, "arg": ("reach.a=1",)}, "--standard decides --arg: leave that out"),
     ],

@@ -317,8 +317,7 @@ class _Packing(JobQueue[int, Packed]):
 
 def _digest(source: DatasetSource | LeRobotSource, cameras: Sequence[str], size_px: int) -> str:
     about = [_VERSION, list(cameras), size_px, source.look, source.robot, source.size_px]
-    about.append(source.content)
-    names = [[d.id, d.steps] for d in source.demonstrations]
+    names = [[d.id, d.steps, d.content] for d in source.demonstrations]
     kind = type(source).__name__
     text = json.dumps([kind, about, dict(source.state_parts), names])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -6,7 +6,7 @@ last state.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as arrow
 import pyarrow.parquet as pq
 
-from clevrskills.core.episode import RecordedName
+from clevrskills.core.episode import FROZEN, RecordedName
 from clevrskills.core.policy import PromptInput
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
@@ -25,7 +25,7 @@ from clevrskills.dataset_tools.export.lerobot.features import (
     task_sentences,
 )
 from clevrskills.dataset_tools.layout import DATASET_FILE, DatasetError
-from clevrskills.dataset_tools.manifest import latest_lines
+from clevrskills.dataset_tools.manifest import ManifestLine, latest_lines
 from clevrskills.dataset_tools.torch_dataset import DatasetReader
 from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
@@ -49,12 +49,13 @@ class Demonstration:
     task: str
     split: str  # `train` or `test`
     steps: int  # number of its control steps
+    content: str  # tells its files from others of the same name
 
     @classmethod
-    def of(cls, name: str, steps: int) -> Self:
+    def of(cls, name: str, steps: int, content: str) -> Self:
         """The episode of a name."""
         parsed = RecordedName.parse(name)
-        return cls(name, parsed.task, parsed.split, steps)
+        return cls(name, parsed.task, parsed.split, steps, content)
 
 
 class DatasetSource(DatasetReader):
@@ -71,7 +72,6 @@ class DatasetSource(DatasetReader):
         size_px: Width and height of the frames; ``None``: each camera's own.
         look: How they look.
         robot: Key of the robot.
-        content: Tells its files from others of the same names.
         standard: Size of the standard dataset that they are of; ``None``: of none.
 
     Raises:
@@ -92,11 +92,11 @@ class DatasetSource(DatasetReader):
         }
         self.size_px = _common({info["cameras"][camera]["height"] for camera in cameras})
         super().__init__(dataset, cameras, tuple(self.state_parts))
-        self.demonstrations: Sequence[Demonstration] = [
-            Demonstration.of(e.id, steps) for e, steps in zip(dataset, self.lengths, strict=True)
-        ]
         lines = latest_lines(root)
-        self.content = _digest([lines[e.id].files for e in dataset if e.id in lines])
+        self.demonstrations: Sequence[Demonstration] = [
+            Demonstration.of(e.id, steps, _content(e, lines.get(e.id)))
+            for e, steps in zip(dataset, self.lengths, strict=True)
+        ]
 
     def levels(self) -> Mapping[str, str]:
         """Level of each task that there are demonstrations of."""
@@ -154,12 +154,10 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         ]
         if not self._rows:
             raise ClevrSkillsError(f"{self.root} has no episodes")
+        content = _sizes(self.root / "data", self.root / "videos")
         self.demonstrations: Sequence[Demonstration] = [
-            Demonstration.of(row["source"], row["length"]) for row in self._rows
+            Demonstration.of(row["source"], row["length"], content) for row in self._rows
         ]
-        parts = [self.root / name for name in ("data", "videos")]
-        found = sorted(path for part in parts for path in part.rglob("*.*"))
-        self.content = _digest([(path.name, path.stat().st_size) for path in found])
 
     def levels(self) -> Mapping[str, str]:
         """Level of each task that there are demonstrations of."""
@@ -222,8 +220,31 @@ def open_source(root: Path, cameras: Sequence[str]) -> DatasetSource | LeRobotSo
     )
 
 
+def _content(episode: Episode, line: ManifestLine | None) -> str:
+    return _sizes(episode.path) if line is None else _digest(line.files)
+
+
+def _sizes(*folders: Path) -> str:
+    """Tells files from others by their names and sizes."""
+    found = sorted(path for folder in folders for path in folder.rglob("*.*"))
+    return _digest([(path.name, path.stat().st_size) for path in found])
+
+
 def _digest(files: Any) -> str:
     return hashlib.sha256(to_json(files).encode()).hexdigest()[:16]
+
+
+def check_learnable(episodes: Iterable[Demonstration | Episode]) -> None:
+    """Check that no episode is one that is evaluated on.
+
+    Raises:
+        ClevrSkillsError: One is.
+    """
+    for episode in episodes:
+        if RecordedName.parse(episode.id).seed >= FROZEN.start:
+            raise ClevrSkillsError(
+                f"{episode.id} is of --frozen episodes, which are evaluated on, not learned from"
+            )
 
 
 def _common(sizes: set[int]) -> int | None:

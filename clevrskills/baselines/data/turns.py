@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset as TorchDataset
 
+from clevrskills.baselines.data.sources import check_learnable
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.errors import ClevrSkillsError
 
@@ -116,7 +117,9 @@ def read_turns(root: Path) -> Turns:
         for name, value in (*((v, seen[v]) for v in VIEWS), ("text", text), ("action", action)):
             found[name].append(value)
 
-    for episode in Dataset(root):
+    dataset = Dataset(root)
+    check_learnable(dataset)
+    for episode in dataset:
         if not episode.has_turns:
             raise ClevrSkillsError(f"{root} has no turns: generate it with --interface")
         text = episode.prompt["plain"] if "plain" in episode.prompt else episode.prompt["text"]

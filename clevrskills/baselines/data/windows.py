@@ -25,7 +25,7 @@ from torch.utils.data import Dataset
 
 from clevrskills.baselines.batch import Batch, Observations, scale_images
 from clevrskills.baselines.data.packed import PackedSource
-from clevrskills.baselines.data.sources import DatasetSource, LeRobotSource
+from clevrskills.baselines.data.sources import DatasetSource, LeRobotSource, check_learnable
 from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import ObservationOptions
@@ -33,6 +33,7 @@ from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.export.statistics import Numbers, as_lists
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
+from clevrskills.jobs.files import to_json
 
 Source = DatasetSource | LeRobotSource | PackedSource
 """Demonstrations in a folder, read in windows."""
@@ -81,6 +82,7 @@ class Selection:
         ]
         if not chosen:
             raise ClevrSkillsError("there are no demonstrations that fit")
+        check_learnable(sources[k].demonstrations[n] for k, n in chosen)
         return chosen
 
 
@@ -107,6 +109,14 @@ def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Select
         prompt=selection.prompt,  # type: ignore[arg-type]
     )
     return PolicySpec(options, first.state_parts, _statistics(sources, selection))
+
+
+def files_of(sources: Sequence[Source], selection: Selection) -> str:
+    """Tells the files of demonstrations from others of the same names and lengths."""
+    chosen = selection.choose(sources)
+    contents = [sources[source].demonstrations[number].content for source, number in chosen]
+    about = [[source.look, source.size_px] for source in sources]
+    return hashlib.sha256(to_json([about, contents]).encode()).hexdigest()[:16]
 
 
 def fingerprint(sources: Sequence[Source], selection: Selection) -> str:

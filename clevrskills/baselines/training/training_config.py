@@ -16,6 +16,7 @@ from clevrskills.baselines.data.windows import (
     Selection,
     Source,
     Windows,
+    files_of,
     fingerprint,
     make_spec,
     packed,
@@ -134,6 +135,7 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
         "config": asdict(config),
         PLACES: places(placed),
         "demonstrations": fingerprint(sources, selection),
+        "files": files_of(sources, selection),
         "prompt": args.prompt,
         "weights": weights,
         "from": None if args.start is None else str(args.start),
@@ -184,7 +186,9 @@ def open_training(root: Path, what: Mapping[str, Any]) -> None:
             before = json.loads(path.read_text(encoding="utf-8"))
         for settings in (before, now):
             settings.pop(PLACES, None)  # published weights may have been moved
+            # neither was told by earlier versions
             settings.setdefault("processes", 1)
+            settings.setdefault("files", now.get("files"))
         check_settings(root, before, now, _words, "trained")
         return
     with locked(root) if begun else contextlib.nullcontext():

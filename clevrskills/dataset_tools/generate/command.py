@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.layout import Header
 
 
-_DECIDED = ("episodes", "seed", "split", "arg", "robot", "criteria", "axis")
+_DECIDED = ("episodes", "seed", "split", "arg", "robot", "criteria", "axis", "frozen")
 """Options that a standard dataset decides."""
 
 

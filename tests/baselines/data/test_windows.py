@@ -223,6 +223,16 @@ def test_bad_folders(demos: Path, tmp_path: Path) -> None:
         open_source(demos, ("render_camera",))
 
 
+def test_episodes_that_are_evaluated_on_are_refused(demos: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(demos, tmp_path / "copy"))
+    first = min((copy / "reach").iterdir())
+    first.rename(first.with_name("train_1000000003"))
+    sources = [open_source(copy, ())]
+    assert Selection(tasks=("visit",)).choose(sources)
+    with pytest.raises(ClevrSkillsError, match="reach/train_1000000003 is of --frozen episodes"):
+        Selection().choose(sources)
+
+
 def test_worker_processes_give_the_same(demos: Path) -> None:
     windows = windows_of(demos, STREAM)
     windows[0]  # files are open when the workers start

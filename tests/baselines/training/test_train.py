@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -271,6 +272,19 @@ def test_what_failed_before_its_first_checkpoint_is_begun_anew(demos: Path, tmp_
     with locked(out), pytest.raises(ClevrSkillsError, match="another process is writing to"):
         train(args_for(out, demos, steps=1))
     assert train(args_for(out, demos, steps=1)) == 0
+
+
+def test_other_files_of_the_same_names_are_another_training(
+    undisturbed: Path, demos: Path, tmp_path: Path
+) -> None:
+    out = Path(shutil.copytree(undisturbed, tmp_path / "run"))
+    path = out / "training.json"
+    begun = json.loads(path.read_text())
+    path.write_text(json.dumps({**begun, "files": "of another look"}))
+    with pytest.raises(ClevrSkillsError, match="was trained with files"):
+        train(args_for(out, demos))
+    path.write_text(json.dumps({k: v for k, v in begun.items() if k != "files"}))
+    assert train(args_for(out, demos)) == 0  # of a version that did not tell
 
 
 def test_another_number_of_processes_is_another_training(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 
 from clevrskills.cli import main
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
 from clevrskills.core.suite import load_suite, suite_names
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import read_results, read_run
@@ -107,6 +109,26 @@ def test_stop_rules(tmp_path: Path) -> None:
         "limit": ("step limit", 3, False),
         "declared": ("stopped", 0, False),
     }
+
+
+class PicksThenStops:
+    """A pick and place in pixels, then the policy says that it is done."""
+
+    observation = ObservationOptions(cameras=())
+
+    def reset(self, prompt: PromptInput) -> None:
+        self.turns = 0
+
+    def act(self, observation: Observation) -> Any:
+        self.turns += 1
+        action = np.array([40.0, 40.0, 0.0, 80.0, 80.0, 0.0])
+        return action if self.turns == 1 else Said(action, stop=True)
+
+
+def test_a_policy_of_numbers_says_that_it_is_done(tmp_path: Path) -> None:
+    given = ["--policy", f"{__name__}:PicksThenStops", "--interface", "pick_place_pixels"]
+    (result,) = evaluate(tmp_path, "pick_place_color", *given, "--stop", "declared")
+    assert (result.cause, result.turns, result.error) == ("stopped", 1, "")
 
 
 def test_without_frozen_episodes_one_line_tells_how_some_are_drawn(
