@@ -13,7 +13,7 @@ import tyro
 from matplotlib.figure import Figure
 from results_page import ResultsPage, Training, markdown, panels
 
-from clevrskills.core.statistics import wilson
+from clevrskills.rl.protocol import over_seeds
 
 LINES = {"success_once": ("at some time", "C0"), "success_at_end": ("at the end", "C1")}
 
@@ -48,14 +48,13 @@ def table(trainings: list[Training]) -> str:
         for split in group[0]["evaluation"]:
             results = [training["evaluation"][split] for training in group]
             solved = [result["successes"] for result in results]
-            of = sum(result["episodes"] for result in results)
-            low, high = wilson(sum(solved), of)
+            found = over_seeds(results)
             each = f"{', '.join(map(str, solved))} of {results[0]['episodes']}"
             rows.append(
                 [
                     *(f"`{task}`", span, str(len(group)), f"{minutes:.0f}"),
-                    *(split, each, f"{sum(solved) / of:.1%}"),
-                    f"{100 * low:.0f}-{100 * high:.0f} %",
+                    *(split, each, f"{found.value:.1%}"),
+                    f"{100 * found.low:.0f}-{100 * found.high:.0f} %",
                 ]
             )
     return markdown(columns, rows)

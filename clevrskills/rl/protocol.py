@@ -4,6 +4,7 @@
 
     DIR/<task>-<seed>/training/      a training run, see :mod:`clevrskills.rl.run`
     DIR/<task>-<seed>/evaluation/    what came of it on frozen episodes
+    DIR/<task>-<seed>/machine.txt    where it was begun
     DIR/results.json                 all that are there: settings, curve, successes; and the summary
 """
 
@@ -21,15 +22,16 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
-from clevrskills.evaluation.statistics import Estimate, interquartile_mean, rate
+from clevrskills.evaluation.statistics import Estimate, interquartile_mean, over_runs
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.rl.checkpoint import steps_made
 from clevrskills.rl.run import PPOConfig, Settings, read_run
 from clevrskills.rl.train import read_progress
 
-RESULTS_FILE = "results.json"
+RESULTS_FILE, MACHINE_FILE = "results.json", "machine.txt"
 BINS = 50
 """Points of a curve."""
 CURVES = ("success_once", "success_at_end", "return")
@@ -107,6 +109,8 @@ def run_protocol(
         for seed in seeds:
             folder = root / f"{task}-{seed}"
             folder.mkdir(parents=True, exist_ok=True)
+            if not (folder / MACHINE_FILE).exists():
+                write_whole(folder / MACHINE_FILE, machine() + "\n")
             settings = replace(PROTOCOLS[name][task], seed=seed)
             code = learn(settings, folder / "training")
             if code:
@@ -143,6 +147,7 @@ def write_results(root: Path) -> dict[str, Any]:
 def describe(training: Path, evaluation: Path) -> dict[str, Any]:
     """A training run and how well it did, as JSON data."""
     run, lines = read_run(training), read_progress(training)
+    begun = training.parent / MACHINE_FILE
     solved: dict[str, list[bool]] = defaultdict(list)
     for result in read_results(evaluation):
         if result.counts:
@@ -152,7 +157,7 @@ def describe(training: Path, evaluation: Path) -> dict[str, Any]:
         "seed": run.seed,
         "steps": steps_made(training),
         "minutes": round(lines[-1]["seconds"] / 60, 1),
-        "machine": machine(),
+        "machine": begun.read_text(encoding="utf-8").strip() if begun.exists() else machine(),
         "settings": asdict(run),
         "curve": curve(lines, run.total_steps),
         "evaluation": {
@@ -203,13 +208,21 @@ def table_rows(trainings: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
         for split in dict.fromkeys(name for row in group for name in row["evaluation"]):
             results = [row["evaluation"][split] for row in group if split in row["evaluation"]]
             won = [result["successes"] for result in results]
-            of = sum(result["episodes"] for result in results)
-            outcomes = np.arange(of) < sum(won)
             yield [
                 *(task, ", ".join(str(row["seed"]) for row in group)),
                 *(f"{max(row['steps'] for row in group):,}", split),
-                *(", ".join(map(str, won)), rate(outcomes).percent()),
+                *(", ".join(map(str, won)), over_seeds(results).percent()),
             ]
+
+
+def over_seeds(results: Sequence[Mapping[str, int]]) -> Estimate:
+    """Success rate on one split, from the ``successes`` in the same ``episodes`` of each training
+    run: the mean, with an interval for both chances, runs and episodes.
+    """
+    rates = [result["successes"] / result["episodes"] for result in results]
+    mean, episodes = float(np.mean(rates)), min(result["episodes"] for result in results)
+    whole = Estimate(mean, *wilson(mean * episodes, episodes), episodes)
+    return over_runs(whole, rates, is_share=True)
 
 
 COLUMNS = ("task", "seeds", "steps", "split", "successes", "% [95 %]")

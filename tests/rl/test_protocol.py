@@ -16,7 +16,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.rl import protocol
 from clevrskills.rl.command import RLArgs, rl
-from clevrskills.rl.protocol import PROTOCOLS, RESULTS_FILE, curve, summarize
+from clevrskills.rl.protocol import PROTOCOLS, RESULTS_FILE, curve, over_seeds, summarize
 from clevrskills.rl.run import PPOConfig, read_run
 from tests.rl.toy import ToyVec
 
@@ -61,7 +61,10 @@ def args_of(out: Path, **more: object) -> RLArgs:
 
 
 def test_trainings_evaluations_and_the_table(
-    tmp_path: Path, evaluated: list[EvaluateArgs], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    evaluated: list[EvaluateArgs],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[tuple[str, int]] = []
 
@@ -84,12 +87,15 @@ def test_trainings_evaluations_and_the_table(
     assert first["steps"] == 400 and len(first["curve"]["steps"]) == protocol.BINS
     assert first["evaluation"]["train"] == {"successes": 1, "episodes": 4}
     assert results["interquartile_mean"]["test"]["value"] == 0.25
-    # another task joins; what is there is not made again
+    # another task joins, elsewhere; what is there is not made again
+    here = first["machine"]
+    monkeypatch.setattr(protocol, "machine", lambda: "another")
     assert rl(args_of(tmp_path, task="push", seeds=(0,)), envs) == 0
     assert rl(args_of(tmp_path, task="pick"), envs) == 0
     assert made == [("pick", 0), ("pick", 2), ("push", 0)]
     results = json.loads((tmp_path / RESULTS_FILE).read_text())
     assert [row["task"] for row in results["trainings"]] == ["pick", "pick", "push"]
+    assert [row["machine"] for row in results["trainings"]] == [here, here, "another"]
     assert np.isnan(float(results["interquartile_mean"]["test"]["low"] or "nan"))
 
 
@@ -145,3 +151,14 @@ def test_the_page_says_the_settings() -> None:
     assert {key: int(steps.replace(",", "")) for key, steps in rows.items()} == {
         key: settings.total_steps for key, settings in PROTOCOLS["states"].items()
     }
+
+
+def test_an_interval_is_for_runs_and_episodes() -> None:
+    def of(*successes: int) -> str:
+        results = [{"successes": won, "episodes": 50} for won in successes]
+        return over_seeds(results).percent(0)
+
+    assert of(25) == "50 [37, 63]"  # Wilson's
+    assert of(25, 25, 25) == "50 [37, 63]"  # the same episodes, three times
+    assert of(0, 50, 50) == "67 [0, 100]"
+    assert of(47, 45, 41) == "89 [70, 100]"
