@@ -354,6 +354,17 @@ def test_a_dry_run_sends_nothing_and_is_not_exceeded(
     assert capsys.readouterr().out.startswith("2 episodes, 6 more are done\nat most: 40 requests, ")
 
 
+def test_a_dry_run_leaves_out_what_the_run_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--suite", "clevrskills", "--level", "L0", "--preset", "words", "--split", "train")
+    more = ("--policy", "chat:oracle", "--episodes", "1", "--dry-run", "--out", str(tmp_path))
+    assert main(["evaluate", *words, *more]) == 0
+    told = capsys.readouterr().out
+    assert "left out, as they cannot be said in words alone: match_pose, move_without" in told
+    assert "10 episodes" in told
+
+
 def test_a_dry_run_counts_images_and_knows_no_price(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

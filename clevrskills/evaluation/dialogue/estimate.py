@@ -35,6 +35,7 @@ def dry_run(request: EvaluationRequest) -> int:
     """
     from clevrskills.core.policy_loader import is_privileged
     from clevrskills.evaluation.env_pool import EnvPool
+    from clevrskills.evaluation.request import left_out
     from clevrskills.evaluation.results import RUN_FILE, USAGE, read_results
     from clevrskills.jobs.files import to_json
     from clevrskills.jobs.progress import Display
@@ -47,7 +48,9 @@ def dry_run(request: EvaluationRequest) -> int:
     envs = EnvPool(config, options, controllers=config.controllers())
     known = read_results(config.root) if (config.root / RUN_FILE).exists() else ()
     done = {result.id for result in known if result.counts}
-    refs = [ref for ref in request.episodes if ref.id not in done]
+    omitted = left_out(request, options.prompt)
+    asked = [ref for ref in request.episodes if ref.task not in omitted]
+    refs = [ref for ref in asked if ref.id not in done]
     total = dict.fromkeys(("episodes", *USAGE), 0.0)
     with Display("episodes", len(refs)) as display:
         for _, group in groupby(refs, key=lambda ref: (ref.task, ref.split)):
@@ -68,6 +71,8 @@ def dry_run(request: EvaluationRequest) -> int:
     if request.args.json:
         print(to_json({**numbers, "left_out": len(done)}, indent=1))
         return 0
+    if omitted:
+        print(f"left out, as they cannot be said in words alone: {', '.join(omitted)}")
     print(f"{len(refs)} episodes" + (f", {len(done)} more are done" if done else ""))
     told = [f"{numbers[name]:,} {word}" for name, word in USAGE.items() if name != "cost"]
     price = f", price {numbers['cost']:,.4f}" if priced else ""

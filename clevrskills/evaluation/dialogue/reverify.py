@@ -118,7 +118,11 @@ def _envs(root: Path, suite: Any) -> EnvPool:
             run.controller, run.controller_args, os.getcwd(), own=suite.policies()
         )
     config = WorkerConfig(
-        *(root, suite, nobody, rules, 1, run.robot, run.criteria, "", ""), controller=controller
+        *(root, suite, nobody, rules, 1, run.robot, run.criteria, "", ""),
+        wording=run.wording,
+        noise=run.noise,
+        axes=run.axes,
+        controller=controller,
     )
     shown: dict[str, Any] = {**run.observation}  # what is understood may depend on it
     shown["cameras"] = tuple(shown["cameras"])

@@ -131,8 +131,10 @@ def clipped_lines(evaluations: Sequence[Evaluation]) -> list[str]:
     lines = []
     for evaluation in evaluations:
         results = [result for result in evaluation.results if result.greatest]
-        turns = sum(result.turns for result in results)
-        part = sum(result.clipped * result.turns for result in results) / max(turns, 1)
+        # a controller's actions are control steps
+        weights = [r.steps if evaluation.run.controller else r.turns for r in results]
+        clipped = sum(w * r.clipped for w, r in zip(weights, results, strict=True))
+        part = clipped / max(sum(weights), 1)
         if part <= CLIPPED:
             continue
         greatest: dict[str, float] = {}

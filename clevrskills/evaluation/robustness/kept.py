@@ -109,9 +109,10 @@ class ScreeningQueue(work.JobQueue[PerturbedEpisode, Verdict]):
         """Reject an episode that ends its worker every time.
 
         Raises:
-            ClevrSkillsError: The end came from outside, so that it says nothing of the episode.
+            ClevrSkillsError: The end came from outside, or from a busy machine, so that it says
+                nothing of the episode.
         """
-        if isinstance(end, WorkerDied) and end.killed:
+        if isinstance(end, TimedOut) or end.killed:
             raise ClevrSkillsError(f"{job.task}, split {job.split}, {job.index}: {end.reason}")
         twin = self._twins[job.task, job.split][job.index]
         self.finish(job, Verdict(job.task, job.split, job.index, twin, reason=end.reason))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from clevrskills.evaluation.report.comparison import p_text
 from clevrskills.evaluation.report.tables import Table
-from clevrskills.evaluation.results import Evaluation
+from clevrskills.evaluation.results import SETTINGS, Evaluation
 from clevrskills.evaluation.statistics import Estimate, Pairs, paired_difference, share
 
 NOTE = (
@@ -22,6 +22,7 @@ WORST_NOTE = (
     "The axis that costs each task most. p: McNemar's, times the number of axes that were tried "
     "(Bonferroni); where it is not small, chance may have chosen the axis."
 )
+_OF_POLICY = ("policy", "policy_args", "revision", "benchmark")
 TASK_NOTE = "Drop of each task, clean less perturbed, in percentage points; pairs as above."
 
 
@@ -135,11 +136,10 @@ def find_drops(evaluations: Sequence[Evaluation]) -> Iterator[Drop]:
 
 
 def _is_twin(clean: Evaluation, perturbed: Evaluation) -> bool:
-    """Whether a run is of the same policy on clean episodes."""
+    """Whether a run is of the same policy and settings on clean episodes."""
     one, other = clean.run, perturbed.run
-    if one.axes or (one.revision, one.benchmark) != (other.revision, other.benchmark):
-        return False
-    return (one.policy, one.policy_args) == (other.policy, other.policy_args)
+    same = {*SETTINGS, *_OF_POLICY} - {"axes", "renderer", "versions"}
+    return not one.axes and all(getattr(one, n) == getattr(other, n) for n in same)
 
 
 def _worst(drops: Sequence[Drop]) -> Table:

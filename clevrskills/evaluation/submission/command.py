@@ -198,8 +198,11 @@ def _results(
 
     solved: dict[str, bool] = {}
     with tempfile.TemporaryDirectory() as folder:
-        config = make_request(_arguments(found, refs, policy, Path(folder)), suite).config
-        evaluator = Evaluator(config)
+        config = make_request(_arguments(found, refs[0], policy, Path(folder)), suite).config
+        shown = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in found.run["observation"].items()
+        }
+        evaluator = Evaluator(replace(config, policy=replace(config.policy, overrides=shown)))
         with Display("episodes", len(refs)) as display:
             for _, group in groupby(refs, key=lambda ref: (ref.task, ref.split)):
                 ended = evaluator(Group(tuple(group)))
@@ -214,18 +217,16 @@ def _results(
     return solved
 
 
-def _arguments(
-    found: Submission, refs: Sequence[EpisodeRef], policy: str, out: Path
-) -> EvaluateArgs:
-    """What the evaluation was asked for."""
+def _arguments(found: Submission, ref: EpisodeRef, policy: str, out: Path) -> EvaluateArgs:
+    """What the evaluation of an episode was asked for, but for what was shown."""
     from clevrskills.evaluation.arguments import EvaluateArgs
 
-    run, seen = found.run, found.run["observation"]
-    args = EvaluateArgs(
+    run = found.run
+    return EvaluateArgs(
         policy=policy,
         suite=found.suite,
-        tasks=tuple(dict.fromkeys(ref.task for ref in refs)),
-        split=tuple(dict.fromkeys(ref.split for ref in refs)),
+        tasks=(ref.task,),
+        split=(ref.split,),
         episodes=1,
         out=out / "run",
         robot=run["robot"],
@@ -236,17 +237,10 @@ def _arguments(
         wording=run["wording"],
         chunk=run["chunk"],
         strict_actions=not run["clip"],
-        prompt=seen.get("prompt"),
         policy_arg=_pairs(run["policy_args"]),
         controller=run.get("controller") or None,
         controller_arg=_pairs(run.get("controller_args", {})),
     )
-    if seen.get("views"):
-        return replace(args, view=tuple(seen["views"]))
-    if seen.get("cameras"):
-        cameras = tuple(seen["cameras"])
-        return replace(args, cameras=cameras, size=seen["size_px"], look=seen["look"])
-    return args
 
 
 def _pairs(arguments: Mapping[str, Any]) -> tuple[str, ...]:

@@ -13,10 +13,11 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import numbers, task_rows
 from clevrskills.evaluation.results import open_evaluations
 from clevrskills.evaluation.robustness.figure import robustness_figures
-from clevrskills.evaluation.robustness.kept import Kept, kept_episodes
+from clevrskills.evaluation.robustness.kept import Kept, ScreeningQueue, kept_episodes
 from clevrskills.evaluation.robustness.screening import REVISION, PerturbedEpisode, Verdict
 from clevrskills.evaluation.robustness.shipped import shipped_verdicts, write_verdicts
 from clevrskills.evaluation.robustness.tables import find_drops, robustness_tables
+from clevrskills.jobs.pool import TimedOut, WorkerDied
 
 SUITE = load_suite()
 
@@ -124,6 +125,27 @@ def test_rows_say_axes_and_rejected(tmp_path):
     clean, perturbed = numbers(task_rows(runs(tmp_path))).to_dict("records")
     assert (clean["axes"], clean["rejected"]) == ("", 0)
     assert (perturbed["axes"], perturbed["rejected"]) == ("camera:3", 1)
+
+
+def test_clean_runs_of_other_settings_are_no_twins(tmp_path):
+    clean, perturbed = runs(tmp_path)
+    for name, value in (("controller", "weak"), ("noise", "p10"), ("chunk", 2), ("seed", 3)):
+        other = replace(clean, run=replace(clean.run, **{name: value}))
+        assert not list(find_drops([other, perturbed])), name
+        (drop,) = find_drops([other, perturbed, clean])
+        assert drop.drop.value == pytest.approx(1 / 3)
+
+
+def test_what_a_busy_machine_ended_says_nothing_of_an_episode(tmp_path):
+    kept = Kept("pick", "train", 1, 2, tmp_path / "pick.jsonl", {})
+    queue = ScreeningQueue([kept], {("pick", "train"): ["twin0", "twin1"]}, None)
+    job = queue.next()
+    for end in (TimedOut(600.0), WorkerDied("killed", killed=True)):
+        with pytest.raises(ClevrSkillsError, match="pick, split train, 0: "):
+            queue.give_up(job, end)
+    assert not kept.known and not kept.journal.exists()
+    queue.give_up(job, WorkerDied("segmentation fault"))
+    assert kept.known[0].reason == "segmentation fault" and queue.next().index == 1
 
 
 def test_without_a_clean_run_of_the_same_policy_nothing_is_said(tmp_path):

@@ -10,8 +10,10 @@ from inline import one_worker_here
 
 from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
+from clevrskills.evaluation.env_pool import WorkerConfig
 from clevrskills.evaluation.results import read_results
 from clevrskills.evaluation.submission.document import Submission, TaskOutcomes, read_submission
+from clevrskills.evaluation.worker import Evaluator
 
 ROOT = Path(__file__).parents[3]
 COUNT = 8
@@ -79,6 +81,29 @@ def changed(packed: Path, out: Path, change: Callable[[dict[str, Any]], None], s
         data["digest"] = Submission(**{**data, "tasks": tasks}).signed().digest
     out.write_text(json.dumps(data))
     return out
+
+
+def test_it_is_run_again_as_it_was_shown(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+
+    class Watched(Evaluator):
+        def __init__(self, config: WorkerConfig) -> None:
+            seen.append(config.policy.overrides)
+            super().__init__(config)
+
+    more = {"history": 3, "proprioception": False, "size_px": 64, "cameras": []}
+
+    def change(data: dict[str, Any]) -> None:
+        data["run"]["observation"].update(more)
+
+    monkeypatch.setattr("clevrskills.evaluation.worker.Evaluator", Watched)
+    other = changed(packed, tmp_path / "other.json", change, sign=True)
+    sample = ["--sample", "4", "--policy", "greedy"]
+    assert main(["submission", "verify", str(other), *sample]) == 0
+    (shown,) = seen
+    assert {name: shown[name] for name in more} == {**more, "cameras": ()}
 
 
 def better(data: dict[str, Any]) -> None:

@@ -97,6 +97,12 @@ def test_a_run_has_measures_tags_and_its_noise(tmp_path: Path) -> None:
     assert read_run(tmp_path / "random").benchmark == 0
 
 
+def test_what_was_said_with_noise_is_scored_again_with_it(tmp_path: Path) -> None:
+    more = ["--policy", "chat:oracle", "move_area", "--preset", "p40", "--interface"]
+    evaluate(tmp_path / "run", *more, "pick_place_text")
+    assert main(["reverify", str(tmp_path / "run")]) == 0
+
+
 def test_stop_rules(tmp_path: Path) -> None:
     """`done` ends an episode unless it goes on to its limit; where it must be said it is judged."""
     told = ["--policy", "chat:fixed:Done", "pick_place_color", "--interface", "pick_place_text"]
