@@ -24,6 +24,8 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.check.command import CheckArgs, check
+from clevrskills.dataset_tools.export.command import write_dataset
+from clevrskills.dataset_tools.export.selection import select
 from clevrskills.dataset_tools.layout import POLICY
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs
@@ -272,6 +274,14 @@ def test_a_teacher_labels_every_state(trained: Path, demos: Path, tmp_path: Path
     learned = sum(int(windows[k]["action_mask"][:, 0].sum()) for k in range(len(windows)))
     assert learned == sum(map(len, episodes))
     assert all((windows[k]["actions"][..., 6] == 0.25).all() for k in range(len(windows)))
+    # an export says the same, or refuses
+    write_dataset(select(Dataset(root)), "lerobot", tmp_path / "lerobot")
+    here, there = (open_source(path, ()) for path in (root, tmp_path / "lerobot"))
+    for number in range(len(episodes)):
+        one, other = here.read_table(number), there.read_table(number)
+        assert (one.actions == other.actions).all() and (one.failed == other.failed).all()
+    with pytest.raises(ClevrSkillsError, match="has a teacher's actions, which --to rlds cannot"):
+        write_dataset(select(Dataset(root)), "rlds", tmp_path / "rlds")
 
 
 @pytest.mark.parametrize(

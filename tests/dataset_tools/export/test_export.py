@@ -110,6 +110,16 @@ def test_a_damaged_episode_leaves_nothing_behind(to: str, demos: Path, tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demos"]
 
 
+@pytest.mark.parametrize("to", ["maniskill", "minari"])
+def test_perturbed_episodes_are_not_drawn_again_by_seed(
+    to: str, demos: Path, tmp_path: Path
+) -> None:
+    selection = select(Dataset(demos))
+    perturbed = replace(selection, header=replace(selection.header, axes={"camera": 3}))
+    with pytest.raises(ClevrSkillsError, match=f"is perturbed, and --to {to} draws its episodes"):
+        write_dataset(perturbed, to, tmp_path / "out")
+
+
 def test_unknown_format(demos: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="unknown format 'zip'"):
         write_dataset(select(Dataset(demos)), "zip", tmp_path / "out")

@@ -26,7 +26,7 @@ from clevrskills.sim.prompt import Prompt
 IMAGES_PER_EPISODE = 8
 """Images of each camera that are decoded for the statistics."""
 _TEXTS = ("instruction", "predicate", "skill", "action_class")
-_FLAGS = ("failed", "keystep")
+_FLAGS = ("keystep",)
 ANNOTATIONS = ("annotation.human.task_description", "annotation.human.subtask")
 """Columns for loaders in the way of GR00T: numbers of sentences among the tasks."""
 _ALWAYS = ("timestamp", "frame_index", "episode_index", "index", "task_index")
@@ -118,7 +118,7 @@ def features(episode: Episode) -> dict[str, dict[str, Any]]:
     found["subtask_index"] = _feature("int64")
     found |= {name: _feature("int64") for name in ANNOTATIONS}
     found |= {f"label.{name}": _feature("string") for name in _TEXTS}
-    found |= {f"label.{name}": _feature("bool") for name in _FLAGS}
+    found |= {f"label.{name}": _feature("bool") for name in ("failed", *_FLAGS)}
     found["timestamp"] = _feature("float32")
     return found | {name: _feature("int64") for name in _ALWAYS[1:]}
 
@@ -159,7 +159,7 @@ def _columns(
     frames = np.arange(count)
     return {
         "observation.state": np.concatenate(state, axis=1),
-        "action": _numbers(steps["action"]),
+        "action": episode.labels,
         "next.reward": _numbers(steps["reward"]),
         "next.progress": _numbers(steps["progress"]),
         "next.done": done,
@@ -169,6 +169,7 @@ def _columns(
         ANNOTATIONS[0]: np.full(count, task),
         ANNOTATIONS[1]: np.array([tasks.index(text) for text in steps["subtask"]]),
         **{f"label.{name}": steps[name].tolist() for name in _TEXTS},
+        "label.failed": episode.unlearned,
         **{f"label.{name}": steps[name].to_numpy() for name in _FLAGS},
         "timestamp": (frames / episode.info["fps"]).astype(np.float32),
         "frame_index": frames,
