@@ -96,6 +96,8 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         self.normalize_action = Normalizer(spec.statistics["action"])
         self.normalize_state = Normalizer(spec.statistics["state"])
         self._memories: dict[int, Any] = {}
+        self._begun: dict[int, int] = {}
+        """Control step of the first observation of each slot: an episode may be handed over."""
 
     @property
     def observation(self) -> ObservationOptions:
@@ -191,17 +193,21 @@ class LearnedPolicy(nn.Module, Generic[Config]):
             seeds = [prompts[slot].seed for slot in slots]
             begun = self._without_gradients(self.begin, batch, seeds)
             self._memories.update(zip(slots, begun, strict=True))
+            for slot in slots:
+                self._begun.pop(slot, None)
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray]:
         """The next action (7,) or actions (H, 7) of these slots, in [-1, 1]."""
         actions: dict[int, np.ndarray] = {}
         for slots in self._groups(observations):
-            batch = self._observations([observations[slot] for slot in slots])
+            given = [observations[slot] for slot in slots]
+            first = [self._begun.setdefault(s, int(observations[s]["step"])) for s in slots]
+            batch = self._observations(given, first)
             before = [self._memories[slot] for slot in slots]
-            given, after = self._without_gradients(self.step, batch, before)
+            chosen, after = self._without_gradients(self.step, batch, before)
             self._memories.update(zip(slots, after, strict=True))
-            given = self.normalize_action.inverse(given.float()).clamp(-1.0, 1.0).cpu().numpy()
-            actions.update(zip(slots, given, strict=True))
+            chosen = self.normalize_action.inverse(chosen.float()).clamp(-1.0, 1.0).cpu().numpy()
+            actions.update(zip(slots, chosen, strict=True))
         return actions
 
     def _groups(self, slots: Mapping[int, Any]) -> Iterator[list[int]]:
@@ -219,8 +225,12 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         with torch.inference_mode():
             return call(*args)
 
-    def _observations(self, given: Sequence[Observation]) -> Observations:
-        """Observations of n slots as tensors, normalized, on the device."""
+    def _observations(
+        self, given: Sequence[Observation], first: Sequence[int] | None = None
+    ) -> Observations:
+        """Observations of n slots as tensors, normalized, on the device; at some steps each was
+        first shown something, by default at 0.
+        """
         history = self.observation.history
         images = {}
         for camera in self.config.cameras:
@@ -230,7 +240,8 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         state = torch.zeros(len(given), history, 0)
         if self.config.proprioception:
             state = torch.stack([self._state(o["proprioception"], history) for o in given])
-        age = torch.tensor([int(o["step"]) for o in given])[:, None]
+        first = first or [0] * len(given)
+        age = torch.tensor([int(o["step"]) - k for o, k in zip(given, first, strict=True)])[:, None]
         mask = torch.arange(history - 1, -1, -1)[None] <= age
         return self._normalized(Observations(images, state, mask).to(self.device))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from learned_policies import observation, policy_and_windows, prompt
 from point_suite import PointSuite
 
 from clevrskills.baselines import checkpoint
+from clevrskills.baselines.batch import Observations
 from clevrskills.baselines.policy import LEAST_STD, LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.baselines.training import train as train_module
@@ -231,3 +233,22 @@ def test_an_interrupted_evaluation_is_made_up_for(
     assert "success" not in read_log(args.out)[1]
     assert train(args, PointSuite()) == 0
     assert "success" in read_log(args.out)[1]
+
+
+def test_what_was_before_a_handover_does_not_exist(
+    demos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, _ = policy_and_windows("bc", demos, steps=3, starts_every=None)
+    masks = []
+
+    def step(observations: Observations, memories: list[Any]) -> tuple[torch.Tensor, list[Any]]:
+        masks.append(observations.mask[0].tolist())
+        return torch.zeros(1, 7), memories
+
+    monkeypatch.setattr(policy, "step", step)
+    for steps in ((0, 1, 2), (50, 51, 54)):  # the second one is taken over at step 50
+        policy.reset({4: prompt()})
+        for at in steps:
+            policy.act({4: observation(policy, 0, at)})
+    begin = [[False, False, True], [False, True, True], [True, True, True]]
+    assert masks == [*begin, *begin]
