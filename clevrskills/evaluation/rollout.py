@@ -132,6 +132,7 @@ class PolicyRollout(Rollout):
         transcript: What was said, turn by turn, as JSON data; nothing of policies without words.
         shown: Images that were sent and are not taken out yet, by name.
         told_anew: Whether the policy is to begin again, as its prompt has changed.
+        usage: What its requests took so far, by name; nothing of policies without words.
 
     Args:
         env: The environment; it is reset.
@@ -180,7 +181,7 @@ class PolicyRollout(Rollout):
         self._history, self.options = options.history, options
         self._actions: deque[tuple[Any, Any]] = deque()  # as they are taken, and as they were given
         self.transcript, self.shown = list[dict[str, Any]](), dict[str, Any]()
-        self._usage = dict[str, float]()
+        self.usage = dict[str, float]()
         self._policy_s = self._env_s = 0.0
         self._began_s = time.perf_counter()
         with _Timer(self, "_env_s"):
@@ -284,7 +285,7 @@ class PolicyRollout(Rollout):
     def _note(self, said: Said) -> None:
         """Take note of what was said, for the transcript and the result."""
         for name, value in said.usage.items():
-            self._usage[name] = self._usage.get(name, 0) + value
+            self.usage[name] = self.usage.get(name, 0) + value
         self.shown |= said.images
         told: dict[str, Any] = {"reply": said.reply, "action": said.action, "stop": said.stop}
         if said.plan:
@@ -357,7 +358,7 @@ class PolicyRollout(Rollout):
             repeat=self._repeat,
             wording=self._wording,
             revision=self._suite.revision,
-            usage=self._usage,
+            usage=self.usage,
             clipped=self._sizes.clipped,
             greatest=self._sizes.greatest(labels),
             events=events,

@@ -159,12 +159,13 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
         left = len(self._refs) - sum(result.counts for result in results)
         most = self._request.args.max_cost
-        if left and most is not None and self._spent >= most:
+        if left and not self._decided and most is not None and self._spent >= most:
             raise ClevrSkillsError(
                 f"{self._spent:.6g} of --max-cost {most:g} are spent, and {left} of "
                 f"{len(self._refs)} episodes are left; the same command with more goes on"
             )
-        errors = tuple(result for result in results if not result.counts)
+        # of those that it took to decide, none is an error; the others are of no interest
+        errors = () if self._decided else tuple(r for r in results if not r.counts)
         return Outcome(len(self._refs), errors, self._left_out)
 
     def key(self, job: Describe | Group) -> Hashable:

@@ -170,7 +170,7 @@ class Evaluator:
             raise
         except Exception as error:
             self._envs.abandon(slot)
-            result = self._broken(ref, error)
+            result = replace(self._broken(ref, error), usage=rollout.usage)
         del self._live[slot]
         if result is None:
             self._lost.append(ref)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +20,7 @@ from PIL import Image
 from clevrskills.agents import stub
 from clevrskills.cli import main
 from clevrskills.evaluation.results import EpisodeResult, read_results
+from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.jobs.pool import InlinePool
 
 ROOT = Path(__file__).parents[2]
@@ -327,6 +329,25 @@ def test_a_run_stops_where_the_money_does_and_goes_on_with_more(
     evaluate("reader", tmp_path / "whole", *PRICES)
     assert core(out) == core(tmp_path / "whole")
     assert "tokens sent" in capsys.readouterr().out
+
+
+def test_what_an_episode_cost_that_broke_down_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, turns = PolicyRollout.step, Counter[int]()
+
+    def breaks(self: PolicyRollout, action: Any) -> Any:
+        turns[id(self)] += 1
+        if turns[id(self)] == 2:
+            raise RuntimeError("out of order")
+        return step(self, action)
+
+    monkeypatch.setattr(PolicyRollout, "step", breaks)
+    out = tmp_path / "run"
+    assert main(command("reader", out, *PRICES, episodes=1)) == 2
+    results = [*read_results(out)]
+    assert {r.cause for r in results} == {"error"}
+    assert all(r.usage["requests"] == 2 and r.usage["cost"] > 0 for r in results)
 
 
 def test_a_dry_run_sends_nothing_and_is_not_exceeded(

@@ -1,6 +1,7 @@
 """``evaluate --until-width`` and ``compare --sequential``."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,13 @@ def test_a_run_stops_when_enough_is_known(tmp_path: Path, inline: None) -> None:
     before = [r.id for r in results]
     assert evaluate(args_for(root, until_width=0.6), FakeSuite()) == 0
     assert [r.id for r in read_results(root)] == before, "nothing is left to do"
+    last = order("visit", "test", FROZEN)[-1]
+    lost = replace(results[0], task="visit", index=last, cause="error", error="a server was away")
+    (file,) = (root / "results").iterdir()
+    with file.open("a") as lines:
+        lines.write(lost.to_json() + "\n")
+    assert evaluate(args_for(root, until_width=0.6), FakeSuite()) == 0, "it takes no part"
+    assert len(list(read_results(root))) == len(before) + 1
     assert evaluate(args_for(root, until_width=0.01), FakeSuite()) == 0
     assert len(list(read_results(root))) > len(before), "a narrower one goes on"
 
