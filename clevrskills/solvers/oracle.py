@@ -39,11 +39,12 @@ class Oracle:
 
     def __init__(self, env: ClevrSkillsEnv) -> None:
         require_planner()
-        self.env = env
+        self.env: ClevrSkillsEnv = env.unwrapped
         self.reset()
 
     def reset(self) -> None:
-        """Start afresh, at the start of an episode or whenever something else has acted."""
+        """Start afresh whenever something else has acted; a new episode does so by itself."""
+        self._goal = self.env.goal
         entropy = (self.env.episode_seed, crc32(self.env.task.key.encode()), crc32(b"oracle"))
         self._arm = Arm(self.env, np.random.default_rng(np.random.SeedSequence(entropy)))
         self._actions = self._solve()
@@ -82,6 +83,8 @@ class Oracle:
         Raises:
             SkillFailed: The goal could not be achieved; the message tells why.
         """
+        if self.env.goal is not self._goal:
+            self.reset()
         action = next(self._actions)
         self._arm.actions += 1
         self.step, self.action_class = self._arm.step_label, self._arm.action_class

@@ -133,15 +133,18 @@ def test_it_gives_up_with_a_reason_after_bounded_attempts():
     env.close()
 
 
-def test_it_can_be_reset_for_the_next_episode():
+def test_it_begins_anew_with_each_episode():
     env = bench(body(CUBE, -0.2, 0.1))
-    first = Oracle(base(env))
+    first = Oracle(env)
     actions, solved = run(env, first)
     assert solved
-    env.reset(seed=0)
-    first.reset()
-    again, solved = run(env, first)
-    assert solved and np.array_equal(actions, again)
+    for cut in (0, 10):  # also in the midst of one
+        env.reset(seed=0)
+        for _ in range(cut):
+            env.step(first.act())
+        env.reset(seed=0)
+        again, solved = run(env, first)
+        assert solved and np.array_equal(actions, again)
     assert isinstance(base(env).goal, Picked)
     env.close()
 

@@ -219,8 +219,8 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
     known = suite.views()
     splits = suite.default_splits()
     split = args.split or ("test" if "test" in splits else splits[0])
+    check_names(task=((args.task,), suite.levels()))
     check_names(
-        task=((args.task,), suite.levels()),
         split=((split,), suite.splits_of(args.task)),
         criteria=((args.criteria,), suite.criteria()),
         robot=((args.robot,), suite.robots_of(args.task)),

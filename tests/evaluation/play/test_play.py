@@ -115,6 +115,7 @@ def test_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     ("change", "said"),
     [
         ({"task": "geom"}, "unknown task 'geom'"),
+        ({"task": "sortt", "suite": "clevrskills"}, "unknown task 'sortt'; .*mean sort?"),
         ({"split": "test"}, "unknown split 'test'; allowed: train, val, base"),
         ({"view": ("side",)}, "unknown view 'side'"),
         ({"index": 300}, "--index 300: there are 300 frozen episodes"),
