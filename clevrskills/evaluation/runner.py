@@ -132,14 +132,15 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
     def next(self) -> Describe | Group | None:
         """The next job; none once enough money is spent, or enough is known."""
         most = self._request.args.max_cost
-        if (most is not None and self._spent >= most) or self._narrow():
+        spent = most is not None and self._spent >= most
+        if self._display is not None and (self._narrow() or spent):
             self.waiting.clear()
         return super().next()
 
     def _narrow(self) -> bool:
         """Whether the run is to stop when its interval is narrow enough, and it is."""
         width = self._request.args.until_width
-        if width is None or self._display is None:
+        if width is None:
             return False
         pairs = sorted({(ref.task, ref.split) for ref in self._refs})
         known = {(r.task, r.split, r.index): r for r in self._counted.values()}
@@ -294,6 +295,12 @@ def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) ->
             raise ClevrSkillsError(
                 f"{root} was made with other frozen episodes of {name}; give another folder"
             )
+    others = sorted(before.episodes.keys() ^ now.episodes.keys())
+    if others and (before.sequential or now.sequential):
+        raise ClevrSkillsError(
+            f"a run with --until-width goes on with the same tasks and splits, and {root} was made "
+            f"with others: {', '.join(others)}; give another folder"
+        )
 
 
 def open_run(root: Path, before: Run | None, now: Run) -> None:

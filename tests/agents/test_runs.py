@@ -329,6 +329,9 @@ def test_a_run_stops_where_the_money_does_and_goes_on_with_more(
     evaluate("reader", tmp_path / "whole", *PRICES)
     assert core(out) == core(tmp_path / "whole")
     assert "tokens sent" in capsys.readouterr().out
+    decided = command("reader", tmp_path / "decided", *PRICES, "--until-width", 0.9, episodes=40)
+    assert main(decided) == 0
+    assert main([*decided, "--max-cost", "0"]) == 0  # enough is known, whatever it has cost
 
 
 def test_what_an_episode_cost_that_broke_down_counts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -192,10 +192,14 @@ def _results(
     import tempfile
     from itertools import groupby
 
+    from clevrskills.core.policy import ObservationOptions
     from clevrskills.evaluation.request import make_request
     from clevrskills.evaluation.worker import Ended, Evaluator, Group
+    from clevrskills.jobs.arguments import check_names
     from clevrskills.jobs.progress import Display
 
+    known = [entry.name for entry in fields(ObservationOptions)]
+    check_names(**{"setting of the observation": (found.run["observation"], known)})
     solved: dict[str, bool] = {}
     with tempfile.TemporaryDirectory() as folder:
         config = make_request(_arguments(found, refs[0], policy, Path(folder)), suite).config

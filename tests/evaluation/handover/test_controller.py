@@ -116,7 +116,9 @@ def test_a_run_tells_it_and_is_the_same_in_batches(
     assert (told.controller, told.track) == (f"{HERE}:Restless", "made up")
     assert told.label == f"chat:fixed:action: touch object_0 + {HERE}:Restless"
     assert pack(tmp_path / "one", "", "", "", "").run["controller"] == told.controller
-    assert reverify(ReverifyArgs(tmp_path / "one")) == 0
+    run(tmp_path / "along", split=("train",), axis=("clutter:3",), episodes=1)
+    for name in ("one", "along"):
+        assert reverify(ReverifyArgs(tmp_path / name)) == 0
     with pytest.raises(ClevrSkillsError, match="was made with controller"):
         run(tmp_path / "one", controller="zero")
     with pytest.raises(ClevrSkillsError, match=f"controller {HERE}:Broken: RuntimeError: out of"):

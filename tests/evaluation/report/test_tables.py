@@ -208,6 +208,20 @@ def test_numbers_do_not_depend_on_the_order_of_the_lines(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.parametrize(("controller", "share"), [("", 50), ("package:Arm", 10)])
+def test_clipped_actions_are_those_of_turns_or_of_a_controller(
+    tmp_path: Path, controller: str, share: int
+) -> None:
+    given = {"greatest": {"x": 1.5}, "controller": controller}
+    episodes = [
+        result("pick", 0, turns=1, steps=10, clipped=1.0, **given),
+        result("pick", 1, turns=1, steps=90, clipped=0.0, **given),
+    ]
+    root = write_run(tmp_path / "run", episodes, "mine", controller=controller)
+    (line,) = tables.clipped_lines(open_evaluations([root]))
+    assert f"{share}.0 % of the actions of mine" in line
+
+
 def test_rows_name_the_benchmark(tmp_path: Path) -> None:
     cases = {"clevrskills/clevrskills@1": {"benchmark": 1}, "clevrskills/ivispar": {}}
     cases["clevrskills/ivispar"] = {"suite": "ivispar"}

@@ -64,7 +64,13 @@ def test_a_run_stops_when_enough_is_known(tmp_path: Path, inline: None) -> None:
     assert evaluate(args_for(root, until_width=0.6), FakeSuite()) == 0, "it takes no part"
     assert len(list(read_results(root))) == len(before) + 1
     assert evaluate(args_for(root, until_width=0.01), FakeSuite()) == 0
-    assert len(list(read_results(root))) > len(before), "a narrower one goes on"
+    done = [r.id for r in read_results(root)]
+    assert len(done) > len(before), "a narrower one goes on"
+    for more in ({"tasks": ("reach",)}, {"split": ("test", "train")}):
+        for width in (0.6, None):
+            with pytest.raises(ClevrSkillsError, match=f"same tasks and splits, and {root} was"):
+                evaluate(args_for(root, until_width=width, episodes=FROZEN, **more), FakeSuite())
+    assert [r.id for r in read_results(root)] == done
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,22 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fabricated import result
 from inline import one_worker_here
 
 from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
+from clevrskills.errors import UnknownNameError
 from clevrskills.evaluation.env_pool import WorkerConfig
 from clevrskills.evaluation.results import read_results
+from clevrskills.evaluation.submission.command import run_again
 from clevrskills.evaluation.submission.document import Submission, TaskOutcomes, read_submission
-from clevrskills.evaluation.worker import Evaluator
+from clevrskills.evaluation.worker import Ended, Evaluator, Group
 
 ROOT = Path(__file__).parents[3]
 COUNT = 8
@@ -104,6 +108,30 @@ def test_it_is_run_again_as_it_was_shown(
     assert main(["submission", "verify", str(other), *sample]) == 0
     (shown,) = seen
     assert {name: shown[name] for name in more} == {**more, "cameras": ()}
+    more["smell"] = True
+    other = changed(packed, tmp_path / "other.json", change, sign=True)
+    with pytest.raises(UnknownNameError, match="unknown setting of the observation 'smell'"):
+        run_again(read_submission(other), 4, 0, "greedy")
+
+
+def test_a_sample_may_be_of_tasks_with_different_splits(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Solves:
+        def __init__(self, config: WorkerConfig) -> None: ...
+
+        def __call__(self, group: Group) -> Ended:
+            return Ended(
+                tuple(result(r.task, r.index, True, split=r.split) for r in group.episodes)
+            )
+
+    monkeypatch.setattr("clevrskills.evaluation.worker.Evaluator", Solves)
+    found = read_submission(packed)
+    suite, all_solved = load_suite(), TaskOutcomes("", "", "11")
+    tasks = {"pick_train": all_solved, "throw_train": all_solved, "sort_counts": all_solved}
+    about = {"robot": "xarm6", "criteria": "paper", "interface": "delta"}
+    other = replace(found, suite=suite.name, tasks=tasks, run={**found.run, **about})
+    assert run_again(other, 6, 0, "zero")["now"] == 6
 
 
 def better(data: dict[str, Any]) -> None:
