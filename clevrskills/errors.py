@@ -33,7 +33,7 @@ class UnknownNameError(ClevrSkillsError, KeyError):
     """
 
     def __init__(self, kind: str, name: object, allowed: "list[str] | tuple[str, ...]") -> None:
-        self.message = f"unknown {kind} {name!r}; allowed: {', '.join(allowed)}"
+        self.message = f"unknown {kind} {name!r}; allowed: {', '.join(allowed) or '(none)'}"
         near = get_close_matches(str(name), [str(other) for other in allowed], n=1)
         if near:
             self.message += f"; did you mean {near[0]}?"
