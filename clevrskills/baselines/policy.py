@@ -105,6 +105,11 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return self.spec.observation
 
     @property
+    def needs_cameras(self) -> tuple[str, ...]:
+        """Cameras without which it cannot act."""
+        return self.config.cameras
+
+    @property
     def state_size(self) -> int:
         """How many numbers of the robot's own state it gets, P."""
         return self.spec.state_size if self.config.proprioception else 0

@@ -135,6 +135,9 @@ class PolicySource:
                 if name not in kinds:
                     raise UnknownNameError("view", name, tuple(kinds))
             cameras += [name for name in options.views if kinds[name] == "image"]
+        for name in getattr(policy, "needs_cameras", ()):
+            if name not in cameras:
+                raise ClevrSkillsError(f"policy {self.name} needs {name}, which is not shown")
         return replace(options, cameras=tuple(dict.fromkeys(cameras)))
 
     def _make(self, suite: Suite | None, interface: str | None) -> Any:

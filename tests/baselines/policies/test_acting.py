@@ -235,6 +235,14 @@ def test_an_interrupted_evaluation_is_made_up_for(
     assert "success" in read_log(args.out)[1]
 
 
+def test_without_its_cameras_it_is_refused_before_the_first_episode(
+    saved: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ClevrSkillsError, match="needs base_camera, which is not shown"):
+        evaluate(args_for(saved, tmp_path / "run", no_cameras=True), PointSuite())
+    assert not list(tmp_path.glob("run/results/*"))
+
+
 def test_what_was_before_a_handover_does_not_exist(
     demos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
