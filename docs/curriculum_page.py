@@ -87,7 +87,8 @@ def _parts(root: Path) -> Iterator[str]:
     for first, *others in by_policy(curricula):
         if others:
             yield f"### Training seeds: {first.label}"
-            yield markdown(pd.DataFrame([_of_seed(run) for run in (first, *others)])).rstrip()
+            rows = pd.DataFrame([_of_seed(run) for run in (first, *others)]).fillna("-")
+            yield markdown(rows).rstrip()
         for prompt in FORMS if first.label not in REFERENCES else ():
             if solved := _solved(first, prompt):
                 of_seed = f", seed {first.seed}" if others else ""
