@@ -40,7 +40,7 @@ def policy_type(name: str) -> type[LearnedPolicy]:
     module_name, colon, attribute = path.partition(":")
     if not colon:
         raise UnknownNameError("policy", name, (*POLICIES, "module:Class"))
-    if os.getcwd() not in sys.path:
+    if ":" in name and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # a policy of one's own may be there
     try:
         module = importlib.import_module(module_name)

@@ -148,6 +148,7 @@ class Simulation:
         return bool(np.isfinite(np.concatenate((*speeds, self.controller.qvel))).all())
 
     def _run(self, action: np.ndarray) -> None:
+        """Run the physics steps of a control step."""
         self.controller.set_action(action)
         self.forget_step()
         if self.vacuum.held >= 0 and not self.controller.vacuum_on:
