@@ -29,6 +29,7 @@ def load(
     told: Literal[False] = ...,
     stop: str | None = ...,
     map: str | None = ...,
+    together: bool = ...,
 ) -> LearnedPolicy: ...
 
 
@@ -49,6 +50,7 @@ def load(
     told: bool = False,
     stop: str | None = None,
     map: str | None = None,
+    together: bool = False,
 ) -> LearnedPolicy | ToldPolicy:
     """A trained policy; see :func:`clevrskills.baselines.checkpoint.load`.
 
@@ -59,6 +61,8 @@ def load(
         told: Tell it, from the simulation, where the things of the sub-task are: a yardstick.
         stop: ``learned``: it says itself when all is done, for ``--stop declared``.
         map: ``fused``: it is shown the map as the cameras beside the field see it.
+        together: It works on all episodes of ``--batch`` at once on a CPU, too, as it does on a
+            GPU: quicker, but what it does depends on their number by rounding.
 
     Raises:
         ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't be told.
@@ -67,6 +71,7 @@ def load(
     from clevrskills.errors import ClevrSkillsError
 
     policy = checkpoint.load(path, device, weights)
+    policy.together = together
     if stop is not None:
         if stop != "learned" or not hasattr(policy, "stop_by_itself"):
             raise ClevrSkillsError(f"stop={stop}: allowed is learned, with a policy that has it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,17 +107,24 @@ def test_slots_do_not_know_of_each_other(made: Made) -> None:
     assert np.abs(np.stack(together[0])).max() <= 1.0
 
 
-def test_slots_that_are_worked_on_together(made: Made) -> None:
-    """As on a GPU, and of different ages: it makes no difference but rounding."""
+def test_slots_that_are_worked_on_together(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of different ages: it makes no difference but rounding."""
     policy, _ = made
-    alone = rollout(policy, {0: 1}, 3)[0]
-    policy._groups = lambda slots: iter([list(slots)])  # type: ignore[method-assign]
+    alone, at_once, own = rollout(policy, {0: 1}, 3)[0], list[int](), policy.step
+
+    def counted(observations: Any, memories: list[Any]) -> Any:
+        at_once.append(len(memories))
+        return own(observations, memories)
+
+    monkeypatch.setattr(policy, "step", counted)
+    policy.together = True
     policy.reset({1: prompt(9, words=9)})
     policy.act({1: observation(policy, 9)})
     together = rollout(policy, {0: 1}, 1)[0]
     for step in (1, 2):
         shown = {0: observation(policy, 1, step), 1: observation(policy, 9, step)}
         together.append(policy.act(shown)[0])
+    assert at_once == [1, 1, 2, 2]
     np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
