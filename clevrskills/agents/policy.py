@@ -73,8 +73,10 @@ class ChatPolicy:
         **endpoint: Any,
     ) -> None:
         if not isinstance(interface, TextInterface):
+            able = [n for n, i in suite.interfaces().items() if isinstance(i, TextInterface)]
             raise ClevrSkillsError(
-                f"chat:{target} acts by words; the interface {interface.name} is of numbers"
+                f"chat:{target} acts by words; the interface {interface.name} is of numbers; "
+                f"allowed: --interface {' or '.join(able)}"
             )
         numbers = {
             "history": (history, 0),

@@ -65,8 +65,8 @@ class LearnedPolicy(nn.Module, Generic[Config]):
     """A policy that is trained on windows of demonstrations and acts in slots.
 
     What it does in an episode depends on that episode alone: not on other slots, nor on what was
-    before. On a CPU, slots are worked on one by one, so that not even rounding differs, unless it is
-    told to work on them ``together``.
+    before. On a CPU, slots are worked on one by one, so that not even rounding differs, unless
+    ``together`` is set.
 
     Args:
         config: The configuration.

@@ -9,7 +9,8 @@ The simplest one is a class with two methods::
 It may say more by class attributes: ``action_spec``, what it believes its actions to mean, compared
 with the spec of the :class:`~clevrskills.core.interface.Interface`; ``observation``, the
 :class:`ObservationOptions` it was made for; ``own_views``, views that it is shown whatever else is
-asked for; ``track``, what it has learned from, in words;
+asked for; ``track``, what it has learned from, in words; ``only_task``, the one task that it has
+learned, so that no other one is asked of it;
 ``batched = True`` if one object acts in several episodes at once, see :class:`BatchedPolicy`;
 ``concurrent = True`` if ``act`` waits for something else, so that the objects of several episodes
 are asked at the same time, in threads;

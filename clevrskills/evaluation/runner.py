@@ -216,6 +216,11 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             raise ClevrSkillsError(
                 f"--track {said}: the policy says {about.track!r} itself, so leave it out"
             )
+        for task in (ref.task for ref in request.episodes if about.task):
+            if task != about.task:
+                raise ClevrSkillsError(
+                    f"{request.run.policy} has learned {about.task} alone, not {task}"
+                )
         now = replace(
             request.run,
             observation=asdict(about.observation),

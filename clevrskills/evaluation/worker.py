@@ -43,6 +43,7 @@ class Description:
     observation: ObservationOptions  # what it is shown
     renderer: str  # name and driver of what draws its images; empty: it is shown none
     track: str  # what it has learned from, as it says itself; empty: it says nothing
+    task: str = ""  # the one that it was learned for; empty: it does not say
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Evaluator:
         make = partial(config.policy.make, config.suite, config.rules.interface)
         self._acting, policy = acting(make, config.batch)
         self._track = str(getattr(policy, "track", ""))
+        self._task = str(getattr(policy, "only_task", ""))
         self._options = config.policy.options(policy, config.suite)
         controllers = config.controllers()
         self._envs = EnvPool(config, self._options, controllers=controllers)
@@ -100,7 +102,7 @@ class Evaluator:
         if isinstance(job, Group):
             return self._evaluate(job)
         renderer = self._config.suite.renderer() if self._draws else ""
-        return Description(self._options, renderer, self._track)
+        return Description(self._options, renderer, self._track, self._task)
 
     def _evaluate(self, group: Group) -> Ended:
         self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}

@@ -45,7 +45,7 @@ class RLPolicy:
         folder: Folder of the training.
 
     Attributes:
-        task: Key of the task that it learned.
+        only_task: Key of the task that it has learned.
 
     Raises:
         ClevrSkillsError: There is no training, or it has no checkpoint yet.
@@ -60,7 +60,7 @@ class RLPolicy:
         self._agent = load_agent(root, self._run)
         if isinstance(self._agent, MovesAgent):
             self.action_spec = None  # it gives commands
-        self.task = self._run.task
+        self.only_task = self._run.task
         self.track = f"open (reinforcement learning, {latest(root)[0]} steps)"
         self.observation = ObservationOptions(
             self._run.cameras, self._run.size_px, proprioception=False, look=self._run.look

@@ -107,7 +107,7 @@ def test_fixed_words_and_scripts(tmp_path: Path) -> None:
         ("orakel", (), "orakel"),
         ("localhost:8000/v1", (), "allowed: http://"),
         ("script:nowhere.txt", (), "script nowhere.txt"),
-        ("oracle", ("--interface", "index"), "acts by words"),
+        ("oracle", ("--interface", "index"), "is of numbers; allowed: --interface text"),
         ("oracle", ("--policy-arg", "histroy=1"), "histroy"),
         ("oracle", ("--policy-arg", "history=-1"), "history must be"),
         ("oracle", ("--policy-arg", "price_in=free"), "price_in must be"),

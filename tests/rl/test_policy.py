@@ -108,6 +108,10 @@ def test_it_does_only_what_it_learned(learned, tmp_path) -> None:
         episode = type("Other", (Episode,), changes)
         with pytest.raises(PolicyError, match=words):
             policy.reset(PromptInput("", {}), env=None, episode=episode)
+    args = EvaluateArgs(policy=f"rl:{learned}", tasks=("trace", "pick"), out=tmp_path / "out")
+    with pytest.raises(ClevrSkillsError, match="has learned trace alone, not pick"):
+        evaluate(args)
+    assert not (tmp_path / "out" / "run.json").exists()
     source = PolicySource(f"rl:{tmp_path}")
     with pytest.raises(ClevrSkillsError, match="is no training of `clevrskills rl`"):
         source.make()

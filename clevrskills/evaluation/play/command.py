@@ -286,7 +286,10 @@ def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
             return
         if text == HELP:
             print(interface.sentence)
-            print(f"{interface.spec}\n`{GOALS}`: what is still to be done; `{QUIT}`: end")
+            for name, value in interface.spec.items():
+                several = isinstance(value, list | tuple)
+                print(f"  {name}: {'; '.join(map(str, value)) if several else value}")
+            print(f"`{GOALS}`: what is still to be done; `{QUIT}`: end")
         elif text == GOALS:
             for goal in goals(rollout.env):
                 print(f"  [{'x' if goal['holds'] else ' '}] {goal['text']}")

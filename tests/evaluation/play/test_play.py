@@ -75,6 +75,7 @@ def test_at_the_terminal(
     out = capsys.readouterr().out
     assert "(at most 20 turns)" in out and "text@goal" in out
     assert "one move of one piece in words" in out and "[ ] Move the " in out
+    assert "\n  directions: left; right; up; down\n" in out
     assert "1: nonsense: UNPARSABLE Failure. That is no command of this board." in out
     assert f"2: {SOLUTION[0]}: MOVED Success." in out and out.endswith("not solved: quit\n")
 
