@@ -1,4 +1,5 @@
-"""What a control step costs early and late in an episode, for policies that carry a memory.
+"""What a control step costs early and late in an episode, for policies that carry a memory, and
+where several episodes are worked on at once.
 
     python benchmarks/streaming.py
 
@@ -80,6 +81,19 @@ def step_costs_ms(policy: LearnedPolicy, ages: tuple[int, int], repeats: int) ->
     return [float(np.median(costs)) for costs in spent_ms]
 
 
+def cost_at_once_ms(policy: LearnedPolicy, episodes: int, repeats: int) -> float:
+    """Median cost of a step of one of several episodes that are worked on together."""
+    policy.together = True
+    shown = observations(policy)
+    policy.reset({slot: prompt(policy.config.image_size) for slot in range(episodes)})
+    spent_ms: list[float] = []
+    for seen, _ in zip(shown, range(2 * repeats), strict=False):
+        begin = time.process_time()
+        policy.act(dict.fromkeys(range(episodes), seen))
+        spent_ms.append(1e3 * (time.process_time() - begin) / episodes)
+    return float(np.median(spent_ms[repeats:]))
+
+
 def main(
     policies: Annotated[tuple[str, ...], tyro.conf.Positional] = (
         "stream_robolm:tiny",
@@ -89,6 +103,7 @@ def main(
     ages: tuple[int, int] = (100, 900),
     repeats: int = 40,
     window: int | None = None,
+    episodes: int = 8,
 ) -> None:
     """Measure.
 
@@ -97,6 +112,7 @@ def main(
         ages: Two ages of an episode, in control steps.
         repeats: How many steps around each are measured.
         window: How many control steps a policy that has this setting can look back.
+        episodes: How many are worked on at once.
     """
     torch.set_num_threads(1)
     rows: list[list[object]] = []
@@ -106,12 +122,16 @@ def main(
         policy = make(name, variant, changes)
         count = sum(p.numel() for p in policy.parameters()) / 1e6
         early_ms, late_ms = step_costs_ms(policy, ages, repeats)
-        rows.append([which, count, early_ms, late_ms, late_ms / early_ms])
+        at_once_ms = cost_at_once_ms(policy, episodes, repeats)
+        ratios = late_ms / early_ms, at_once_ms / early_ms
+        rows.append([which, count, early_ms, late_ms, at_once_ms, *ratios])
     columns = [
         "policy",
         "million weights",
         *(f"step {age}, CPU ms" for age in ages),
+        f"of {episodes} episodes at once",
         "late / early",
+        "at once / early",
     ]
     print_table("cost of a control step", columns, rows)
 
