@@ -76,7 +76,7 @@ class ChatPolicy:
             able = [n for n, i in suite.interfaces().items() if isinstance(i, TextInterface)]
             raise ClevrSkillsError(
                 f"chat:{target} acts by words; the interface {interface.name} is of numbers; "
-                f"allowed: --interface {' or '.join(able)}"
+                f"allowed: --interface {' or '.join(able) or '(none)'}"
             )
         numbers = {
             "history": (history, 0),

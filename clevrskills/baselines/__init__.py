@@ -65,12 +65,16 @@ def load(
             GPU: quicker, but what it does depends on their number by rounding.
 
     Raises:
-        ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't be told.
+        ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't be told or
+            can't work on several episodes at once.
     """
     from clevrskills.baselines import checkpoint
+    from clevrskills.baselines.policy import LearnedPolicy
     from clevrskills.errors import ClevrSkillsError
 
     policy = checkpoint.load(path, device, weights)
+    if together and (told or type(policy).act is not LearnedPolicy.act):
+        raise ClevrSkillsError("together=true: this policy acts in one episode after the other")
     policy.together = together
     if stop is not None:
         if stop != "learned" or not hasattr(policy, "stop_by_itself"):

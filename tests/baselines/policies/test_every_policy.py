@@ -24,6 +24,8 @@ from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import POLICIES as ALL
+from clevrskills.core.policy_loader import PolicySource
+from clevrskills.errors import ClevrSkillsError
 
 POLICIES = [name for name in ALL if name != "cliport"]
 """Those that learn from control steps."""
@@ -139,6 +141,16 @@ def test_a_checkpoint_acts_as_before(made: Made, tmp_path: Path) -> None:
     checkpoint.write(tmp_path, policy, about)
     again = load(tmp_path, "cpu")
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], rollout(again, {0: 1}, 3)[0])
+    assert load(tmp_path, "cpu", together=True).together and not again.together
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("bc-compact-place", {"told": True}), ("cliport-primitives", {})]
+)
+def test_what_acts_in_one_episode_after_the_other(name: str, more: dict[str, bool]) -> None:
+    source = PolicySource(f"checkpoint:zoo/{name}", {"together": True, **more})
+    with pytest.raises(ClevrSkillsError, match="acts in one episode after the other"):
+        source.make()
 
 
 def recurrent_in_bf16() -> bool:
