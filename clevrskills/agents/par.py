@@ -16,7 +16,7 @@ from clevrskills.core.policy import (
     Observation,
     ObservationOptions,
     PromptInput,
-    Said,
+    TextAction,
 )
 from clevrskills.core.policy_loader import PolicySource, is_batched
 from clevrskills.core.suite import Suite
@@ -122,10 +122,10 @@ class PAR:
             self._env.check_report(reply.text)
             views[REPORT], usage = reply.text, reply.usage
         said = self._planner.act({**observation, "views": views})
-        if not usage or not isinstance(said, Said):
+        if not usage or not isinstance(said, TextAction):
             return said
         total = {k: said.usage.get(k, 0) + usage.get(k, 0) for k in {*said.usage, *usage}}
-        return Said(said.action, said.reply, said.stop, total, said.record, said.images)
+        return TextAction(said.action, said.reply, said.stop, total, said.record, said.images)
 
     def _act_out(self, instruction: str) -> Any:
         """The action with which the actor carries an instruction out, as its interface has it."""

@@ -21,7 +21,7 @@ from clevrskills.core.policy import (
     Observation,
     ObservationOptions,
     PromptInput,
-    Said,
+    TextAction,
 )
 from clevrskills.core.suite import Prompter, Suite
 from clevrskills.errors import ClevrSkillsError, check_arguments
@@ -132,9 +132,9 @@ class ChatPolicy:
         self._prompter.begin(prompt)
         self._model.begin(prompt, env)
         self._recorder = Recorder()
-        self._history: list[tuple[Observation, Said]] = []
+        self._history: list[tuple[Observation, TextAction]] = []
 
-    def act(self, observation: Observation) -> Said:
+    def act(self, observation: Observation) -> TextAction:
         """What the model says to do.
 
         Raises:
@@ -143,7 +143,7 @@ class ChatPolicy:
         messages = self.request(observation)
         return self.read(observation, messages, self._model.answer(messages))
 
-    def read(self, observation: Observation, messages: list[Message], reply: Reply) -> Said:
+    def read(self, observation: Observation, messages: list[Message], reply: Reply) -> TextAction:
         """What a reply says to do, of what was sent for an observation."""
         said = self._prompter.parse(reply.text)
         images = images_of(messages)
@@ -190,7 +190,7 @@ class ChatPolicy:
                 told = tuple({"index": k, "action": action, "message": ""} for k in range(turn))
                 seen = {**observation, "turn": turn, "turns": told}
                 request = self.request(seen)
-                self.remember(seen, Said(action, action))
+                self.remember(seen, TextAction(action, action))
             total["requests"] += 1
             total["prompt_tokens"] += tokens_of(request)
             total["completion_tokens"] += self.reply_tokens
@@ -204,7 +204,7 @@ class ChatPolicy:
         assert self.prices is not None
         return (sent * self.prices[0] + replied * self.prices[1]) / 1e6
 
-    def remember(self, observation: Observation, said: Said) -> None:
+    def remember(self, observation: Observation, said: TextAction) -> None:
         """Take note of what was said, for later requests."""
         self._history.append((observation, said))
         shown = self._prompter.history

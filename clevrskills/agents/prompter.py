@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from clevrskills.core.interface import Interface
-from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, Said
+from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 
 ACTION = "action:"
 """What comes before the action, on a line of its own."""
@@ -68,7 +68,7 @@ class PlainPrompter:
         self._images = prompt.images
 
     def messages(
-        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
+        self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
         """What is sent: the rules, past turns, what is seen now."""
         lines = [
@@ -86,10 +86,10 @@ class PlainPrompter:
         last = f"Turn {observation['turn'] + 1}. What do you do?"
         return [Message("system", (self._system,)), message("user", [*parts, last])]
 
-    def parse(self, reply: str) -> Said:
+    def parse(self, reply: str) -> TextAction:
         """What a reply says."""
         action = read_action(reply)
-        return Said(action, stop=action == "done")
+        return TextAction(action, stop=action == "done")
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action."""

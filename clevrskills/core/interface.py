@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clevrskills.core.policy import PolicyError, Said
+from clevrskills.core.policy import PolicyError, TextAction
 from clevrskills.errors import ClevrSkillsError
 
 __all__ = [
@@ -310,7 +310,7 @@ class TextInterface:
         Raises:
             PolicyError: It is no text.
         """
-        if isinstance(answer, Said):
+        if isinstance(answer, TextAction):
             return [answer.action]
         if not isinstance(answer, str):
             raise PolicyError(f"an action of type {type(answer).__name__}; allowed: str")

@@ -36,7 +36,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "PromptInput",
-    "Said",
+    "TextAction",
 ]
 
 Observation = Mapping[str, Any]
@@ -108,7 +108,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Said:
+class TextAction:
     """An answer in words, and how a policy came to it.
 
     Attributes:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.feedback import Mode, Phrasebook
 from clevrskills.core.interface import Interface
-from clevrskills.core.policy import Message, Observation, PromptInput, Said
+from clevrskills.core.policy import Message, Observation, PromptInput, TextAction
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
@@ -187,7 +187,7 @@ class Prompter(Protocol):
         """An episode begins."""
 
     def messages(
-        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
+        self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
         """What is sent.
 
@@ -197,7 +197,7 @@ class Prompter(Protocol):
                 than what is shown.
         """
 
-    def parse(self, reply: str) -> Said:
+    def parse(self, reply: str) -> TextAction:
         """What a reply says; of one that says nothing the action is empty."""
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:

@@ -11,7 +11,7 @@ from clevrskills.core.policy_loader import is_batched, is_privileged
 from clevrskills.core.suite import Environment, Episode
 
 
-class Lost(Exception):  # noqa: N818 (it is not to blame)
+class Interrupted(Exception):  # noqa: N818 (it is not to blame)
     """An episode that cannot go on as the policy broke down while it acted in several at once."""
 
 
@@ -23,7 +23,7 @@ class Start(Protocol):
     episode: Episode
 
 
-class Acting(Protocol):
+class PolicyRunner(Protocol):
     """Acts in several episodes at once, each in a slot, and holds what may break down.
 
     Attributes:
@@ -36,13 +36,13 @@ class Acting(Protocol):
         """It begins in these slots; :meth:`act` tells what goes wrong."""
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
-        """What to do in each slot, or why nothing: what was raised, or :class:`Lost`.
+        """What to do in each slot, or why nothing: what was raised, or :class:`Interrupted`.
 
         A policy that raised, other than to give up, is made anew when it is needed next.
         """
 
 
-def acting(make: Callable[[], Any], slots: int) -> tuple[Acting, Any]:
+def make_runner(make: Callable[[], Any], slots: int) -> tuple[PolicyRunner, Any]:
     """A policy in slots, and the policy itself.
 
     Args:
@@ -56,10 +56,10 @@ def acting(make: Callable[[], Any], slots: int) -> tuple[Acting, Any]:
     if is_batched(policy):
         return Batched(make, policy), policy
     others = {slot: make() for slot in range(1, slots)}
-    return Singles(make, {0: policy, **others}), policy
+    return PerEpisodePolicies(make, {0: policy, **others}), policy
 
 
-class Singles:
+class PerEpisodePolicies:
     """An object for each slot.
 
     Args:
@@ -151,7 +151,7 @@ class Batched:
                 self._fail(error)
         failed, self._failed = self._failed, None
         assert failed is not None
-        return dict.fromkeys(observations, failed if len(observations) == 1 else Lost())
+        return dict.fromkeys(observations, failed if len(observations) == 1 else Interrupted())
 
     def _fail(self, error: Exception) -> None:
         self._failed, self._policy, self.proven = error, None, False

@@ -17,7 +17,7 @@ from clevrskills.core.feedback import Mode
 from clevrskills.core.goal.tree import depth, leaves_met
 from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn
 from clevrskills.core.observer import Observer
-from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
 from clevrskills.core.suite import Environment, Episode, Prompt, Suite, TrajectoryRenderer
 from clevrskills.evaluation.action_sizes import ActionSizes
@@ -212,9 +212,9 @@ class PolicyRollout(Rollout):
         """
         interface = self._interface
         actions = interface.read(answer, self._rules.clip)
-        if isinstance(answer, Said):
+        if isinstance(answer, TextAction):
             self._note(answer)
-        stop = isinstance(answer, Said) and answer.stop
+        stop = isinstance(answer, TextAction) and answer.stop
         stop = stop or (isinstance(interface, TextInterface) and [*actions] == [DONE])
         if self._rules.declared and stop:
             self.cause = STOPPED
@@ -282,7 +282,7 @@ class PolicyRollout(Rollout):
         if self.video is not None:
             self.video.add(self.env)
 
-    def _note(self, said: Said) -> None:
+    def _note(self, said: TextAction) -> None:
         """Take note of what was said, for the transcript and the result."""
         for name, value in said.usage.items():
             self.usage[name] = self.usage.get(name, 0) + value

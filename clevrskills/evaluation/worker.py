@@ -13,7 +13,7 @@ from clevrskills.core.policy import GaveUp, ObservationOptions, PolicyError
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.evaluation.dialogue.transcripts import write_images, write_transcript
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
-from clevrskills.evaluation.policy_slots import Lost, acting
+from clevrskills.evaluation.policy_slots import Interrupted, make_runner
 from clevrskills.evaluation.results import NO_TRACK, EpisodeResult
 from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.jobs.files import StorageError
@@ -81,7 +81,7 @@ class Evaluator:
     def __init__(self, config: WorkerConfig) -> None:
         self._config = config
         make = partial(config.policy.make, config.suite, config.rules.interface)
-        self._acting, policy = acting(make, config.batch)
+        self._runner, policy = make_runner(make, config.batch)
         self._track = str(getattr(policy, "track", ""))
         self._task = str(getattr(policy, "only_task", ""))
         self._options = config.policy.options(policy, config.suite)
@@ -107,7 +107,7 @@ class Evaluator:
     def _evaluate(self, group: Group) -> Ended:
         self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}
         self._results: list[EpisodeResult] = []
-        self._lost: list[EpisodeRef] = []
+        self._interrupted: list[EpisodeRef] = []
         self._again: dict[int, PolicyRollout] = {}
         hopeless, waiting = "", deque(group.episodes)
         while (waiting or self._live) and not hopeless:
@@ -123,7 +123,7 @@ class Evaluator:
                     f"{self._errors} episodes in a row ended in errors, the last one: "
                     f"policy {self._config.policy.name}, episode {last.id}: {last.error}"
                 )
-        return Ended(tuple(self._results), tuple(self._lost), hopeless)
+        return Ended(tuple(self._results), tuple(self._interrupted), hopeless)
 
     def _start(self, slot: int, ref: EpisodeRef, starts: dict[int, PolicyRollout]) -> None:
         try:
@@ -142,9 +142,9 @@ class Evaluator:
             return {}
         began_s = time.perf_counter()
         if starts:
-            self._acting.reset(starts)
+            self._runner.reset(starts)
         rollouts = {slot: rollout for slot, (_, rollout) in self._live.items()}
-        answers = self._acting.act({slot: r.observation for slot, r in rollouts.items()})
+        answers = self._runner.act({slot: r.observation for slot, r in rollouts.items()})
         for rollout in rollouts.values():
             rollout.waited(time.perf_counter() - began_s)
         return answers
@@ -166,7 +166,7 @@ class Evaluator:
         except PolicyError as error:
             if isinstance(answer, GaveUp):
                 result = rollout.result("gave up", reason=str(error))
-            elif not isinstance(answer, Lost):
+            elif not isinstance(answer, Interrupted):
                 result = rollout.result("error", error=str(error))
         except StorageError:
             raise
@@ -175,7 +175,7 @@ class Evaluator:
             result = replace(self._broken(ref, error), usage=rollout.usage)
         del self._live[slot]
         if result is None:
-            self._lost.append(ref)
+            self._interrupted.append(ref)
         else:
             write_transcript(self._config.root, ref, rollout)
             self._end(ref, result)
@@ -192,8 +192,8 @@ class Evaluator:
     def _end(self, ref: EpisodeRef, result: EpisodeResult) -> None:
         self._results.append(replace(result, tries=ref.tries + 1))
         if result.counts:
-            self._acting.proven, self._errors = True, 0
-        elif not self._acting.proven:
+            self._runner.proven, self._errors = True, 0
+        elif not self._runner.proven:
             self._errors += 1
         trim_heap()
 

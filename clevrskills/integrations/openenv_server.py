@@ -18,7 +18,7 @@ from pydantic import Field
 
 from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import to_openai
-from clevrskills.core.policy import Said
+from clevrskills.core.policy import TextAction
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.integrations.word_episodes import make_policy, make_pool, word_request
@@ -160,7 +160,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
             messages = self._policy.request(observation)
             said = self._policy.read(observation, messages, Reply(action.reply, _NO_USAGE))
         else:
-            said = Said(action.command or "")
+            said = TextAction(action.command or "")
             self._policy.remember(observation, said)
         rollout.go_on(said)
         self._state.step_count += 1

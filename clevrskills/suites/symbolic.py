@@ -20,7 +20,7 @@ from clevrskills.core.episode import episode_name
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface, TextInterface, Turn
-from clevrskills.core.policy import Said
+from clevrskills.core.policy import TextAction
 from clevrskills.core.suite import Suite
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.jobs.files import to_json
@@ -159,7 +159,7 @@ class SymbolicEnv(ABC):
             GaveUp: There is none.
         """
 
-    def hear(self, said: Said) -> None:  # noqa: B027 (most need not know)
+    def hear(self, said: TextAction) -> None:  # noqa: B027 (most need not know)
         """What a policy said, before its command is taken."""
 
     def ended(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
-from clevrskills.core.policy import ImagePart, Message, PromptInput, Said
+from clevrskills.core.policy import ImagePart, Message, PromptInput, TextAction
 from clevrskills.core.suite import Prompter, Suite, load_suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.selection import Selection
@@ -50,7 +50,7 @@ def requests(
     about = PromptInput(prompt["plain"], {}, int(episode.info["seed"]), prompt.get("about", {}))
     if prompter is not None:
         prompter.begin(about)
-    history: list[tuple[Any, Said]] = []
+    history: list[tuple[Any, TextAction]] = []
     turns: list[dict[str, Any]] = []
     for k, row in enumerate(episode.turns.to_dict("records")):
         seen = {
@@ -75,11 +75,13 @@ def requests(
         said = {name: row[name] for name in ("action", "ok", "code")}
         message = Phrasebook.result(bool(row["ok"]), row["message"])
         turns.append({"index": k, **said, "message": message})
-        history.append((seen, Said(action) if prompter is None else _said(prompter, action, plan)))
+        history.append(
+            (seen, TextAction(action) if prompter is None else _said(prompter, action, plan))
+        )
         history = history[-_shown(prompter) :]
 
 
-def _said(prompter: Prompter, action: str, plan: tuple[str, ...]) -> Said:
+def _said(prompter: Prompter, action: str, plan: tuple[str, ...]) -> TextAction:
     """What was said by a reply, as it is shown at the next turn."""
     said = prompter.parse(prompter.reply(action, plan if plan[0] == action else ()))
     return replace(said, action=action)

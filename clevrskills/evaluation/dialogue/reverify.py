@@ -137,7 +137,7 @@ def _score(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:
         path: The transcript.
         cause: Why it ended before; it stands where nothing else ends it.
     """
-    from clevrskills.core.policy import Said
+    from clevrskills.core.policy import TextAction
     from clevrskills.evaluation.dialogue.transcripts import read_transcript
 
     ref, turns = read_transcript(path)
@@ -146,5 +146,5 @@ def _score(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:
         if rollout.ended:
             break
         plan = tuple(turn.get("plan", ()))
-        rollout.go_on(Said(turn["action"], stop=turn["stop"], plan=plan))
+        rollout.go_on(TextAction(turn["action"], stop=turn["stop"], plan=plan))
     return rollout.result("" if rollout.ended else cause)

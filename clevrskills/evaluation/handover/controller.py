@@ -20,7 +20,7 @@ from clevrskills.core.suite import Environment, Episode, Suite
 from clevrskills.errors import one_line
 from clevrskills.evaluation.action_sizes import ActionSizes
 from clevrskills.evaluation.handover.parts import limit_alone
-from clevrskills.evaluation.policy_slots import acting
+from clevrskills.evaluation.policy_slots import make_runner
 
 MOST_STEPS = 600
 """Control steps of a command, at most, that no task asks for alone."""
@@ -48,7 +48,7 @@ class Controllers:
         self, source: PolicySource, suite: Suite, clip: bool, chunk: int | None, slots: int
     ) -> None:
         self.source, self.suite, self.clip, self.chunk = source, suite, clip, chunk
-        self.acting, policy = acting(partial(source.make, suite), slots)
+        self.runner, policy = make_runner(partial(source.make, suite), slots)
         self.options = source.options(policy, suite)
         self.track = str(getattr(policy, "track", ""))
 
@@ -95,7 +95,7 @@ class Controller:
         observer = Observer(self.env, options, suite.leaf_prompt(self.env, leaf))
         self.prompt = observer.begin(self.seed(f"command/{self._told}"))
         self._told += 1
-        self.of.acting.reset({self.slot: self})
+        self.of.runner.reset({self.slot: self})
         observation, waiting = observer.look(), deque[NDArray[Any]]()
         for _ in range(limit_alone(suite, leaf.name) or MOST_STEPS):
             if not waiting:
@@ -111,7 +111,7 @@ class Controller:
 
     def _ask(self, observation: Observation) -> NDArray[Any]:
         began_s = time.perf_counter()
-        answer = self.of.acting.act({self.slot: observation})[self.slot]
+        answer = self.of.runner.act({self.slot: observation})[self.slot]
         self.spent_s += time.perf_counter() - began_s
         if isinstance(answer, GaveUp):
             raise answer

@@ -10,7 +10,7 @@ import numpy as np
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.tree import leaves_met
-from clevrskills.core.policy import GaveUp, Said
+from clevrskills.core.policy import GaveUp, TextAction
 from clevrskills.core.suite import MILESTONE
 from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
 from clevrskills.suites.asgardbench.predicates import HouseWorld, met_now
@@ -104,7 +104,7 @@ class HouseEnv(SymbolicEnv):
         kind = kinds.get(words[1].lower(), words[1])
         return verb, kind, "" if verb in VERBS else "UNKNOWN_VERB"
 
-    def hear(self, said: Said) -> None:
+    def hear(self, said: TextAction) -> None:
         """Take note of the first step of the plan that comes with a command."""
         self._first = said.plan[0].lower() if said.plan else ""
 

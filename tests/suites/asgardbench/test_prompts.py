@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.policy import PromptInput, Said
+from clevrskills.core.policy import PromptInput, TextAction
 from clevrskills.core.suite import load_suite
 from clevrskills.suites.asgardbench.prompts.reader import read_and_solve
 
@@ -101,7 +101,7 @@ def test_plan_and_memory_are_read_from_the_answer_alone():
         "1. FIND Mug\n2) pickup Mug\n"
         "THINGS TO REMEMBER:\n- yes\n- too\nAction: FIND Mug\n</answer>"
     )
-    expected = Said("FIND Mug", plan=("FIND Mug", "PICKUP Mug"), memory="- yes\n- too")
+    expected = TextAction("FIND Mug", plan=("FIND Mug", "PICKUP Mug"), memory="- yes\n- too")
     assert said == expected
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clevrskills.cli import main
-from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.suite import load_suite, suite_names
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import read_results, read_run
@@ -128,7 +128,7 @@ class PicksThenStops:
     def act(self, observation: Observation) -> Any:
         self.turns += 1
         action = np.array([40.0, 40.0, 0.0, 80.0, 80.0, 0.0])
-        return action if self.turns == 1 else Said(action, stop=True)
+        return action if self.turns == 1 else TextAction(action, stop=True)
 
 
 def test_a_policy_of_numbers_says_that_it_is_done(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from clevrskills.baselines.data.turns import NOTHING, VIEWS, TurnBatch, to_image
 from clevrskills.baselines.policies.cliport.network import TwoStreams, step_rad
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
-from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.suite import load_suite
 
 TURNS = 36
@@ -167,7 +167,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
         words = words_of(text, self.config.vocabulary, self.config.length)[None].to(self.device)
         features = self.network(image, words)
         if self._stops and bool(self.network.ended(features) > 0):
-            return Said("done", stop=True)
+            return TextAction("done", stop=True)
         pick = _highest(self.network.pick(features, features.pick)[0])
         place = _highest(self.network.place(features, features.place)[0])
         at = (torch.tensor([pixel], device=self.device) for pixel in (pick, place))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clevrskills.agents.prompter import message, read_action
-from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, Said
+from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.errors import UnknownNameError, check_arguments
 from clevrskills.suites.asgardbench.prompts import sections
 from clevrskills.suites.asgardbench.prompts.examples import EXAMPLES, Example
@@ -58,7 +58,7 @@ class HousePrompter:
         self._task, self._objects = prompt.text, tuple(prompt.about["objects"])
 
     def messages(
-        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
+        self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
         """What is sent."""
         feedback = observation.get("feedback", "simple")
@@ -109,7 +109,7 @@ class HousePrompter:
             ]
         )
 
-    def parse(self, reply: str) -> Said:
+    def parse(self, reply: str) -> TextAction:
         """What a reply says: the last action of its answer, its plan, and what is to be kept."""
         answer = reply[max(reply.lower().rfind("<answer>"), 0) :]
         answer = re.sub(r"</?answer>", "\n", answer, flags=re.IGNORECASE)
@@ -123,7 +123,7 @@ class HousePrompter:
             if (step := _ACTION.fullmatch(_NUMBER.sub("", line).strip(" *`")))
         )
         memory = "\n".join(_under(answer, MEMORY)) if self._memory else ""
-        return Said(action, plan=plan if self._plan else (), memory=memory)
+        return TextAction(action, plan=plan if self._plan else (), memory=memory)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action, with the plan that it begins, in the format asked for."""
@@ -169,13 +169,15 @@ class HousePrompter:
         ]
         return "\n".join(lines)
 
-    def _notes(self, observation: Observation, history: Sequence[tuple[Observation, Said]]) -> str:
+    def _notes(
+        self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
+    ) -> str:
         turns = [turn for turn in observation["turns"] if len(turn["action"].split()) == 2]
         if not turns:
             return f"{NOTES}\nThis is your first action."
         lines = [NOTES, "Past actions:"]
         lines += _numbered([t["action"] for t in turns], [t["message"] for t in turns])
-        said = history[-1][1] if history else Said("")
+        said = history[-1][1] if history else TextAction("")
         if self._plan and said.plan:
             lines += ["", "Your plan of the last turn (your own proposal, check it again):"]
             lines += [f"{k}. {step}" for k, step in enumerate(said.plan, 1)]
@@ -184,7 +186,7 @@ class HousePrompter:
         return "\n".join(lines)
 
     def _seen(
-        self, views: Mapping[str, Any], history: Sequence[tuple[Observation, Said]]
+        self, views: Mapping[str, Any], history: Sequence[tuple[Observation, TextAction]]
     ) -> list[str | ImagePart]:
         parts: list[str | ImagePart] = []
         for name, view in views.items():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clevrskills.agents.prompter import message, read_action, write_action
-from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, Said
+from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.errors import check_arguments
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.commands import drawn_shape
@@ -73,7 +73,7 @@ class BoardPrompter:
         self._about = prompt.about
 
     def messages(
-        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
+        self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
         """What is sent."""
         views = observation["views"]
@@ -97,9 +97,9 @@ class BoardPrompter:
         shown.append(message("user", [*parts, self._ask(bool(past), views)]))
         return shown
 
-    def parse(self, reply: str) -> Said:
+    def parse(self, reply: str) -> TextAction:
         """What a reply says."""
-        return Said(read_action(reply.lower()))
+        return TextAction(read_action(reply.lower()))
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action."""

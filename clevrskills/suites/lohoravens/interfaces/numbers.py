@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.interface import BoxInterface, check_spec
-from clevrskills.core.policy import PolicyError, Said
+from clevrskills.core.policy import PolicyError, TextAction
 from clevrskills.sim.setting import Workspace
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.lohoravens.interfaces.actuator import PickPlaceActuator, Request
@@ -46,7 +46,7 @@ class PoseInterface:
             PolicyError: It is something else, or not finite.
         """
         del clip  # whatever is outside the field is refused by the environment
-        if isinstance(answer, Said):  # which says that all is done
+        if isinstance(answer, TextAction):  # which says that all is done
             answer = self.none()
         if isinstance(answer, str):
             answer = _numbers(answer)

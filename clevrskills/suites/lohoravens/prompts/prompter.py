@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clevrskills.agents.prompter import message, read_action
-from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, Said
+from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.errors import check_arguments
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FORMS, SIDES
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
@@ -118,7 +118,7 @@ class FieldPrompter:
         self._goal = prompt.text
 
     def messages(
-        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
+        self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
         """What is sent."""
         parts: list[str | ImagePart] = [f"{GOAL}: {self._goal}"]
@@ -155,13 +155,13 @@ class FieldPrompter:
             sections.append("\n\n".join(("Examples:", *examples)))
         return "\n\n".join(sections)
 
-    def parse(self, reply: str) -> Said:
+    def parse(self, reply: str) -> TextAction:
         """What a reply says: its last instruction; a last line ``Done`` says that all is done."""
         lines = [line.strip(" *#`.\t") for line in reply.strip().splitlines() if line.strip()]
         if lines and lines[-1].lower() == DONE.lower():
-            return Said(DONE_COMMAND, stop=True)
+            return TextAction(DONE_COMMAND, stop=True)
         said = read_action(reply, INSTRUCTION).lower()
-        return Said(said, stop=said.removesuffix(".") == DONE_COMMAND)
+        return TextAction(said, stop=said.removesuffix(".") == DONE_COMMAND)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action."""

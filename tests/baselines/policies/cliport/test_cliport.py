@@ -12,7 +12,7 @@ from clevrskills.baselines.data.turns import NOTHING, TurnWindows, mirrored, rea
 from clevrskills.baselines.policies.cliport.network import TwoStreams
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import train
-from clevrskills.core.policy import PromptInput, Said
+from clevrskills.core.policy import PromptInput, TextAction
 from clevrskills.errors import ClevrSkillsError
 
 COLORS = {"red": (255, 87, 89), "green": (89, 169, 78), "blue": (78, 121, 167)}
@@ -65,7 +65,7 @@ def test_a_tiny_one_learns_a_few_turns_by_heart(data: Path, tmp_path: Path) -> N
     policy.network.end[-1].bias.data.fill_(1e3)
     policy.reset({0: PromptInput("Done?", {})})
     said = policy.act({0: {"views": views}})[0]
-    assert isinstance(said, Said) and said.stop
+    assert isinstance(said, TextAction) and said.stop
 
 
 def test_mirrored_turns_say_the_same(data: Path) -> None:
