@@ -60,7 +60,7 @@ def main(args: FieldArgs) -> None:
             with timed(resets):
                 env.reset(options={"episode": episode})
             interface = suite.interface()
-            oracle = suite.solver(env, interface)
+            oracle = suite.oracle(env, interface)
             rollout = Rollout(env, actuator=interface.begin(env))
             while not rollout.ended:
                 with timed(turns):

@@ -15,6 +15,7 @@ from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Message, PolicyError, PromptInput
 from clevrskills.core.suite import Prompter, Reader, Suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.solvers.requirements import require_oracle
 
 GARBAGE = (
     "I would rather think about this for a while.",
@@ -40,12 +41,12 @@ class Oracle:
     """
 
     def __init__(self, suite: Suite, interface: Interface, prompter: Prompter) -> None:
-        suite.require_oracle()
+        require_oracle(suite)
         self._suite, self._interface, self._prompter = suite, interface, prompter
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
         """An episode begins."""
-        self._oracle = self._suite.solver(env, self._interface)
+        self._oracle = self._suite.oracle(env, self._interface)
 
     def answer(self, messages: Sequence[Message]) -> Reply:
         """The next reply."""

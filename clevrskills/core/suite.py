@@ -621,21 +621,13 @@ class Suite(Protocol):
         del env
         return None
 
-    def require_oracle(self) -> None:
-        """Check that the oracle can run here.
+    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
+        """Return what solves the task of an environment.
 
-        Raises:
-            ClevrSkillsError: It cannot.
+        Args:
+            env: The environment.
+            interface: What it acts by; ``None``: that of the suite's demonstrations.
         """
-        return
-
-    def oracle(self, env: Environment) -> Oracle:
-        """What acts in an environment to show how its task is done."""
-
-    def solver(self, env: Environment, interface: Interface) -> Oracle:
-        """What acts in an environment by an interface to show how its task is done."""
-        del interface
-        return self.oracle(env)
 
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         """Build what films the episodes of a configuration; ``None`` if it has no cameras."""

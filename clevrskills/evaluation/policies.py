@@ -15,6 +15,7 @@ from clevrskills.dataset_tools.export.lerobot.features import task_sentences
 from clevrskills.dataset_tools.layout import DatasetError, Header
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import NO_TRACK
+from clevrskills.solvers.requirements import require_oracle
 
 BLIND = ObservationOptions(cameras=(), proprioception=False)
 
@@ -89,12 +90,12 @@ class OraclePolicy:
     needs_suite = True
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
-        suite.require_oracle()
+        require_oracle(suite)
         self._suite, self._interface = suite, interface
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
         """An episode begins."""
-        self._oracle = self._suite.solver(env, self._interface)
+        self._oracle = self._suite.oracle(env, self._interface)
 
     def act(self, observation: Observation) -> Any:
         """What the oracle does next.

@@ -28,6 +28,7 @@ from clevrskills.evaluation.sequential.rounds import in_blocks, same_count
 from clevrskills.evaluation.worker import Group
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.run_folder import versions
+from clevrskills.solvers.requirements import require_oracle
 
 ROUNDS = 4
 """Episodes that follow each other in a place of a batch, so that few places wait for the last."""
@@ -263,7 +264,7 @@ def _check_handover(args: EvaluateArgs, suite: Suite, policy: str) -> None:
     interface = suite.interface(args.interface)
     if not isinstance(interface, BoxInterface):
         raise ClevrSkillsError(f"--handover is for actions of numbers, not of {interface.name}")
-    suite.require_oracle()
+    require_oracle(suite)
 
 
 def _in_rounds(refs: Sequence[EpisodeRef]) -> tuple[list[EpisodeRef], int]:

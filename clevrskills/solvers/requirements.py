@@ -1,8 +1,9 @@
-"""Requirements of the motion planner, checked before it is imported."""
+"""Requirements of the oracle and its motion planner, checked before that is imported."""
 
 import importlib.metadata
 import importlib.util
 
+from clevrskills.core.suite import NO_ROBOT, Suite
 from clevrskills.errors import ClevrSkillsError
 
 INSTALL_COMMAND = "pip install 'clevrskills[oracle]'"
@@ -20,6 +21,17 @@ def planner_obstacle() -> str | None:
     if int(numpy_version.split(".")[0]) >= 2:
         return f"MPlib crashes on numpy 2, and numpy {numpy_version} is installed"
     return None
+
+
+def require_oracle(suite: Suite) -> None:
+    """Check that the oracle of a suite can run here: unless some tasks have no arm, it needs the
+    planner.
+
+    Raises:
+        ClevrSkillsError: MPlib is missing, or numpy is version 2 or later.
+    """
+    if NO_ROBOT not in suite.robots():
+        require_planner()
 
 
 def require_planner() -> None:

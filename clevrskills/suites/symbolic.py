@@ -302,7 +302,7 @@ class SymbolicSuite(Suite):
     def make(self, config: EnvConfig) -> Any:
         return self.env(config, self.levels()[config.task])
 
-    def oracle(self, env: Any) -> Any:
+    def oracle(self, env: Any, interface: Interface | None = None) -> Any:
         return SymbolicOracle(env)
 
     def levels(self) -> Mapping[str, str]:

@@ -171,11 +171,6 @@ class TabletopSuite(Suite):
         assert isinstance(episode, EpisodeSpec)
         return hidden(episode) if any(AXES[name].seen for name in episode.axes) else ""
 
-    def require_oracle(self) -> None:
-        from clevrskills.solvers.requirements import require_planner
-
-        require_planner()
-
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
 

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
+from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.solvers.requirements import require_planner
+from clevrskills.solvers.requirements import require_oracle, require_planner
 
 
 @pytest.fixture
@@ -37,3 +38,12 @@ def test_missing_mplib_is_named(installed):
 def test_mplib_with_numpy_1_is_accepted(installed):
     installed("1.26.4", mplib=True)
     require_planner()
+
+
+def test_the_oracle_of_a_suite_needs_it_unless_tasks_have_no_arm(installed):
+    installed("1.26.4", mplib=False)
+    for name in ("clevrskills", "lohoravens"):
+        with pytest.raises(ClevrSkillsError, match="MPlib is not installed"):
+            require_oracle(load_suite(name))
+    require_oracle(load_suite("asgardbench"))
+    require_oracle(load_suite("ivispar"))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.interface import BoxInterface
+from clevrskills.core.interface import BoxInterface, Interface
 from clevrskills.core.policy import GaveUp
 from clevrskills.core.suite import StatePart, Suite, load_suite
 from clevrskills.errors import UnknownNameError
@@ -328,7 +328,7 @@ class FakeSource(Suite):
             raise RuntimeError("no renderer")
         return FakeEnv(config)
 
-    def oracle(self, env: FakeEnv) -> FakeOracle:
+    def oracle(self, env: FakeEnv, interface: Interface | None = None) -> FakeOracle:
         return FakeOracle(env, self.trouble, self.delay_s)
 
     def trajectory_renderer(self, config: EnvConfig) -> FakeFilm | None:

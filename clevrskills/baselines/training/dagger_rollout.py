@@ -247,11 +247,11 @@ class DaggerSuite:
         size_px, look = options.size_px, options.look
         return self.suite.make(replace(config, cameras=options.cameras, size_px=size_px, look=look))
 
-    def oracle(self, env: Environment) -> Oracle:
+    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
         """What acts in an environment: the policy, and who shows it what to do."""
         from clevrskills.baselines.checkpoint import load
 
-        policy, interface = load(self.checkpoint), self.suite.interface()
+        policy, interface = load(self.checkpoint), interface or self.suite.interface()
         if env.task.key in self.teachers:
             return TaughtOracle(env, policy, make_teacher(self.teachers[env.task.key]), interface)
         return DaggerOracle(env, policy, self.suite.oracle(env), interface)

@@ -91,12 +91,13 @@ def generate(
     """
     from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.jobs.run_folder import write_into
+    from clevrskills.solvers.requirements import require_oracle
 
     source = suite or load_suite(args.suite or suite_of(args.tasks))
     if args.standard is not None:
         args = _standard(args, source)
     header, queues = _check(args, source, seeds)
-    source.require_oracle()  # before anything is written
+    require_oracle(source)  # before anything is written
     header.open(args.out.absolute())
     return write_into(args.out, lambda _: _generate(args, source, queues, header), args.writer)
 

@@ -169,7 +169,7 @@ class GenerateWorker:
                 self._made = None
             with building(config.task):
                 env = self._suite.make(replace(config, cameras=self._images))
-                oracle = self._suite.solver(env, self._suite.interface(self._interface))
+                oracle = self._suite.oracle(env, self._suite.interface(self._interface))
                 self._made = env, oracle, self._suite.trajectory_renderer(config)
             self._config = config
         return self._made

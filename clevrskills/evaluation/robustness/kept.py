@@ -22,6 +22,7 @@ from clevrskills.jobs.journal import Journal, read_lines
 from clevrskills.jobs.pool import TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
 from clevrskills.sim.cache import cache_root
+from clevrskills.solvers.requirements import require_oracle
 
 FOLDER = "axes"
 
@@ -162,7 +163,7 @@ def kept_episodes(
         twins[task, split] = hashes
         kept.append(Kept(task, split, count or len(hashes), len(hashes), journal, known))
     if any(_is_open(one) for one in kept):
-        suite.require_oracle()
+        require_oracle(suite)
     start_pool = partial(
         work.open_pool,
         "local",

@@ -257,7 +257,7 @@ class AsgardBenchSuite(SymbolicSuite):
     def published(self) -> Sequence[PublishedTable]:
         return PUBLISHED
 
-    def oracle(self, env: Any) -> Any:
+    def oracle(self, env: Any, interface: Interface | None = None) -> Any:
         return HouseOracle(env)
 
     def check(self, task: str, task_args: Mapping[str, Any]) -> None:

@@ -238,20 +238,12 @@ class ClevrSkillsSuite(TabletopSuite):
         other = EpisodeSpec.draw(episode.task, model, episode.seed, robot=episode.robot)
         return "" if episode.layout.arranged_as(other.layout) else f"not arranged as in {model}"
 
-    def oracle(self, env: Environment) -> Oracle:
+    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
         from clevrskills.envs.environment import ClevrSkillsEnv
         from clevrskills.solvers.oracle import Oracle
-
-        assert isinstance(env, ClevrSkillsEnv)
-        return Oracle(env)
-
-    def solver(self, env: Environment, interface: Interface) -> Oracle:
-        from clevrskills.envs.environment import ClevrSkillsEnv
         from clevrskills.suites.clevrskills.words.agents import Commander
         from clevrskills.suites.clevrskills.words.interface import SKILLS
 
-        if interface.name != SKILLS.name:
-            return self.oracle(env)
         assert isinstance(env, ClevrSkillsEnv)
-        self.require_oracle()
-        return Commander(env)
+        in_words = interface is not None and interface.name == SKILLS.name
+        return Commander(env) if in_words else Oracle(env)

@@ -193,13 +193,10 @@ class IVisparSuite(SymbolicSuite):
         check_names(**{f"view of {config.task}": (config.cameras, VIEWS)})
         return super().make(config)
 
-    def oracle(self, env: Any) -> Any:
-        return self.solver(env, self.text)
-
-    def solver(self, env: Environment, interface: Interface) -> Oracle:
+    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
         if isinstance(env, BoardEnv):
             return super().oracle(env)
-        return self.arm.solver(env, interface)
+        return self.arm.oracle(env, interface or self.text)
 
     def watcher(self, env: Environment) -> Watcher | None:
         return None if isinstance(env, BoardEnv) else self.arm.watcher(env)

@@ -15,6 +15,7 @@ from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.policies import Privileged
 from clevrskills.evaluation.results import NO_TRACK
+from clevrskills.solvers.requirements import require_oracle
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND
 from clevrskills.suites.lohoravens.interfaces.numbers import (
@@ -149,7 +150,7 @@ class GreedyText:
     def __init__(self, suite: Suite, interface: Interface) -> None:
         if interface.name != PICK_PLACE_TEXT.name:
             raise ClevrSkillsError(f"greedy_text acts by --interface {PICK_PLACE_TEXT.name}")
-        suite.require_oracle()
+        require_oracle(suite)
         self._interface = interface
 
     def reset(self, prompt: PromptInput, *, env: LoHoRavensEnv, episode: Any) -> None:

@@ -213,13 +213,9 @@ class LoHoRavensSuite(TabletopSuite):
     def published(self) -> Sequence[PublishedTable]:
         return PUBLISHED
 
-    def oracle(self, env: Environment) -> Oracle:
-        return self.solver(env, self.interface())
-
-    def solver(self, env: Environment, interface: Interface) -> Oracle:
+    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
         from clevrskills.suites.lohoravens.agents import MoveOracle
         from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 
         assert isinstance(env, LoHoRavensEnv)
-        self.require_oracle()
-        return MoveOracle(env, interface)
+        return MoveOracle(env, interface or self.interface())

@@ -21,6 +21,7 @@ from clevrskills.baselines.training.dagger_rollout import DaggerOracle, TaughtOr
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.core.checkpoint import find
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.interface import Interface
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.check.command import CheckArgs, check
@@ -96,7 +97,7 @@ class Turns(FakeSource):
         policy = load(self.checkpoint, "cpu")
         return WatchedEnv(replace(config, cameras=policy.observation.cameras))
 
-    def oracle(self, env: Any) -> Any:
+    def oracle(self, env: Any, interface: Interface | None = None) -> Any:
         policy = load(self.checkpoint, "cpu")
         return DaggerOracle(env, policy, FakeOracle(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
 
@@ -246,7 +247,7 @@ class Unknowing:
 
 @dataclass(frozen=True)
 class Taught(Turns):
-    def oracle(self, env: Any) -> Any:
+    def oracle(self, env: Any, interface: Interface | None = None) -> Any:
         return TaughtOracle(env, load(self.checkpoint, "cpu"), Homing(), DELTA)
 
 

@@ -20,6 +20,7 @@ from clevrskills.dataset_tools.check.command import check_dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.manifest import latest_lines, read_manifest
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.solvers import requirements
 
 TROUBLE = {1: "fail", 3: "crash"}
 
@@ -407,17 +408,15 @@ def test_command_line() -> None:
 class NoOracle(FakeSource):
     """A suite whose oracle cannot run here."""
 
-    def require_oracle(self) -> None:
+    def oracle(self, env: object, interface: object = None) -> None:  # type: ignore[override]
         raise ClevrSkillsError("there is no planner")
-
-    def oracle(self, env: object) -> None:  # type: ignore[override]
-        self.require_oracle()
 
 
 def test_without_the_oracle_nothing_is_made_but_what_is_there_can_be_replayed(
-    whole: Path, tmp_path: Path
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ClevrSkillsError, match="there is no planner"):
+    monkeypatch.setattr(requirements, "planner_obstacle", lambda: "there is none")
+    with pytest.raises(ClevrSkillsError, match="the oracle needs MPlib .*, but there is none"):
         generate(args_for(tmp_path / "data"), NoOracle({}))
     assert not (tmp_path / "data").exists()
     report = check_dataset(whole, replay=2, suite=NoOracle(TROUBLE))

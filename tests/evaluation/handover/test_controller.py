@@ -61,7 +61,7 @@ def test_the_oracle_does_what_is_commanded_and_who_stands_still_does_not() -> No
     assert not rollout.ended and rollout.result().controller == "zero"
     rollout.env.close()
     rollout = started("oracle", "simple_manipulation")
-    commanded = load_suite().solver(rollout.env, load_suite().interface("skills"))
+    commanded = load_suite().oracle(rollout.env, load_suite().interface("skills"))
     rollout.go_on(commanded.act())
     result = rollout.result()
     assert (result.cause, result.turns, result.codes) == ("success", 1, {"DONE": 1})

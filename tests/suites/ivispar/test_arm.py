@@ -225,7 +225,7 @@ def test_the_oracle_solves_a_board_by_every_interface(env: GeomsArmEnv, interfac
     suite = load_suite("ivispar")
     env.reset(seed=FROZEN.start + 2)
     acts = suite.interface(interface)
-    oracle = suite.solver(env, acts)
+    oracle = suite.oracle(env, acts)
     oracle.reset()
     episode = Rollout(env, actuator=acts.begin(env))
     assert episode.run(oracle.act) == ("", "") and episode.success
@@ -266,7 +266,7 @@ def test_the_oracle_goes_on_after_a_disturbance(env: GeomsArmEnv) -> None:
     x, y = place_of(free)
     pose[:2] = torch.tensor([x + 0.03, y + 0.01])  # carried away, half off its cell
     env.world.set_body_pose(torch.tensor([0]), pose[None])
-    oracle = suite.solver(env, suite.interface("delta"))
+    oracle = suite.oracle(env, suite.interface("delta"))
     episode = Rollout(env)
     assert episode.run(oracle.act) == ("", "")
 

@@ -59,10 +59,8 @@ class ArmBoards(TabletopSuite):
             raise ClevrSkillsError("images are asked for, but rendering is off")
         return env
 
-    def oracle(self, env: Environment) -> Oracle:
-        return self.solver(env, DELTA)
-
-    def solver(self, env: Environment, interface: Interface) -> Oracle:
+    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
         assert isinstance(env, GeomsArmEnv)
-        self.require_oracle()
-        return BoardOracle(env) if interface is DELTA else BoardCommander(env, interface)
+        if interface is None or interface is DELTA:
+            return BoardOracle(env)
+        return BoardCommander(env, interface)
