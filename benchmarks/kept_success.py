@@ -19,9 +19,9 @@ import numpy as np
 import tyro
 from common import print_table
 
-from clevrskills.core.suite import Suite, load_suite
+from clevrskills.core.suite import Suite, data_file, load_suite
 from clevrskills.evaluation.results import read_results
-from clevrskills.evaluation.robustness.shipped import shipped_verdicts
+from clevrskills.evaluation.robustness.shipped import FILE, shipped_verdicts
 from clevrskills.evaluation.submission.document import SOLVED, read_submission
 
 
@@ -87,7 +87,7 @@ def row(
 def main(args: Args) -> None:
     """Compare and print."""
     suite = load_suite()
-    path = suite.screened_file()
+    path = data_file(suite, FILE)
     names = sorted(json.loads(path.read_text(encoding="utf-8"))) if path else []
     policies = {str(one): outcomes(one, suite, args.split) for one in args.runs}
     rows = []

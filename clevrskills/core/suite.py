@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -633,18 +634,6 @@ class Suite(Protocol):
         """Build what films the episodes of a configuration; ``None`` if it has no cameras."""
         return None
 
-    def standard_file(self) -> Path | None:
-        """What is published of its standard datasets, see
-        :mod:`clevrskills.dataset_tools.standard`; ``None``: it has none.
-        """
-        return None
-
-    def screened_file(self) -> Path | None:
-        """What screening found of its perturbed episodes, see
-        :mod:`clevrskills.evaluation.robustness.shipped`; ``None``: it ships nothing of it.
-        """
-        return None
-
     def header(self, task: str, split: str) -> Any:
         """What is said of all frozen episodes of a task and split.
 
@@ -761,6 +750,12 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
         raise UnknownNameError("suite", name, suite_names())
     suite: Suite = kind(**arguments)
     return suite
+
+
+def data_file(suite: Suite, name: str) -> Path | None:
+    """Return the path of a file that a suite ships beside its module; ``None``: it ships none."""
+    path = Path(inspect.getfile(type(suite))).with_name(name)
+    return path if path.is_file() else None
 
 
 def check_axes(suite: Suite, given: Sequence[str]) -> dict[str, int]:

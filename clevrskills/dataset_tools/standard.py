@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from clevrskills.core.episode import SUBSTITUTE, RecordedName
+from clevrskills.core.suite import Suite, data_file
 from clevrskills.errors import ClevrSkillsError, DamagedError
 from clevrskills.jobs.files import to_json
 
 if TYPE_CHECKING:
-    from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.dataset import Dataset, Episode
     from clevrskills.dataset_tools.layout import Header
 
+FILE = "standard.json"
+"""Name of the file, beside the suite's module."""
 SIZES = (100, 1000)
 """Demonstrations of each task in the standard datasets."""
 DIGESTED = SIZES[0]
@@ -129,12 +131,13 @@ def slot_of(seed: int) -> int:
 
 
 def read_standard(suite: Suite) -> Standard:
-    """What a suite publishes of its standard datasets.
+    """Return what a suite publishes of its standard datasets, in the file :data:`FILE` beside its
+    module.
 
     Raises:
-        ClevrSkillsError: Nothing, or it is damaged.
+        ClevrSkillsError: It has no such file, or it is damaged.
     """
-    path = suite.standard_file()
+    path = data_file(suite, FILE)
     if path is None:
         raise ClevrSkillsError(f"suite {suite.name} has no standard dataset")
     return _read(path)

@@ -27,16 +27,19 @@ class StandardSource(FakeSource):
         super().__init__({1: "fail"})
         self.file = file
 
-    def standard_file(self) -> Path:
-        return self.file
+
+def shrink(patch: pytest.MonkeyPatch) -> None:
+    """Make standard datasets small, and let the fake suite name its file."""
+    patch.setattr(standard, "SIZES", (SIZE, 2 * SIZE))
+    patch.setattr(standard, "DIGESTED", SIZE)
+    patch.setattr(standard, "data_file", lambda suite, _: vars(suite).get("file"))
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StandardSource]:
     """A standard dataset of small size, and its suite."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(standard, "SIZES", (SIZE, 2 * SIZE))
-        patch.setattr(standard, "DIGESTED", SIZE)
+        shrink(patch)
         folder = tmp_path_factory.mktemp("standard")
         source = StandardSource(folder / "standard.json")
         args = GenerateArgs(level=("L0", "L1", "L2"), episodes=SIZE, out=folder / "first")
@@ -49,8 +52,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StandardS
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standard, "SIZES", (SIZE, 2 * SIZE))
-    monkeypatch.setattr(standard, "DIGESTED", SIZE)
+    shrink(monkeypatch)
 
 
 def faults(root: Path, source: StandardSource) -> list[str]:

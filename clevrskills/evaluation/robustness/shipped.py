@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.episode import frozen_name
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, data_file
 from clevrskills.errors import DamagedError
 from clevrskills.evaluation.robustness.screening import Verdict
 from clevrskills.jobs.files import to_json, write_whole
 
+FILE = "screened.json"
+"""Name of the file, beside the suite's module."""
 DIGITS = 10
 """Digits of a content hash that tell episodes apart."""
 NONE = "-"
@@ -39,7 +41,7 @@ def shipped_verdicts(
     Raises:
         DamagedError: The file is damaged.
     """
-    path = suite.screened_file()
+    path = data_file(suite, FILE)
     data = _read(path) if path else {}
     entry = data.get(axes_name, {}).get(frozen_name(task, split))
     if not entry or entry["frozen"] != suite.file_hash(task, split)[: len(entry["frozen"])]:

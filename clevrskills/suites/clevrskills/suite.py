@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
-STANDARD_FILE = Path(__file__).parent / "standard.json"
-"""Seeds and digests of the standard datasets."""
-SCREENED_FILE = Path(__file__).parent / "screened.json"
-"""What screening found of perturbed episodes."""
 SPLITS = ("train", "test")
 """Seen objects and textures, and unseen ones, in the same places."""
 FROZEN, FROZEN_OF_OTHERS = 100, 50
@@ -220,12 +216,6 @@ class ClevrSkillsSuite(TabletopSuite):
 
         kind = tasks().get(task)
         return self.folder or (EPISODES_DIR if kind is None or is_own(kind) else episodes_of(kind))
-
-    def standard_file(self) -> Path | None:
-        return STANDARD_FILE
-
-    def screened_file(self) -> Path | None:
-        return SCREENED_FILE
 
     def pairing_fault(self, episode: Episode) -> str:
         from clevrskills.assets import split

@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 import pytest
 from fabricated import result, write_run
 
-from clevrskills.core.suite import check_axes, load_suite
+from clevrskills.core.suite import check_axes, data_file, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import numbers, task_rows
 from clevrskills.evaluation.results import open_evaluations
+from clevrskills.evaluation.robustness import shipped
 from clevrskills.evaluation.robustness.figure import robustness_figures
 from clevrskills.evaluation.robustness.kept import Kept, ScreeningQueue, kept_episodes
 from clevrskills.evaluation.robustness.screening import REVISION, PerturbedEpisode, Verdict
@@ -174,7 +175,7 @@ def test_shipped_verdicts_are_of_what_is_drawn_now(tmp_path, monkeypatch):
     ]
     path = tmp_path / "screened.json"
     write_verdicts(path, SUITE, {"layout-3": {("pick", "train"): some}})
-    monkeypatch.setattr(type(SUITE), "screened_file", lambda _: path)
+    monkeypatch.setattr(shipped, "data_file", lambda *_: path)
     hashes = [one.content_hash for one in SUITE.frozen("pick", "train")]
     read = shipped_verdicts(SUITE, "layout-3", "pick", "train", hashes)
     assert [read[k].reason for k in range(3)] == ["", "hidden", ""] and len(read) == 3
@@ -188,7 +189,7 @@ def test_shipped_verdicts_are_of_what_is_drawn_now(tmp_path, monkeypatch):
 @pytest.mark.parametrize("revision", [REVISION, REVISION - 1])
 def test_what_was_screened_under_another_revision_is_screened_anew(revision, tmp_path, monkeypatch):
     monkeypatch.setenv("CLEVRSKILLS_CACHE", str(tmp_path))
-    monkeypatch.setattr(type(SUITE), "screened_file", lambda _: None)
+    monkeypatch.setattr(shipped, "data_file", lambda *_: None)
     monkeypatch.setattr("clevrskills.jobs.work.work", lambda *_: None)
     twin = SUITE.frozen("pick", "train")[0].content_hash
     folder = tmp_path / "axes" / f"clevrskills-{SUITE.benchmark}-{SUITE.revision}-{revision}"
@@ -205,7 +206,7 @@ def test_the_package_ships_verdicts_of_what_is_drawn_now():
     told.
     """
     drawn, others = 0, []
-    for name, of_axis in json.loads(SUITE.screened_file().read_text()).items():
+    for name, of_axis in json.loads(data_file(SUITE, shipped.FILE).read_text()).items():
         axis, level = name.rsplit("-", 1)
         for key, entry in of_axis.items():
             task, split = key.rsplit("_", 1)
