@@ -6,11 +6,11 @@ from typing import Any, Literal, get_args
 
 __all__ = ["EnvConfig", "LOOKS", "Look"]
 
-Look = Literal["soft", "flat"]
+Look = Literal["soft", "flat", "stock"]
 """One of :data:`LOOKS`."""
 LOOKS: tuple[Look, ...] = get_args(Look)
-"""Looks of images: with soft shadows, smooth edges and darkness where bodies meet, or, at less than
-half the cost, without; the images of versions before 0.3 are flat."""
+"""Looks of images: ``soft``, with soft shadows, smooth edges and darkness where bodies meet;
+``flat``, without, at less than half the cost; ``stock``, as SAPIEN's own shaders draw."""
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,7 @@ class TrajectoryRenderer(Protocol):
 
     @property
     def renderer(self) -> str:
-        """Name and driver of the device that draws."""
+        """Name and driver of the device that draws, and the digest of its shaders."""
 
     def open(self, scene: Mapping[str, Any]) -> Sequence[Any]:
         """Start an episode, from its description of the scene; returns the objects' meshes."""
@@ -706,8 +706,9 @@ class Suite(Protocol):
             ValueError, KeyError, TypeError: It is damaged.
         """
 
-    def renderer(self) -> str:
-        """Name and driver of what draws."""
+    def renderer(self, look: str) -> str:
+        """Name and driver of what draws, and the digest of its shaders."""
+        del look
         return ""
 
 

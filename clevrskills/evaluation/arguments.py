@@ -69,8 +69,8 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     size: int | None = None
     """Width and height of the images, in pixels; by default each camera's own."""
     look: Look | None = None
-    """Images with soft shadows, or flat, as before version 0.3; by default what the policy was
-    trained on, or else soft."""
+    """Images with soft shadows, flat, or stock, by the shaders that SAPIEN ships; by default what
+    the policy was trained on, or else soft."""
     history: int | None = None
     """Control steps in each observation."""
     no_proprioception: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False

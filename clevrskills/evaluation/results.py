@@ -226,7 +226,8 @@ class Run:
             the dataset that is replayed.
         episodes: Content hash of each file of frozen episodes, by ``<task>_<split>``.
         versions: Of Python and of the packages that shape an episode.
-        renderer: Name and driver of what drew the images; empty: nothing did.
+        renderer: Name and driver of what drew the images, and the digest of its shaders; empty:
+            nothing did.
         note: Words of the user, e.g. on what the policy was trained.
         suite: Name of the suite, or where its class is.
         interface: Name of what the policy acted by.

@@ -41,7 +41,7 @@ class Description:
     """What the policy is like."""
 
     observation: ObservationOptions  # what it is shown
-    renderer: str  # name and driver of what draws its images; empty: it is shown none
+    renderer: str  # what draws its images, with the digest of its shaders; empty: it is shown none
     track: str  # what it has learned from, as it says itself; empty: it says nothing
     task: str = ""  # the one that it was learned for; empty: it does not say
 
@@ -101,7 +101,7 @@ class Evaluator:
         """
         if isinstance(job, Group):
             return self._evaluate(job)
-        renderer = self._config.suite.renderer() if self._draws else ""
+        renderer = self._config.suite.renderer(self._options.look) if self._draws else ""
         return Description(self._options, renderer, self._track, self._task)
 
     def _evaluate(self, group: Group) -> Ended:

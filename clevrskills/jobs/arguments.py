@@ -111,8 +111,9 @@ class CameraArgs:
     """Cameras to film with; by default those that the suite names."""
     size: int | None = None
     """Width and height of the images, in pixels; by default each camera's own."""
-    look: Literal["soft", "flat"] = "soft"
-    """Images with soft shadows and smooth edges, or flat, at less than half the cost."""
+    look: Literal["soft", "flat", "stock"] = "soft"
+    """Images with soft shadows and smooth edges; flat, at less than half the cost; or stock, by the
+    shaders that SAPIEN ships."""
     depth: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Film depth, too."""
     segmentation: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False

@@ -49,7 +49,8 @@ class RLArgs(Settings):
     size: int = 64
     """Width and height of the images, in pixels."""
     look: Look = LOOKS[0]
-    """Images with soft shadows, or flat, at less than half the cost."""
+    """Images with soft shadows; flat, at less than half the cost; or stock, by the shaders that
+    SAPIEN ships."""
     arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Argument of the task, NAME=VALUE, e.g. `num_goals=2`; may be given several times."""
     device: str = "cpu"

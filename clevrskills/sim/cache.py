@@ -33,15 +33,10 @@ def cached_directory(name: str, write: Callable[[Path], None]) -> Path:
     target = cache_root() / name
     if target.is_dir():
         return target
+    aside = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise ClevrSkillsError(
-            f"cannot write the cache directory {target.parent} ({error.strerror});"
-            " set CLEVRSKILLS_CACHE to a directory that can be written"
-        ) from error
-    try:
         write(aside)
         aside.chmod(0o755)
         try:
@@ -49,6 +44,12 @@ def cached_directory(name: str, write: Callable[[Path], None]) -> Path:
         except OSError:
             if not target.is_dir():  # else another process was first
                 raise
+    except OSError as error:
+        raise ClevrSkillsError(
+            f"cannot write the cache directory {target.parent} ({error.strerror});"
+            " set CLEVRSKILLS_CACHE to a directory that can be written"
+        ) from error
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        if aside is not None:
+            shutil.rmtree(aside, ignore_errors=True)
     return target

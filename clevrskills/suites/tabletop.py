@@ -180,10 +180,10 @@ class TabletopSuite(Suite):
         robot = config.robot or self.robots()[0]
         return TrajectoryRenderer(config.cameras, robot, config.size_px, setting=setting)
 
-    def renderer(self) -> str:
+    def renderer(self, look: str) -> str:
         from clevrskills.sim.render.vulkan import renderer
 
-        return renderer()
+        return renderer(look)
 
     def header(self, task: str, split: str) -> Header:
         from clevrskills.evaluation.freeze import frozen

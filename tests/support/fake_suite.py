@@ -212,5 +212,5 @@ class FakeSuite(Suite):
     def trajectory_renderer(self, config: EnvConfig) -> FakeFilm:
         return FakeFilm()
 
-    def renderer(self) -> str:
+    def renderer(self, look: str) -> str:
         return "a fake"

@@ -34,8 +34,8 @@ class OffscreenScene:
         lighting: What adds the lights; None adds those of the look.
 
     Attributes:
-        numbered: Whether they tell it as "Number"; else, where the installed shaders are unknown,
-            by "PositionSegmentation".
+        numbered: Whether they tell it as "Number"; with SAPIEN's own shaders they tell it by
+            "PositionSegmentation".
     """
 
     def __init__(

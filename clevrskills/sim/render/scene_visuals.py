@@ -25,22 +25,24 @@ ZENITH_COLOR = (0.90, 0.92, 0.93)
 # the solid ground is wider than the table: what leaves the table comes to rest at its height
 GROUND_HALF_SIZE_M = (2.0, 2.0, 0.25)
 BEYOND_M = 50.0  # the ground goes on for so far, for what is flung away or rolls
-AMBIENT_LIGHT = {"soft": (0.36, 0.36, 0.36), "flat": (0.3, 0.3, 0.3)}
+AMBIENT_LIGHT = {"soft": (0.36, 0.36, 0.36), **dict.fromkeys(("flat", "stock"), (0.3, 0.3, 0.3))}
 SHADOW_CENTER_M = (-0.3, 0.0, 0.0)
 SHADOW_HALF_SIZE_M = 1.1
 SHADOW_MAP_PX = 512  # a texel is 4.3 mm wide, so a soft edge 13 mm
 _Light = tuple[tuple[float, float, float], tuple[float, float, float]]
 # (direction, colour) by look; where shadows are cast, it is by the first one: steep, so that they
 # lie beside the bodies and tell how high these are; it gives less than half of all light
+_PLAIN_LIGHTS: tuple[_Light, ...] = (
+    ((-0.6, 0.7, -1.2), (1.7, 1.68, 1.62)),
+    ((0.35, -0.75, -0.9), (0.85, 0.87, 0.9)),
+)
 LIGHTS: Mapping[str, tuple[_Light, ...]] = {
     "soft": (
         ((0.12, 0.5, -1.25), (1.5, 1.48, 1.44)),
         ((-0.75, -0.5, -0.9), (1.05, 1.07, 1.1)),
     ),
-    "flat": (
-        ((-0.6, 0.7, -1.2), (1.7, 1.68, 1.62)),
-        ((0.35, -0.75, -0.9), (0.85, 0.87, 0.9)),
-    ),
+    "flat": _PLAIN_LIGHTS,
+    "stock": _PLAIN_LIGHTS,
 }
 
 
@@ -218,8 +220,8 @@ def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABL
 def load_lighting(
     scene: ManiSkillScene | sapien.Scene, look: str, light: Light | None = None
 ) -> None:
-    """Adds ambient and directional lights, by default those of the look, one of which casts shadows
-    unless all is flat.
+    """Add ambient and directional lights, by default those of the look; if that is ``soft``, the
+    first one casts shadows.
     """
     light = light or Light(AMBIENT_LIGHT[look], tuple(LIGHTS[look]))
     scene.set_ambient_light(light.ambient)

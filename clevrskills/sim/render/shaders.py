@@ -13,11 +13,15 @@ bodies meet, by the shaders of ``glsl/``.
 
 ``room``: as ``soft``, but the darkness is reckoned from half as many places: of large images that
 takes a quarter of the time.
+
+``stock``: SAPIEN's own, unchanged.
+
+The edits are written for the files of one version of SAPIEN. Where the installed files differ, only
+``stock`` can be drawn. The digest of the shaders is recorded with datasets and results.
 """
 
 import dataclasses
 import hashlib
-import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -31,11 +35,11 @@ import torch
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.cache import cached_directory
 
-_log = logging.getLogger("clevrskills")
-
 PACK_NAME = "clevrskills"
 """How ManiSkill knows the packs: this, the look, and what they give beside colours."""
 STOCK_PACK = "minimal"
+KNOWN_SHADERS = "abc23236bf79827a"
+"""Digest of the files that the edits are written for, those of SAPIEN 3.0.3."""
 GLSL = Path(__file__).parent / "glsl"
 PICTURE_FORMATS = {
     "Color": "r8g8b8a8unorm",
@@ -105,19 +109,12 @@ _ROOM_EDITS: _Edits = {
 _PASS = ("minimal/composite.vert", "minimal/composite0.frag")
 
 
-class _UnknownShadersError(Exception):
-    """The installed shaders are not those that the edits were written for."""
-
-
 def _edited(shaders: Mapping[str, str], edits: _Edits) -> dict[str, str]:
     edited = dict(shaders)
     for name, replacements in edits.items():
-        text = edited.get(name, "")
         for pattern, replacement in replacements:
-            text, count = re.subn(pattern, replacement, text, flags=re.DOTALL)
-            if count != 1:
-                raise _UnknownShadersError(f"{name}: {count} matches of {pattern!r}")
-        edited[name] = text
+            edited[name], count = re.subn(pattern, replacement, edited[name], flags=re.DOTALL)
+            assert count == 1, f"{name}: {count} matches of {pattern!r}"
     return edited
 
 
@@ -131,42 +128,71 @@ def _shader_root() -> Path:
     return Path(sapien.__file__).parent / "vulkan_shader"
 
 
+def _digest(files: Mapping[str, str]) -> str:
+    return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
+
+
+def _files(look: str, geometry: bool, numbers: bool = False) -> dict[str, str]:
+    """Return the text of each file of a pack, see :func:`shader_pack`."""
+    try:
+        files = _read_shaders(_shader_root())
+    except OSError as error:
+        raise ClevrSkillsError(
+            f"cannot read SAPIEN's shaders in {_shader_root()} ({error.strerror}); install sapien "
+            "anew"
+        ) from error
+    if look == "stock":
+        return files
+    if _digest(files) != KNOWN_SHADERS:
+        raise ClevrSkillsError(
+            f"look {look!r} cannot be drawn: the shaders in {_shader_root()} are not those of "
+            "SAPIEN 3.0.3; install sapien==3.0.3, or draw with SAPIEN's own by look 'stock'"
+        )
+    if look in ("soft", "room"):
+        files = _edited(files, _soft_edits())
+        files[_PASS[1]] = (GLSL / "composite0.frag").read_text("utf-8")
+        if look == "room":
+            files = _edited(files, _ROOM_EDITS)
+    else:
+        files = _edited(files, _FLAT_EDITS)
+        files = {name: text for name, text in files.items() if name not in _PASS}
+    return files if geometry else _edited(files, _NUMBER_EDITS if numbers else _COLOR_EDITS)
+
+
+@cache
+def shader_digest(look: str) -> str:
+    """Return the digest of the shaders of a look, 16 hexadecimal digits; it is recorded.
+
+    Raises:
+        ClevrSkillsError: The look cannot be drawn with the installed shaders.
+    """
+    return _digest(_files(look, geometry=True))
+
+
 @cache
 def shader_pack(look: str, geometry: bool = False, numbers: bool = False) -> str:
-    """Directory of a shader pack; "minimal" where the installed shaders are unknown.
+    """Return the directory of a shader pack; "minimal" for ``stock``.
 
     Args:
         look: One of :data:`~clevrskills.core.env_config.LOOKS`, or ``room``.
         geometry: Whether it gives depth, positions and segmentation too, not only colours.
         numbers: Whether it gives the number of the entity that each pixel shows instead, as
-            "Number"; that costs little.
+            "Number"; that costs little. ``stock`` gives geometry in any case.
 
     Raises:
-        ClevrSkillsError: The cache cannot be written.
+        ClevrSkillsError: The look cannot be drawn with the installed shaders, or the cache cannot
+            be written.
     """
-    try:
-        files = _read_shaders(_shader_root())
-        if look in ("soft", "room"):
-            files = _edited(files, _soft_edits())
-            files[_PASS[1]] = (GLSL / "composite0.frag").read_text("utf-8")
-            if look == "room":
-                files = _edited(files, _ROOM_EDITS)
-        else:
-            files = _edited(files, _FLAT_EDITS)
-            files = {name: text for name, text in files.items() if name not in _PASS}
-        if not geometry:
-            files = _edited(files, _NUMBER_EDITS if numbers else _COLOR_EDITS)
-    except (_UnknownShadersError, OSError) as error:
-        _log.warning("rendering with the slower stock shaders: %s", error)
+    if look == "stock":
         return STOCK_PACK
+    files = _files(look, geometry, numbers)
 
     def write(directory: Path) -> None:
         for name, text in files.items():
             (directory / name).parent.mkdir(exist_ok=True)
             (directory / name).write_text(text, encoding="utf-8")
 
-    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
-    return str(cached_directory(f"shaders/{digest}", write) / STOCK_PACK)
+    return str(cached_directory(f"shaders/{_digest(files)}", write) / STOCK_PACK)
 
 
 @cache
@@ -214,12 +240,12 @@ def prepare(look: str, geometry: bool = False) -> str:
         geometry: Whether cameras give depth, positions and segmentation too, not only colours.
 
     Returns:
-        The shader pack to name in a `CameraConfig`, such as "clevrskills_soft", or "minimal" where
-        the installed shaders are unknown.
+        The shader pack to name in a `CameraConfig`, such as "clevrskills_soft"; "minimal" for
+        ``stock``.
 
     Raises:
-        ClevrSkillsError: The cache cannot be written, or this process was forked from one that
-            draws.
+        ClevrSkillsError: The look cannot be drawn with the installed shaders, the cache cannot be
+            written, or this process was forked from one that draws.
     """
     directory = _pack_to_draw_with(look, geometry)
     if directory == STOCK_PACK:

@@ -105,8 +105,8 @@ class TrajectoryRenderer:
 
     @property
     def renderer(self) -> str:
-        """Name and driver of the device that draws."""
-        return renderer()
+        """Name and driver of the device that draws, and the digest of its shaders."""
+        return renderer(self._setting.look)
 
     def open(self, scene: Mapping[str, Any]) -> list[Shape]:
         """Build a scene as ``scene_description`` gave it; returns its bodies' geometry."""

@@ -102,10 +102,16 @@ def drawing_device(summary: str) -> str:
 
 
 @cache
-def renderer() -> str:
-    """Name and driver of the device that SAPIEN draws with."""
+def renderer(look: str) -> str:
+    """Return name and driver of the device that SAPIEN draws with, and the digest of the shaders.
+
+    Raises:
+        ClevrSkillsError: The look cannot be drawn with the installed shaders.
+    """
     import sapien
+
+    from clevrskills.sim.render.shaders import shader_digest
 
     name = drawing_device(sapien.render.get_device_summary())
     drivers = [device["driver"] for device in vulkan_devices() if device["name"] == name]
-    return ", ".join([name, *drivers[:1]])
+    return ", ".join([name, *drivers[:1], f"shaders {shader_digest(look)}"])

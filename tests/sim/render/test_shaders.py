@@ -1,4 +1,3 @@
-import logging
 import os
 import subprocess
 import sys
@@ -9,7 +8,8 @@ import pytest
 
 from clevrskills import assets
 from clevrskills.core.env_config import LOOKS
-from clevrskills.errors import UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.sim.cache import cached_directory
 from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.render.offscreen import render_device
 
@@ -18,9 +18,12 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def fresh_pack():
-    shaders.shader_pack.cache_clear()
+    cached = shaders.shader_pack, shaders.shader_digest
+    for function in cached:
+        function.cache_clear()
     yield
-    shaders.shader_pack.cache_clear()
+    for function in cached:
+        function.cache_clear()
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def stock_shaders(monkeypatch, tmp_path):
     return root
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", ["soft", "flat"])
 @pytest.mark.parametrize("geometry", [False, True])
 def test_pack_has_no_environment_lookups(fresh_pack, stock_shaders, tmp_path, look, geometry):
     pack = Path(shaders.shader_pack(look, geometry))
@@ -66,25 +69,49 @@ def test_only_directional_lights_lose_their_highlights(fresh_pack, stock_shaders
     assert " ggx(" not in light and "return color;" in light
 
 
-def test_unknown_shaders_fall_back_with_one_warning(fresh_pack, stock_shaders, caplog):
+@pytest.mark.parametrize("look", ["soft", "flat"])
+@pytest.mark.parametrize("geometry", [False, True])
+def test_other_shaders_are_refused_but_for_stock(fresh_pack, stock_shaders, look, geometry):
     file = stock_shaders / "minimal" / "gbuffer.frag"
-    file.write_text(file.read_text().replace("specularIBL", "shinyIBL"))
-    with caplog.at_level(logging.WARNING, logger="clevrskills"):
-        assert [shaders.prepare("soft") for _ in range(3)] == ["minimal"] * 3
-        assert shaders.shader_pack("soft", False, False) == "minimal"
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "gbuffer.frag" in caplog.text
+    known = shaders.shader_digest("stock")
+    shaders.shader_digest.cache_clear()
+    file.write_text(file.read_text() + "\n")  # every edit would still match
+    with pytest.raises(ClevrSkillsError, match="gbuffer|sapien==3.0.3.*look 'stock'") as error:
+        shaders.prepare(look, geometry)
+    assert "\n" not in str(error.value)
+    with pytest.raises(ClevrSkillsError):
+        shaders.shader_digest(look)
+    assert shaders.prepare("stock", geometry) == "minimal"
+    assert shaders.shader_digest("stock") != known
 
 
-def test_unknown_lights_fall_back(fresh_pack, stock_shaders):
-    file = stock_shaders / "common" / "lights.glsl"
-    file.write_text(file.read_text().replace("computeDirectionalLight", "sunlight"))
-    assert shaders.prepare("flat") == shaders.prepare("flat", geometry=True) == "minimal"
-
-
-def test_missing_shaders_fall_back(fresh_pack, monkeypatch, tmp_path):
+def test_missing_shaders_are_refused(fresh_pack, monkeypatch, tmp_path):
     monkeypatch.setattr(shaders, "_shader_root", lambda: tmp_path)
-    assert shaders.prepare("soft") == "minimal"
+    with pytest.raises(ClevrSkillsError, match="cannot read SAPIEN's shaders"):
+        shaders.prepare("soft")
+
+
+def test_each_look_has_a_digest_of_its_own(fresh_pack):
+    assert shaders.shader_digest("stock") == shaders.KNOWN_SHADERS
+    assert len({shaders.shader_digest(look) for look in LOOKS}) == len(LOOKS)
+
+
+def test_an_unwritable_cache_is_an_error(fresh_pack, monkeypatch, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("CLEVRSKILLS_CACHE", str(blocked / "below"))
+    with pytest.raises(ClevrSkillsError, match="CLEVRSKILLS_CACHE"):
+        shaders.prepare("soft")
+
+
+def test_a_disk_that_fills_while_the_cache_is_written_is_an_error(monkeypatch, tmp_path):
+    def write(folder):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setenv("CLEVRSKILLS_CACHE", str(tmp_path))
+    with pytest.raises(ClevrSkillsError, match="No space left"):
+        cached_directory("x/y", write)
+    assert not list((tmp_path / "x").iterdir())
 
 
 def test_prepare_asks_for_one_raster_thread_but_obeys_the_user(fresh_pack, monkeypatch):
@@ -172,14 +199,13 @@ import sys
 import numpy as np
 from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.robots.description import robot
-if sys.argv[1] == "stock":
-    shaders.shader_pack = lambda *_: shaders.STOCK_PACK
+look = "stock" if sys.argv[1] == "stock" else "flat"
 geometry = sys.argv[1] != "colors"
 import sapien
 from clevrskills import assets
-shaders.use_shader_pack("flat", geometry)
+shaders.use_shader_pack(look, geometry)
 scene = sapien.Scene([sapien.physx.PhysxCpuSystem(), sapien.render.RenderSystem()])
-scene_visuals.load_lighting(scene, "flat")
+scene_visuals.load_lighting(scene, look)
 description = robot(sys.argv[2])
 arm = scene.create_urdf_loader().load(str(description.urdf(visual=True)))
 arm.set_root_pose(sapien.Pose(description.base_position))

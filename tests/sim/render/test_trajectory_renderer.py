@@ -1,5 +1,7 @@
 """Filming moments from numbers: geometry, segmentation, independence of what was filmed before."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -7,9 +9,9 @@ from scipy import ndimage
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import FAR_M, NEAR_M, ROBOT_ID, TABLE_ID, View, to_buffer
-from clevrskills.sim.render import shaders
 from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer, camera
 from clevrskills.sim.robots.description import robot
+from clevrskills.sim.setting import TABLETOP
 
 QPOS = np.array(robot("xarm6").neutral_qpos, np.float32)
 CUBE = Body("object_0", "cube", "red", (-0.1, 0.0, 0.025, 1.0, 0.0, 0.0, 0.0))
@@ -114,13 +116,10 @@ def test_repainted_textures_show_at_once_and_go_again() -> None:
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_with_shaders_that_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SAPIEN's own shaders tell the same of depth and segmentation, in another way."""
+def test_stock_shaders_give_the_same_depth_and_segmentation() -> None:
     views = []
-    for stock in (False, True):
-        if stock:
-            monkeypatch.setattr(shaders, "shader_pack", lambda *_, **__: shaders.STOCK_PACK)
-        film = TrajectoryRenderer(("base_camera",))
+    for look in ("flat", "stock"):
+        film = TrajectoryRenderer(("base_camera",), setting=replace(TABLETOP, look=look))
         film.open(scene(CUBE, BALL))
         views.append(film.render(QPOS, poses(CUBE, BALL), {})["base_camera"])
     one, other = views
