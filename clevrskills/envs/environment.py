@@ -226,7 +226,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         ]
         attach_hinges(self.layouts[0].bodies, self._actors)
         self.goal: Predicate = self.scenes[0].goal
-        self._spoilers = self.goal.spoilers
+        self._failure_flags = self.goal.failure_flags
         self._make_world()
 
     def _set_conditions(self, conditions: Conditions) -> None:
@@ -297,7 +297,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
             if body and actor and not body.static:
                 actor._objs[0].pose = sapien.Pose(body.pose[:3], body.pose[3:])
-        self.world.moved()
+        self.world.invalidate()
         held = self.layouts[0].in_gripper
         if held >= 0:
             index = torch.tensor([held])
@@ -323,7 +323,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         step = self.scene.px.step
         for _ in range(SETTLE_STEPS):
             step()
-        self.world.moved()
+        self.world.invalidate()
         if self.can_draw:
             self._clear_sim_state()
             return
@@ -463,7 +463,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             "success": self.outcome.holds,
             "progress": self.outcome.progress,
             "reward_terms": {node.path: outcome.reward for node, outcome in found},
-            "unsolvable": reasons(self.goal, self._spoilers, self.outcome.state)
+            "unsolvable": reasons(self.goal, self._failure_flags, self.outcome.state)
             or [""] * self.num_envs,
         }
 

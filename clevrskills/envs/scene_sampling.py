@@ -328,10 +328,10 @@ def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:
     Raises:
         ValueError: A part can't be achieved.
     """
-    known: tuple[Predicate, list[TensorWorld]] = start.once("stages", lambda _: (goal, []))
+    known: tuple[Predicate, list[TensorWorld]] = start.cached("stages", lambda _: (goal, []))
     if known[0] is not goal:
-        start.moved()
-        known = start.once("stages", lambda _: (goal, []))
+        start.invalidate()
+        known = start.cached("stages", lambda _: (goal, []))
     stages = known[1]
     for number, step in enumerate(goal.steps()):
         if number == len(stages):

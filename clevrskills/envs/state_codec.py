@@ -87,7 +87,7 @@ class StateCodec(BaseEnv):
             if key in goal or not _added(key):
                 self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
         self.simulation.restore_step({k: v[0].numpy() for k, v in state["last_step"].items()})
-        self.world.moved()
+        self.world.invalidate()
 
     @property
     def state_layout(self) -> list[dict[str, Any]]:

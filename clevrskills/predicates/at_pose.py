@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.predicate import GoalState
 from clevrskills.predicates.at_position import AtPosition
 from clevrskills.predicates.shaping import NEAR_M, carry
@@ -38,7 +38,7 @@ class AtPose(AtPosition):
 
     def placed(self, world: World, state: GoalState) -> Tensor:
         placed = super().placed(world, state)
-        if not anywhere(placed):
+        if not any_true(placed):
             return placed
         return placed & (self.angle(world, state) < self.criteria.angle_rad)
 

@@ -32,7 +32,7 @@ class AtPosition(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         placed, held = self.placed(world, state), world.is_held(self.object)
-        holds = world.also(placed & ~held, self._left_alone, self.object)
+        holds = world.and_where(placed & ~held, self._left_alone, self.object)
         if not world.rewards:
             return self.bare(world, holds)
 

@@ -43,8 +43,8 @@ class Avoiding(Wrapper):
         )
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
-        return ("touched", *super().spoilers)
+    def failure_flags(self) -> tuple[str, ...]:
+        return ("touched", *super().failure_flags)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
         return {**super().unsolvable(state), TOUCHED: state["touched"]}

@@ -84,7 +84,7 @@ class Balanced(PhysicalPredicate):
         equal = self._difference(world, loads.on[..., 1].long(), loads.used) <= MASS_SHARE
         level = placed & equal & (tilt <= self.criteria.tilt_rad)
         scale = torch.cat((self.beam[:, None], self.plates), dim=-1)
-        holds = world.also(level, self._left_alone, self._objects, loads.used, scale)
+        holds = world.and_where(level, self._left_alone, self._objects, loads.used, scale)
         if not world.rewards:
             return self.outcome(holds, torch.zeros_like(tilt))
         return self.outcome(holds, self._shaping(world, loads).clamp(min=0.0))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import approach, closeness, reach
@@ -68,13 +68,13 @@ class Hit(PhysicalPredicate):
         far = way >= self.criteria.fly_distance_m
         # who touches whom takes long to tell, and matters only of what may hit, or may fly next
         about = self.object, self.target
-        strikes = world.also(flies & (far | ~ready), lambda w, *two: w.touches(*two), *about)
+        strikes = world.and_where(flies & (far | ~ready), lambda w, *two: w.touches(*two), *about)
         strikes = strikes & ~held
         matters = strikes | ~ready
-        if not anywhere(matters):
+        if not any_true(matters):
             return {**state, "flies": ready, "from": position.clone()}
-        strays = world.also(flies & matters, lambda w, *two: w.touches_before(*two), *about)
-        robot = world.also(matters, lambda w, body: w.robot_touches(body), self.object)
+        strays = world.and_where(flies & matters, lambda w, *two: w.touches_before(*two), *about)
+        robot = world.and_where(matters, lambda w, body: w.robot_touches(body), self.object)
         flown = torch.where(flies & ~strays & ~robot, way, 0.0)
         return {
             **state,
@@ -94,7 +94,7 @@ class Hit(PhysicalPredicate):
         aimed = held | flying
         far_m = torch.full((world.num_envs, 2), torch.inf, device=world.device)
         about = self.object, self.target, state["from"]
-        miss_m, left_m = world.sparse(aimed, far_m, self._misses, *about).unbind(-1)
+        miss_m, left_m = world.evaluate_where(aimed, far_m, self._misses, *about).unbind(-1)
         flight = HELD_REWARD + AIMED_REWARD * torch.exp(-10.0 * miss_m)
         shaping = torch.where(aimed, flight, reach(world, self.object, ~aimed))
         most = torch.where(flying, FLYING_PROGRESS, AIMED_PROGRESS)

@@ -54,7 +54,7 @@ class HitToppled(Hit):
         return self.outcome(holds, shaping, progress, state)
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
+    def failure_flags(self) -> tuple[str, ...]:
         return ("fallen",)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:

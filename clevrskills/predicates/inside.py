@@ -25,7 +25,7 @@ class Inside(OnTop):
         if not world.piled:
             return resting
         piled = self.piled(world, self.top, resting)
-        return world.sparse(piled & ~resting, resting, self._within, self.top, self.bottom)
+        return world.evaluate_where(piled & ~resting, resting, self._within, self.top, self.bottom)
 
     def piled(self, world: World, body: Tensor, carried: Tensor) -> Tensor:
         """Whether the lower body carries a body, as it does ``carried`` (B,), or that rests on what
@@ -35,8 +35,8 @@ class Inside(OnTop):
             return carried
         perhaps = ~carried & ~world.is_held(body) & world.is_static(body)
         perhaps = perhaps & world.at(world.solids.present, body)
-        perhaps = world.also(perhaps, lambda w, upper: ~w.on_table(upper), body)
-        return world.sparse(perhaps, carried, self._in_pile, body, self.bottom)
+        perhaps = world.and_where(perhaps, lambda w, upper: ~w.on_table(upper), body)
+        return world.evaluate_where(perhaps, carried, self._in_pile, body, self.bottom)
 
     def _in_pile(self, world: World, body: Tensor, bottom: Tensor) -> Tensor:
         """Whether a body is among what rests on another one, directly or on others, (B,) bool."""

@@ -32,7 +32,7 @@ class InsideAfter(Inside):
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         inside, first = (self._carried(world, body) for body in (self.top, self.before))
         early = state["early"] | (inside & ~first)
-        early = world.also(early, lambda w, *two: ~w.beside(*two), self.top, self.bottom)
+        early = world.and_where(early, lambda w, *two: ~w.beside(*two), self.top, self.bottom)
         return self.anew(world, super().evaluate(world, {}), early, {"early": early})
 
     def _carried(self, world: World, body: Tensor) -> Tensor:

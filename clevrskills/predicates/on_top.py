@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import (
@@ -44,7 +44,7 @@ class OnTop(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         resting, held = self.resting(world), world.is_held(self.top)
-        holds = world.also(resting & ~held, self._left_alone, self.top, self.bottom)
+        holds = world.and_where(resting & ~held, self._left_alone, self.top, self.bottom)
         if not world.rewards:
             return self.bare(world, holds)
         return self.outcome(holds, *self._shaping(world, held, resting))
@@ -53,7 +53,7 @@ class OnTop(PhysicalPredicate):
         """An outcome with a state, and rated as reach where the upper body must be taken again,
         (B,) bool.
         """
-        if not anywhere(spoiled):
+        if not any_true(spoiled):
             return replace(outcome, state=state)
         again = self.outcome(
             torch.zeros_like(spoiled),
@@ -70,7 +70,11 @@ class OnTop(PhysicalPredicate):
     def resting(self, world: World) -> Tensor:
         """Whether the lower body carries the upper one, if ``inside`` in its outline, (B,)."""
         carried = world.carries(self.bottom, self.top, self.criteria.support_share)
-        return world.also(carried, self._within, self.top, self.bottom) if self.inside else carried
+        return (
+            world.and_where(carried, self._within, self.top, self.bottom)
+            if self.inside
+            else carried
+        )
 
     def _within(self, world: World, top: Tensor, bottom: Tensor) -> Tensor:
         """Whether the upper body stays within the outline of the lower one, (B,) bool."""
@@ -81,7 +85,7 @@ class OnTop(PhysicalPredicate):
 
         def carried() -> Tensor:
             unknown = world.body_pose.new_zeros(world.num_envs, 2)
-            return world.sparse(held, unknown, _carried, self.top, self.bottom)
+            return world.evaluate_where(held, unknown, _carried, self.top, self.bottom)
 
         return put_down(world, self.top, held, resting, carried)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import approach, reach
@@ -31,7 +31,7 @@ class Picked(PhysicalPredicate):
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         holds = held = world.is_held(self.object)
         shaping, progress = reach(world, self.object, ~held), 0.4 * approach(world, self.object)
-        if anywhere(held):
+        if any_true(held):
             least_m, calm_m_per_s = self.criteria.pick_clearance_m, self.criteria.pick_speed_m_per_s
             clearance_m = self._clearance(world, held)
             holds = held & (clearance_m >= least_m) & (world.end_effector_speed < calm_m_per_s)
@@ -43,7 +43,7 @@ class Picked(PhysicalPredicate):
     def _clearance(self, world: World, held: Tensor) -> Tensor:
         """Distance from everything else where the object is held (B,), 0 elsewhere, (B,)."""
         zero = world.body_pose.new_zeros(world.num_envs)
-        return world.sparse(held, zero, lambda w, body: w.clearance(body), self.object)
+        return world.evaluate_where(held, zero, lambda w, body: w.clearance(body), self.object)
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Pick up {{obj:{world.keys[int(self.object[env])]}}}"

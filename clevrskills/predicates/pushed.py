@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.shaping import closeness, descent
 from clevrskills.predicates.touched import Handled
@@ -54,7 +54,7 @@ class Pushed(Handled):
         way = geometry.length(state["start"][:, :2] - target)
         gone = ((way - aside) / (share * way).clamp(min=1e-3)).clamp(BACKWARDS, 1.0)
         progress = 0.4 * closeness(4.0 * self._way_behind(world, target)) + 0.35 * gone
-        if anywhere(arrived):
+        if any_true(arrived):
             let_go = torch.exp((100.0 * (distance - 1e-3)).clamp(max=0.0))
             shaping = torch.where(arrived, 3.0 + away + let_go, shaping)
             progress = torch.where(arrived, 0.8 + 0.1 * away, progress)

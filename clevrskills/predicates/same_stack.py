@@ -62,7 +62,7 @@ class SameStack(PhysicalPredicate):
         towers = self.towers(world)
         height = towers.height.amax(-1)
         stacked = height == towers.used.sum(-1)
-        holds = world.also(stacked, self._left_alone, self._slots)
+        holds = world.and_where(stacked, self._left_alone, self._slots)
         if not world.rewards:
             return self.bare(world, holds)
         shaping = REWARD_PER_BODY * (height - 1).clamp(min=0) + self._approach(world, towers)
@@ -107,7 +107,7 @@ class SameStack(PhysicalPredicate):
         several = world.repeat(slots.shape[1])
         near = reach(several, slots.flatten(), left.flatten()).view_as(slots)
         nearest = torch.where(left, near, 0.0).amax(-1)
-        return world.sparse(
+        return world.evaluate_where(
             held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), top
         )
 

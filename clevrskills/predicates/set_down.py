@@ -37,7 +37,9 @@ class SetDown(OnTop):
         held, position = world.is_held(self.top), world.position(self.top)
         flies = state["flies"] & ~held & ~world.touches(self.top, self.bottom)
         # what it touched before takes longer to tell, and matters of what flies alone
-        flies = world.also(flies, lambda w, *two: ~w.touches_before(*two), self.top, self.bottom)
+        flies = world.and_where(
+            flies, lambda w, *two: ~w.touches_before(*two), self.top, self.bottom
+        )
         way_m = geometry.length((position - state["from"])[:, :2])
         far = flies & (way_m >= self.criteria.fling_distance_m)
         return {

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.sim.world import World
 
 __all__ = ["approach", "carry", "closeness", "descent", "put_down", "reach"]
@@ -47,7 +47,7 @@ def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
         return _nothing(world)
     aside = geometry.length(world.at(world.offset, body)[:, 0, :2])
     beside = torch.exp((NEAR_M - aside).clamp(max=0.0))
-    return world.sparse(where & (aside < NEAR_M), beside, _lower, body)
+    return world.evaluate_where(where & (aside < NEAR_M), beside, _lower, body)
 
 
 def _lower(world: World, body: Tensor) -> Tensor:
@@ -88,11 +88,11 @@ def put_down(
         return _nothing(world), _nothing(world)
     reward = reach(world, body, ~(held | placed))
     progress = REACHED_PROGRESS * approach(world, body)
-    if anywhere(held):
+    if any_true(held):
         carry_reward, left_m = carried().unbind(-1)
         reward = torch.where(held, torch.where(placed, HELD_REWARD, carry_reward), reward)
         progress = torch.where(held, 0.4 + 0.4 * closeness(left_m), progress)
-    if anywhere(placed):
+    if any_true(placed):
         let_go = placed & ~held
         reward = reward.masked_fill(let_go, PUT_DOWN_REWARD)
         progress = progress.masked_fill(placed, HELD_PROGRESS)

@@ -91,7 +91,7 @@ def _in_the_way(world: World, other: Predicate, goal: Predicate) -> Tensor:
     # no nearer than the sphere around it
     apart = geometry.length(world.position(theirs)[:, :2] - place[:, :2])
     close = ~held & (apart - world.at(world.solids.radius, theirs) < radius)
-    return held | world.also(close, _near, theirs, place, radius)
+    return held | world.and_where(close, _near, theirs, place, radius)
 
 
 def _near(world: World, body: Tensor, place: Tensor, radius: Tensor) -> Tensor:

@@ -69,7 +69,7 @@ class ToppledStructure(PhysicalPredicate):
         still = several.is_static(body).view_as(bodies)
         down = several.on_table(body).view_as(bodies)
         perhaps = (~down & still).any(-1) & touched
-        down = world.sparse(perhaps, down, self._also_across, bodies, down, still, tilted)
+        down = world.evaluate_where(perhaps, down, self._also_across, bodies, down, still, tilted)
         holds = (down & still).all(-1) & touched & ~grasped
         seen = torch.ones_like(holds)
         new_state = {"seen": seen, "touched": touched, "grasped": grasped, "start": start}
@@ -87,7 +87,7 @@ class ToppledStructure(PhysicalPredicate):
         return Outcome(holds, reward, torch.where(holds, 1.0, progress), new_state)
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
+    def failure_flags(self) -> tuple[str, ...]:
         return ("grasped",)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import closeness
@@ -65,7 +65,7 @@ class Handled(PhysicalPredicate):
         if self.own_way:
             state = self._remember_way(world, state, touching)
         touched, spoiled = state["touched"], state["spoiled"] | world.is_held(self.object)
-        if anywhere(touching):
+        if any_true(touching):
             speed = world.strike_speed(self.object)
             spoiled = spoiled | (speed >= self.criteria.touch_speed_m_per_s)
             touched = touched | touching
@@ -76,7 +76,7 @@ class Handled(PhysicalPredicate):
         place = world.position(self.object)[:, :2]
         swept = world.robot_touches(self.object) & ~touching
         passive = state["_passive"] | world.touches_body(self.object) | swept
-        if not anywhere(passive):
+        if not any_true(passive):
             return {**state, "_place": place}
         by_held = world.held >= 0
         by_held = by_held & world.touches(self.object, world.held.clamp(min=0))
@@ -86,7 +86,7 @@ class Handled(PhysicalPredicate):
         return {**state, "start": start, "_place": place, "_passive": passive}
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
+    def failure_flags(self) -> tuple[str, ...]:
         return ("spoiled",)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
@@ -117,7 +117,7 @@ class Handled(PhysicalPredicate):
 
     def is_out_of_question(self, world: World, state: GoalState) -> bool:
         """Whether nothing was touched, and that is all that matters."""
-        return not world.rewards and not anywhere(state["touched"])
+        return not world.rewards and not any_true(state["touched"])
 
     def distance(self, world: World) -> Tensor:
         """Metres from the suction cups to the object, (B,)."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.sim.world import World, reach_around
 
 STABLE_MARGIN_M = 0.006
@@ -258,7 +258,7 @@ def put(
     Raises:
         ValueError: There is no such place in some environment.
     """
-    if where is not None and not anywhere(where):
+    if where is not None and not any_true(where):
         return
     places = _Places(world, upper, lower, torch.zeros(1, device=world.device), inside)
     if world.num_envs == 1:

@@ -369,7 +369,7 @@ class Simulation:
 
 
 class SimWorld(RobotWorld):
-    """Reads and steps simulations, one per environment; what it read is kept until :meth:`moved`.
+    """Reads and steps simulations, one per environment; keeps what it read until they change.
 
     Args:
         keys: Names of the body slots.
@@ -394,7 +394,7 @@ class SimWorld(RobotWorld):
         """
         for simulation, action in zip(self.simulations, actions, strict=True):
             simulation.step(action)
-        self.moved()
+        self.invalidate()
         self._grip()
 
     def _of(self) -> list[Simulation]:
@@ -409,18 +409,18 @@ class SimWorld(RobotWorld):
 
     @property
     def frame(self) -> Tensor:
-        return self.once("frame", SimWorld._read_poses)
+        return self.cached("frame", SimWorld._read_poses)
 
     @property
     def body_pose(self) -> Tensor:
-        return self.once("pose", lambda w: w.frame[:, :-1])
+        return self.cached("pose", lambda w: w.frame[:, :-1])
 
     def _read_poses(self) -> Tensor:
         return self._filled(Simulation.read_poses, len(self.keys) + 1, 7)
 
     @property
     def body_velocity(self) -> Tensor:
-        return self.once("velocity", SimWorld._read_velocities)
+        return self.cached("velocity", SimWorld._read_velocities)
 
     def _read_velocities(self) -> Tensor:
         return self._filled(Simulation.read_velocities, len(self.keys), 6)
@@ -436,20 +436,20 @@ class SimWorld(RobotWorld):
 
     @property
     def end_effector_pose(self) -> Tensor:
-        return self._of_each(self.once("end effector", lambda w: w.frame[:, -1]))
+        return self.select_rows(self.cached("end effector", lambda w: w.frame[:, -1]))
 
     @property
     def end_effector_velocity(self) -> Tensor:
         read = _read(Simulation.end_effector_velocity)
-        return self._of_each(self.once("end effector velocity", read))
+        return self.select_rows(self.cached("end effector velocity", read))
 
     @property
     def qpos(self) -> Tensor:
-        return self._of_each(self.once("qpos", _read(lambda s: s.controller.qpos)))
+        return self.select_rows(self.cached("qpos", _read(lambda s: s.controller.qpos)))
 
     @property
     def qvel(self) -> Tensor:
-        return self._of_each(self.once("qvel", _read(lambda s: s.controller.qvel)))
+        return self.select_rows(self.cached("qvel", _read(lambda s: s.controller.qvel)))
 
     @property
     def vacuum_on(self) -> Tensor:
@@ -457,8 +457,8 @@ class SimWorld(RobotWorld):
 
     @property
     def held(self) -> Tensor:
-        return self._of_each(
-            self.once("held", lambda w: _stacked(s.vacuum.held for s in w.simulations))
+        return self.select_rows(
+            self.cached("held", lambda w: _stacked(s.vacuum.held for s in w.simulations))
         )
 
     def _lift(self, upper: Tensor, lower: Tensor) -> list[float]:
@@ -469,7 +469,7 @@ class SimWorld(RobotWorld):
 
     def _lifts(self) -> list[tuple[Callable[[int, int], float], bool]]:
         """What :meth:`Simulation.lifts` tells, of all simulations."""
-        return self.once("lifts", lambda w: [s.lifts() for s in w.simulations])
+        return self.cached("lifts", lambda w: [s.lifts() for s in w.simulations])
 
     def _shares(self, lower: Tensor, upper: Tensor) -> list[float]:
         """What :meth:`supports` tells, of each row."""
@@ -485,7 +485,7 @@ class SimWorld(RobotWorld):
 
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
         carried = _stacked(part >= share for part in self._shares(lower, upper))
-        return self.also(carried, lambda w, body: ~w.on_table(body), upper)
+        return self.and_where(carried, lambda w, body: ~w.on_table(body), upper)
 
     def expect_touches(self) -> None:
         for simulation in self.simulations:
@@ -538,12 +538,12 @@ class SimWorld(RobotWorld):
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         for row, simulation, target in self._asked(pose, where):
             simulation.move(int(body[row]), target)
-        self.moved()
+        self.invalidate()
 
     def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:
         for _, simulation, target in self._asked(pose, where):
             simulation.move_arm(target)
-        self.moved()
+        self.invalidate()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)

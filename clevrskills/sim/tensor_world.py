@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
@@ -85,15 +85,15 @@ class TensorWorld(World):
 
     @property
     def end_effector_pose(self) -> Tensor:
-        return self._of_each(self._end_effector_pose)
+        return self.select_rows(self._end_effector_pose)
 
     @property
     def end_effector_speed(self) -> Tensor:
-        return self._of_each(self._end_effector_speed)
+        return self.select_rows(self._end_effector_speed)
 
     @property
     def held(self) -> Tensor:
-        return self._of_each(self._held)
+        return self.select_rows(self._held)
 
     def surface(self, body: Tensor) -> geometry.Surface:
         return self._known(World.surface, body)
@@ -103,15 +103,15 @@ class TensorWorld(World):
 
     def _supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         near = (self._gap(lower, upper) <= 0.0) & (upper != lower)
-        return self.sparse(near, near.float(), TensorWorld._carries, lower, upper)
+        return self.evaluate_where(near, near.float(), TensorWorld._carries, lower, upper)
 
     def _gap(self, body: Tensor, other: Tensor) -> Tensor:
         """Distance between the spheres around two bodies, less what counts as touching, (B,)."""
-        return self.once("gaps", _gaps)[self._rows, body, other]
+        return self.cached("gaps", _gaps)[self._rows, body, other]
 
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
         carried = self.supports(lower, upper) >= share
-        return self.also(carried, lambda w, body: ~w.on_table(body), upper)
+        return self.and_where(carried, lambda w, body: ~w.on_table(body), upper)
 
     def _carries(self, lower: Tensor, upper: Tensor) -> Tensor:
         """What :meth:`supports` tells of bodies that may touch."""
@@ -127,7 +127,7 @@ class TensorWorld(World):
 
     @property
     def piled(self) -> bool:
-        piled: bool = self.once("piled", _piled)
+        piled: bool = self.cached("piled", _piled)
         return piled
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
@@ -140,7 +140,7 @@ class TensorWorld(World):
         at_rest = self._body_velocity.new_zeros(())
         self._body_velocity = self._body_velocity.index_put((rows, body), at_rest)
         self._held = self._held.masked_fill(let_go, -1)
-        self.moved()
+        self.invalidate()
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         return self._known(TensorWorld._touches, body, other)
@@ -152,16 +152,16 @@ class TensorWorld(World):
         if (self._whole or self).num_envs > 1:
             return ask(self, *slots)
         name = f"{ask.__name__} {[slot.tolist() for slot in slots]}"
-        answer: Answer = self.once(name, lambda _: ask(self, *slots))
+        answer: Answer = self.cached(name, lambda _: ask(self, *slots))
         return answer
 
     def _touches(self, body: Tensor, other: Tensor) -> Tensor:
-        return self.also(self._gap(body, other) <= BLUNT_M, TensorWorld._meet, body, other)
+        return self.and_where(self._gap(body, other) <= BLUNT_M, TensorWorld._meet, body, other)
 
     def _meet(self, body: Tensor, other: Tensor) -> Tensor:
         """What :meth:`touches` tells of bodies that may touch."""
         there = self._has_points_at(body, other)
-        return self.sparse(~there, there, TensorWorld._has_points_at, other, body)
+        return self.evaluate_where(~there, there, TensorWorld._has_points_at, other, body)
 
     def _has_points_at(self, body: Tensor, other: Tensor) -> Tensor:
         """Whether any of the points on a body is at another one, (B,) bool."""
@@ -182,18 +182,20 @@ class TensorWorld(World):
 
     def _near_any(self, body: Tensor, but: Tensor) -> Tensor:
         """Whether any other body than some (B, n) is at a body, (B,) bool."""
-        near = self.once("gaps", _gaps)[self._rows, body] <= BLUNT_M
-        near = near & self._of_each(self.solids.present)
-        return self.also(near.scatter(1, but, False).any(-1), TensorWorld._any_meets, body, but)
+        near = self.cached("gaps", _gaps)[self._rows, body] <= BLUNT_M
+        near = near & self.select_rows(self.solids.present)
+        return self.and_where(
+            near.scatter(1, but, False).any(-1), TensorWorld._any_meets, body, but
+        )
 
     def _any_meets(self, body: Tensor, but: Tensor) -> Tensor:
         """What :meth:`_near_any` tells of bodies with others around them."""
         gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
         points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
-        points = geometry.to_local(self.pose(body), self._of_each(points))
+        points = geometry.to_local(self.pose(body), self.select_rows(points))
         theirs = geometry.signed_distance(self.planes(body), points)
         gap = torch.minimum(gap, theirs.unflatten(1, gap.shape[1:] + (-1,)).amin(-1))
-        gap = torch.where(self._of_each(self.solids.present), gap, geometry.PAD)
+        gap = torch.where(self.select_rows(self.solids.present), gap, geometry.PAD)
         return gap.scatter(1, but, geometry.PAD).amin(-1) <= CONTACT_TOLERANCE_M
 
     def gripper_touches(self, body: Tensor) -> Tensor:
@@ -201,7 +203,7 @@ class TensorWorld(World):
 
     def _gripper_touches(self, body: Tensor) -> Tensor:
         near = self.gripper_gap(body) <= BLUNT_M
-        return self.also(near, lambda w, b: w.gripper_distance(b) <= CONTACT_TOLERANCE_M, body)
+        return self.and_where(near, lambda w, b: w.gripper_distance(b) <= CONTACT_TOLERANCE_M, body)
 
     def robot_touches(self, body: Tensor) -> Tensor:
         return self.gripper_touches(body)
@@ -212,18 +214,18 @@ class TensorWorld(World):
             raise ValueError("the arm does not reach the pose")
         before = self._end_effector_pose
         self._end_effector_pose = before.index_put((rows,), pose[rows])
-        if anywhere(self._held >= 0):
+        if any_true(self._held >= 0):
             rows = rows[self._held[rows] >= 0]
             held = self._held[rows]
             change = geometry.compose(pose, geometry.invert(before))
             carried = geometry.compose(change[rows], self._body_pose[rows, held])
             self._body_pose = self._body_pose.index_put((rows, held), carried)
-        self.moved()
+        self.invalidate()
 
     def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
         """Set velocities (B, 6) of bodies (B,)."""
         self._body_velocity = self._body_velocity.index_put((self._rows, body), velocity)
-        self.moved()
+        self.invalidate()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)
@@ -240,5 +242,5 @@ def _gaps(world: World) -> Tensor:
 def _piled(world: World) -> bool:
     """Whether the spheres around any two bodies that can be moved meet."""
     free = world.solids.movable
-    meet = (world.once("gaps", _gaps) <= 0.0) & free[:, :, None] & free[:, None]
+    meet = (world.cached("gaps", _gaps) <= 0.0) & free[:, :, None] & free[:, None]
     return bool(meet.sum() > free.sum())  # each one meets itself

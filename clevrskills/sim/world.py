@@ -155,29 +155,29 @@ class World(Context):
     @property
     def frame(self) -> Tensor:
         """World poses of all bodies and, last, as body -1, the end effector, (B, K + 1, 7)."""
-        return self.once(
+        return self.cached(
             "frame", lambda w: torch.cat((w.body_pose, w.end_effector_pose[:, None]), dim=1)
         )
 
     @property
     def frame_matrix(self) -> Tensor:
         """Their rotation matrices, (B, K + 1, 3, 3)."""
-        return self.once("frame matrix", lambda w: geometry.rotation_matrix(w.frame[..., 3:]))
+        return self.cached("frame matrix", lambda w: geometry.rotation_matrix(w.frame[..., 3:]))
 
     @property
     def matrix(self) -> Tensor:
         """Rotation matrices of all bodies, (B, K, 3, 3)."""
-        return self.once("matrix", lambda w: w.frame_matrix[:, :-1])
+        return self.cached("matrix", lambda w: w.frame_matrix[:, :-1])
 
     @property
     def end_effector_matrix(self) -> Tensor:
         """Rotation matrix of the end effector, (B, 3, 3)."""
-        return self._of_each(self.once("end effector matrix", lambda w: w.frame_matrix[:, -1]))
+        return self.select_rows(self.cached("end effector matrix", lambda w: w.frame_matrix[:, -1]))
 
     @property
     def offset(self) -> Tensor:
         """World offset from the TCP to each body's origin and best spot for a cup, (B, K, 2, 3)."""
-        return self.once("offset", _offset)
+        return self.cached("offset", _offset)
 
     # ---- robot ----
 
@@ -191,7 +191,9 @@ class World(Context):
     def gripper_clear(self, body: Tensor, distance_m: float) -> Tensor:
         """Whether all suction cups are further away from a body than a distance, (B,) bool."""
         clear = self.gripper_gap(body) > distance_m
-        return self.sparse(~clear, clear, lambda w, b: w.gripper_distance(b) > distance_m, body)
+        return self.evaluate_where(
+            ~clear, clear, lambda w, b: w.gripper_distance(b) > distance_m, body
+        )
 
     def gripper_gap(self, body: Tensor) -> Tensor:
         """Distance between the spheres around all suction cups and a body, (B,); overlap: < 0."""
@@ -246,7 +248,7 @@ class World(Context):
 
     def is_static(self, body: Tensor) -> Tensor:
         """Whether the body is at rest, (B,) bool."""
-        return self.at(self.once("still", _still), body)
+        return self.at(self.cached("still", _still), body)
 
     def is_held(self, body: Tensor) -> Tensor:
         """Whether the gripper holds this body, (B,) bool."""
@@ -283,9 +285,9 @@ class World(Context):
 
     def distance(self, points: Tensor) -> Tensor:
         """Distance from points (B, N, 3) to all bodies, (B, K, N); empty slots are far away."""
-        position, matrix = self._of_each(self.body_pose[..., :3]), self._of_each(self.matrix)
+        position, matrix = self.select_rows(self.body_pose[..., :3]), self.select_rows(self.matrix)
         local = (points[:, None] - position[:, :, None]) @ matrix  # (B, K, N, 3)
-        return geometry.signed_distance(self._of_each(self.solids.planes), local)
+        return geometry.signed_distance(self.select_rows(self.solids.planes), local)
 
     def distance_to(self, body: Tensor, points: Tensor) -> Tensor:
         """Distance from points (B, N, 3) to a body, (B, N)."""
@@ -318,7 +320,7 @@ class World(Context):
         reach = torch.minimum(box, self.at(self.solids.reach, upper)[:, None])
         beyond = (middle @ edges[..., :2].mT)[:, 0] - edges[..., 2]
         inside = (beyond + reach).amax(-1) <= margin_m
-        return self.sparse(
+        return self.evaluate_where(
             ~inside, inside, lambda w, *two: w.overhang(*two) <= margin_m, upper, lower
         )
 

@@ -202,7 +202,7 @@ class SymbolicEnv(ABC):
         )
 
     def _look(self, state: Any) -> None:
-        self.world.moved()
+        self.world.invalidate()
         self.outcome = self.goal.evaluate(self.world, state)
 
     def step(self, action: Any) -> Any:

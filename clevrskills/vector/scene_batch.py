@@ -171,7 +171,7 @@ class SceneBatch:
         out["progress"][:] = self._outcome.progress.numpy()
         rewards = torch.stack([one.reward for one in found], dim=-1)
         out["reward_terms"][:] = (rewards * self._used).numpy()
-        told = reasons(self._goal, self._goal.spoilers, self._outcome.state)
+        told = reasons(self._goal, self._goal.failure_flags, self._outcome.state)
         out["unsolvable"][:] = [self.reasons.index(reason) for reason in told] if told else 0
 
     def _look(self) -> dict[str, np.ndarray]:

@@ -123,7 +123,7 @@ def test_environments_are_looked_at_one_by_one():
         single.append(one)
     which = torch.arange(40) % len(ways)
     world._body_pose[:] = torch.cat([one.body_pose for one in single])[which]
-    world.moved()
+    world.invalidate()
     outcome = look(world, goal=goal_for(scale(40)))
     expected = torch.stack([look(one).reward[0] for one in single])
     assert outcome.holds.tolist() == [bool(k in (0, 3)) for k in which.tolist()]

@@ -82,7 +82,7 @@ def disturbed(world: TensorWorld, seed: int) -> TensorWorld:
     fast = torch.rand(batch, bodies, 1, generator=generator) < 0.2
     copy._body_velocity[:] = torch.where(fast, speed, 0.0)
     copy._held[torch.rand(batch, generator=generator) < 0.2] = -1
-    copy.moved()
+    copy.invalidate()
     return copy
 
 

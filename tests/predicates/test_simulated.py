@@ -172,10 +172,10 @@ def test_while_it_moves_it_does_not_hold(env, name):
     component = world.simulations[0].components[CUBE_SLOT]
     for linear, angular in (((0.004, 0.0, 0.0), (0.0, 0.0, 0.0)), ((0.0,) * 3, (0.0, 0.0, 0.04))):
         component.linear_velocity, component.angular_velocity = linear, angular
-        world.moved()
+        world.invalidate()
         assert not holds(env, goal) and not holds(env, goal, "released")
     component.linear_velocity = component.angular_velocity = [0.0, 0.0, 0.0]
-    world.moved()
+    world.invalidate()
     assert holds(env, goal)
 
 

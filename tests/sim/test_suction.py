@@ -164,7 +164,7 @@ def test_a_batch_gives_what_each_environment_gives_alone(batch):
     world._end_effector_pose = torch.cat(
         (spot, torch.tensor([0.0, 1.0, 0.0, 0.0]).expand(batch, 4)), -1
     )
-    world.moved()
+    world.invalidate()
     sealed = sealed_cups(world, ONE_CUP)[0][..., 0]
     assert torch.equal(sealed, torch.nn.functional.one_hot(body, len(world.keys)).bool())
     held = pose_in_gripper(world, body)
@@ -184,7 +184,7 @@ def test_the_turn_of_the_gripper_decides_which_cups_seal():
         tip = torch.tensor([[0.0, 0.0, 0.03, 0.0, 0.0, 0.0, 0.0]])
         tip[0, 4], tip[0, 5] = torch.cos(torch.tensor(yaw / 2)), torch.sin(torch.tensor(yaw / 2))
         world._end_effector_pose = tip
-        world.moved()
+        world.invalidate()
         counts.append(int(sealed_cups(world, ALL_CUPS)[0][0, 0].sum()))
     assert counts[0] < 5 and counts[1] == 5
 

@@ -7,7 +7,7 @@ import torch
 
 from clevrskills.assets import shape
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.sim.world import (
@@ -336,7 +336,7 @@ def test_gripper_distance_is_that_of_the_nearest_cup():
     move_gripper(world, (0.0, 0.0, 0.08))
     assert float(world.gripper_distance(cube)) == pytest.approx(0.03, abs=1e-5)
     world.cup_tips = torch.tensor([[0.2, 0.0, 0.0], [0.0, 0.0, 0.01]])  # the second is nearer
-    world.moved()
+    world.invalidate()
     assert float(world.gripper_distance(cube)) == pytest.approx(0.02, abs=1e-5)
 
 
@@ -530,12 +530,12 @@ def test_costly_questions_are_asked_only_where_they_matter(batch, share):
         assert about.shape == number.shape == (part.num_envs,)
         return part.top(about) + number
 
-    told = world.sparse(where, otherwise, ask, body, torch.arange(batch))
+    told = world.evaluate_where(where, otherwise, ask, body, torch.arange(batch))
     expected = torch.where(where, world.top(body) + torch.arange(batch), otherwise)
     assert torch.equal(told, expected)
     assert asked == ([int(where.sum())] if where.any() else [])
     assert (otherwise == -1.0).all()
-    assert anywhere(where) == bool(where.any())
+    assert any_true(where) == bool(where.any())
 
 
 def test_questions_about_some_of_some_environments():

@@ -30,7 +30,7 @@ def sealed_at(world, grasp, body=0):
     """Which cups seal when the gripper is at a grasp, (N,)."""
     at = np.concatenate((grasp.position, grasp.orientation))
     world._end_effector_pose = torch.as_tensor(at, dtype=torch.float32)[None]
-    world.moved()
+    world.invalidate()
     return sealed_cups(world, SAMPLES)[0][0, body]
 
 

@@ -122,7 +122,7 @@ def test_beside_an_obstacle_it_first_steps_aside(env, gap_m):
 def test_stuck_in_an_obstacle_it_gives_up_with_a_reason(env):
     """It is in the foot of the arm, which can't step aside."""
     base(env).world.simulations[0].bodies[POST_SLOTS[0]].set_pose(Pose([-0.562, 0.0, 0.1]))
-    base(env).world.moved()
+    base(env).world.invalidate()
     with pytest.raises(SkillFailed, match="stuck"):
         achieve(env, GOALS["pose"])
 

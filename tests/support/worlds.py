@@ -140,7 +140,7 @@ def move_gripper(world: TensorWorld, position: Sequence[float] | Tensor) -> None
     tip = torch.as_tensor(position, dtype=torch.float32).expand(world.num_envs, 3)
     down = torch.tensor([0.0, 1.0, 0.0, 0.0]).expand(world.num_envs, 4)
     world._end_effector_pose = torch.cat((tip, down), dim=-1)
-    world.moved()
+    world.invalidate()
 
 
 def index(world: TensorWorld, slot: int) -> Tensor:

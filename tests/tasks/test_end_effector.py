@@ -242,7 +242,7 @@ def test_every_part_of_the_arm_counts(avoid, part):
     surface = arm_surface("xarm6").points(base(avoid).agent.robot.get_qpos()[0].numpy())
     entity = base(avoid).world.simulations[0].bodies[0]
     entity.set_pose(Pose(surface[part].mean(axis=0), entity.pose.q))
-    base(avoid).world.moved()
+    base(avoid).world.invalidate()
     assert touching_distance_m(avoid, part) < 0.0
     avoid.step(act())
     assert bool(base(avoid).goal_state["touched"])

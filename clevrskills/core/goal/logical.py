@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.context import Context, anywhere
+from clevrskills.core.goal.context import Context, any_true
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate, from_json
 
 __all__ = ["Keeping", "Once", "Order", "Sequence", "Set", "Strict"]
@@ -101,7 +101,7 @@ class Composite(Predicate):
         used = self._mask.any(0).tolist()
         groups: dict[object, list[int]] = {}
         for i, child in enumerate(self.children):
-            groups.setdefault(_likeness(child) or i, []).append(i)
+            groups.setdefault(_batch_key(child) or i, []).append(i)
         return [
             (_joined([self.children[i] for i in group]), group)
             for group in groups.values()
@@ -145,14 +145,14 @@ class Composite(Predicate):
         return state
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
-        return tuple(f"{i}/{name}" for i in self.needed for name in self.children[i].spoilers)
+    def failure_flags(self) -> tuple[str, ...]:
+        return tuple(f"{i}/{name}" for i in self.needed for name in self.children[i].failure_flags)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
         found: dict[str, Tensor] = {}
         for i in self.needed:
             for reason, where in self.children[i].unsolvable(_part_of(i, state)).items():
-                where = where & self._still_asks(i, state)
+                where = where & self._required(i, state)
                 found[reason] = found[reason] | where if reason in found else where
         return found
 
@@ -161,7 +161,7 @@ class Composite(Predicate):
         """The children without which it can't hold, by number, where they are active."""
         return range(len(self.children))
 
-    def _still_asks(self, child: int, state: GoalState) -> Tensor:
+    def _required(self, child: int, state: GoalState) -> Tensor:
         """Where a child has still to hold, (B,) or (1,) bool."""
         del state
         return self._mask[:, child]
@@ -183,10 +183,10 @@ class Composite(Predicate):
     def holds(self, world: Context, state: GoalState) -> Tensor:
         found = torch.ones(world.num_envs, dtype=torch.bool, device=world.device)
         for i in self.needed:
-            asks = self._still_asks(i, state)
-            if anywhere(asks):
+            asks = self._required(i, state)
+            if any_true(asks):
                 found = found & (self.children[i].holds(world, _part_of(i, state)) | ~asks)
-            if not anywhere(found):
+            if not any_true(found):
                 break
         return found
 
@@ -270,7 +270,7 @@ class Composite(Predicate):
             child.realize(world, mask)
 
 
-def _likeness(predicate: Predicate) -> object:
+def _batch_key(predicate: Predicate) -> object:
     """What predicates must share to be looked at together; ``None`` for one that must stay
     alone.
     """
@@ -388,8 +388,8 @@ class Order(Composite):
         finished = (self._numbers < stage[:, None]) & self._mask
         return (self._most * finished).sum(-1), finished.sum(-1) / self._count
 
-    def _still_asks(self, child: int, state: GoalState) -> Tensor:
-        return super()._still_asks(child, state) & (state["stage"] <= child)
+    def _required(self, child: int, state: GoalState) -> Tensor:
+        return super()._required(child, state) & (state["stage"] <= child)
 
     @cached_property
     def _numbers(self) -> Tensor:
@@ -423,8 +423,8 @@ class Wrapper(Predicate):
         return part, _as_part(0, part.state)
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
-        return tuple(f"0/{name}" for name in self.child.spoilers)
+    def failure_flags(self) -> tuple[str, ...]:
+        return tuple(f"0/{name}" for name in self.child.failure_flags)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
         return self.child.unsolvable(_part_of(0, state))
@@ -504,8 +504,8 @@ class Keeping(Wrapper):
         return Outcome(part.holds & veto.holds, part.reward, progress, new_state, (part,))
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
-        return (*super().spoilers, *(f"1/{name}" for name in self.kept.spoilers))
+    def failure_flags(self) -> tuple[str, ...]:
+        return (*super().failure_flags, *(f"1/{name}" for name in self.kept.failure_flags))
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
         found = super().unsolvable(state)
@@ -563,8 +563,8 @@ class Strict(Wrapper):
         )
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
-        return ("over", *super().spoilers)
+    def failure_flags(self) -> tuple[str, ...]:
+        return ("over", *super().failure_flags)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
         return {**super().unsolvable(state), TOO_EARLY: state["over"]}

@@ -112,7 +112,7 @@ class Predicate(ABC):
         return {}
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
+    def failure_flags(self) -> tuple[str, ...]:
         """Names of what is remembered, (B,) bool, of which something must be true for the goal to
         be :meth:`unsolvable`.
         """

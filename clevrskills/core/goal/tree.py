@@ -8,7 +8,7 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.logical import Composite, Keeping, Order, Sequence, Wrapper
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 from clevrskills.errors import ClevrSkillsError
@@ -52,15 +52,15 @@ def parts(predicate: Predicate) -> tuple[Predicate, ...]:
     return (predicate.child,) if isinstance(predicate, Wrapper) else ()
 
 
-def reasons(goal: Predicate, spoilers: Several[str], state: GoalState) -> list[str] | None:
+def reasons(goal: Predicate, failure_flags: Several[str], state: GoalState) -> list[str] | None:
     """Why each environment can't achieve its goal any more, empty where it can; ``None``: all can.
 
     Args:
         goal: The goal.
-        spoilers: Its :attr:`~Predicate.spoilers`.
+        failure_flags: Its :attr:`~Predicate.failure_flags`.
         state: What is remembered.
     """
-    if not any(anywhere(state[name]) for name in spoilers):
+    if not any(any_true(state[name]) for name in failure_flags):
         return None
     told: list[str] = []
     for reason, where in goal.unsolvable(state).items():

@@ -249,7 +249,7 @@ class TabletopWatcher:
             self._met[leaf] = 0
             if leaf in self._lost and self._moved(leaf):
                 self._undone(leaf)
-        told = reasons(env.goal, env.goal.spoilers, env.outcome.state)
+        told = reasons(env.goal, env.goal.failure_flags, env.outcome.state)
         if told and told[0]:
             self._once("unsolvable", -1, detail=told[0])
 

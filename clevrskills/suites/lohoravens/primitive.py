@@ -304,7 +304,7 @@ def _let_go(arm: Arm) -> Actions:
     arm.set_label("wait", "Wait until all rests")
     movable = arm.world.solids.movable[0]
     for action in arm.wait(REST_STEPS):
-        at_rest = arm.world.once("still everywhere", _still)
+        at_rest = arm.world.cached("still everywhere", _still)
         if bool((at_rest | ~movable).all()):
             return
         yield action

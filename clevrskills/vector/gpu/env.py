@@ -188,7 +188,7 @@ class GpuVectorEnv(TaskVectorEnv):
         """What the goals say."""
         found = outcomes(self._goal, self._outcome)
         rewards = torch.stack([one.reward for one in found], dim=-1) * self._used
-        told = reasons(self._goal, self._goal.spoilers, self._outcome.state)
+        told = reasons(self._goal, self._goal.failure_flags, self._outcome.state)
         return {
             "success": self._outcome.holds,
             "progress": self._outcome.progress,

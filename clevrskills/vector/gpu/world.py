@@ -129,7 +129,7 @@ class GpuWorld(RobotWorld):
                 self._contacts.note(physics.impulses())
         self._contacts.weigh(physics.impulses())
         self._sleep.note(self.body_pose)
-        self.moved()
+        self.invalidate()
         self._grip()
 
     def _step(self) -> None:
@@ -180,33 +180,33 @@ class GpuWorld(RobotWorld):
 
     @property
     def body_velocity(self) -> Tensor:
-        return self.once(
+        return self.cached(
             "velocity", lambda w: w._physics.bodies[..., 7:] * ~w._sleep.still[..., None]
         )
 
     @property
     def end_effector_pose(self) -> Tensor:
-        return self._of_each(self._physics.tcp[:, :7])
+        return self.select_rows(self._physics.tcp[:, :7])
 
     @property
     def end_effector_velocity(self) -> Tensor:
-        return self._of_each(self._physics.tcp[:, 7:])
+        return self.select_rows(self._physics.tcp[:, 7:])
 
     @property
     def qpos(self) -> Tensor:
-        return self._of_each(self._physics.qpos)
+        return self.select_rows(self._physics.qpos)
 
     @property
     def qvel(self) -> Tensor:
-        return self._of_each(self._physics.qvel)
+        return self.select_rows(self._physics.qvel)
 
     @property
     def vacuum_on(self) -> Tensor:
-        return self._of_each(self._controller.vacuum_on)
+        return self.select_rows(self._controller.vacuum_on)
 
     @property
     def held(self) -> Tensor:
-        return self._of_each(self._vacuum.held)
+        return self.select_rows(self._vacuum.held)
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         weight = self.at(self.solids.mass, upper) * (GRAVITY * TIMESTEP_S)
@@ -238,7 +238,7 @@ class GpuWorld(RobotWorld):
         slots = torch.arange(len(self.keys), device=self.device)
         chosen = where[:, None] & (slots == body[:, None])
         self._physics.place_bodies(chosen, _at_rest(pose[:, None].expand(-1, len(slots), -1)))
-        self.moved()
+        self.invalidate()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)
@@ -258,7 +258,7 @@ class GpuWorld(RobotWorld):
         vacuum.release(everywhere)
         physics.place_bodies(everywhere[:, None].expand(pose.shape[:2]), _at_rest(pose))
         physics.place_arms(everywhere, qpos)
-        self.moved()
+        self.invalidate()
         self._tcp = self.end_effector_pose
         self._controller.reset(everywhere, qpos, self._tcp, held >= 0)
         body = held.clamp(min=0)
@@ -270,7 +270,7 @@ class GpuWorld(RobotWorld):
         self._contacts.weigh(physics.impulses())
         bodies = _at_rest(self.body_pose)
         physics.place_bodies(everywhere[:, None].expand(pose.shape[:2]), bodies)
-        self.moved()
+        self.invalidate()
         lift = self._contacts.lift.clone()
         return ResetState(bodies, physics.qpos, vacuum.held, vacuum.cups, vacuum.grip, lift)
 
@@ -284,7 +284,7 @@ class GpuWorld(RobotWorld):
         self._controller.reset(where, state.qpos, self._tcp, state.held >= 0)
         self._contacts.restore(rows, state.lift[rows])
         self._sleep.restore(where, state.bodies[..., :7])
-        self.moved()
+        self.invalidate()
 
 
 def _at_rest(pose: Tensor) -> Tensor:

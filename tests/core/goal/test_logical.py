@@ -464,7 +464,7 @@ FIRST, SECOND, THIRD = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 def test_a_strict_order_in_turn_holds_as_any_order(rows):
     ours, theirs = walk(strict(), *rows)[-1], walk(Order(LEAVES), *rows)[-1]
     assert ours.holds and ours.progress == 1.0 and ours.reward == theirs.reward == sum(MOST)
-    assert reasons(strict(), strict().spoilers, ours.state) is None
+    assert reasons(strict(), strict().failure_flags, ours.state) is None
 
 
 @pytest.mark.parametrize(("wrong", "behind"), [((SECOND,), 0), ((THIRD,), 0), ((FIRST, THIRD), 1)])
@@ -475,7 +475,9 @@ def test_a_visit_before_its_turn_ends_a_strict_order(wrong, behind):
         assert not outcome.holds
         assert float(outcome.progress) == pytest.approx(behind / 3)
         assert float(outcome.reward) == sum(MOST[:behind])
-        assert reasons(goal, goal.spoilers, outcome.state) == ["something was done before its turn"]
+        assert reasons(goal, goal.failure_flags, outcome.state) == [
+            "something was done before its turn"
+        ]
         assert depth(goal, outcome) == (behind, 3)
     assert walk(Order(LEAVES), *wrong, FIRST, SECOND, THIRD)[-1].holds  # it earns nothing there
 
@@ -497,7 +499,7 @@ class Spoilt(Level):
         return dataclasses.replace(outcome, holds=outcome.holds & ~spoilt, state={"spoilt": spoilt})
 
     @property
-    def spoilers(self):
+    def failure_flags(self):
         return ("spoilt",)
 
     def unsolvable(self, state):
@@ -523,5 +525,5 @@ ONCE_SPOILT = (0, 0.25, 0)
     ],
 )
 def test_a_goal_tells_what_can_not_be_achieved_any_more(goal, rows, lost):
-    found = reasons(goal, goal.spoilers, walk(goal, *rows)[-1].state)
+    found = reasons(goal, goal.failure_flags, walk(goal, *rows)[-1].state)
     assert (found == ["spoilt"]) if lost else (found in (None, [""]))

@@ -41,7 +41,7 @@ def test_a_plan_reaches_the_goal_which_its_last_command_completes(task, which):
         assert not outcome.holds[0]
         for command in plan:
             assert apply(house, *command.split()).ok
-            seen.moved()
+            seen.invalidate()
             outcome = goal.evaluate(seen, outcome.state)
         assert outcome.holds[0], (reading, plan)
 

@@ -102,11 +102,11 @@ def test_a_piece_must_stand(tilt_deg: float, holds: bool) -> None:
 def test_a_piece_that_is_held_or_moves_is_not_on_its_cell() -> None:
     leaf, world = at(START[0]), world_of()
     world.body_velocity[0, 0, 0] = 0.5
-    world.moved()
+    world.invalidate()
     assert not bool(leaf.evaluate(world, {}).holds[0])
     world.body_velocity[0, 0, 0] = 0.0
     world._held[:] = 0
-    world.moved()
+    world.invalidate()
     assert not bool(leaf.evaluate(world, {}).holds[0])
 
 
@@ -168,11 +168,11 @@ def test_a_move_is_looked_at_when_the_board_is_settled_not_on_the_way() -> None:
     for share in (0.3, 0.6, 1.0):  # held, half on a cell, then over it
         put(world, 0, x, y - share * PITCH_M)
         world._held[:] = 0
-        world.moved()
+        world.invalidate()
         state = rules.evaluate(world, state).state
         assert counts(state) == (0, 0, False)
     world._held[:] = -1
-    world.moved()
+    world.invalidate()
     state = rules.evaluate(world, state).state
     assert counts(state) == (1, 0, False)
     put(world, 0, x, y - 0.5 * PITCH_M)  # let go half on a cell: neither moved nor lost
@@ -187,10 +187,10 @@ def test_a_piece_beside_the_board_or_on_its_side_is_lost(x: float, tilt_deg: flo
     state = rules.initial_state(world)
     put(world, 0, x, place_of(5)[1], tilt_deg)
     world.body_velocity[0, 0, 0] = 1.0  # it flies
-    world.moved()
+    world.invalidate()
     assert counts(rules.evaluate(world, state).state) == (0, 0, False)
     world.body_velocity[0, 0, 0] = 0.0
-    world.moved()
+    world.invalidate()
     found = rules.evaluate(world, state)
     assert counts(found.state) == (0, 0, True) and not bool(found.holds[0])
     assert bool(rules.unsolvable(found.state)["a move against the rules"][0])

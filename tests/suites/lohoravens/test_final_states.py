@@ -54,7 +54,7 @@ def moving(of: Solved) -> TensorWorld:
     """The last block is not yet at rest."""
     world = of.world()
     world._body_velocity[0, int(of.last), 0] = 0.3
-    world.moved()
+    world.invalidate()
     return world
 
 

@@ -8,7 +8,7 @@ from math import radians, sin
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.at_position import AtPosition
 from clevrskills.predicates.physical import PhysicalPredicate
@@ -48,7 +48,9 @@ class RestsAtCell(AtPosition):
         del state
         pose = world.pose(self.object)
         inside = ((pose[:, :2] - self.position[:, :2]).abs() <= WITHIN_M).all(-1)
-        return world.also(inside & upright(pose), lambda w, body: w.on_table(body), self.object)
+        return world.and_where(
+            inside & upright(pose), lambda w, body: w.on_table(body), self.object
+        )
 
     def describe(self, world: World, env: int = 0) -> str:
         cell = cell_at(*(float(v) for v in self.position[env, :2]))
@@ -84,7 +86,7 @@ class Legal(PhysicalPredicate):
     veto: Tensor
 
     @property
-    def spoilers(self) -> tuple[str, ...]:
+    def failure_flags(self) -> tuple[str, ...]:
         return ("broken",)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
@@ -117,7 +119,7 @@ class Legal(PhysicalPredicate):
         cell = (SIZE - 1 - nearest[..., 0]) * SIZE + nearest[..., 1]
         cells = torch.where(inside, cell, -1.0).long()
         settled = ((rests & inside) | ~there).all(1) & (world.held < 0)
-        if anywhere(settled):
+        if any_true(settled):
             twice = (cells[:, :, None] == cells[:, None]) & there[:, :, None]
             settled = settled & (twice.sum((1, 2)) == there.sum(1))
         return cells, lost, settled
@@ -135,7 +137,7 @@ class Legal(PhysicalPredicate):
         state = {**state, "lost": lost, "broken": state["broken"] | lost}
         changed = (cells != before) & settled[:, None]
         moved = changed.any(1)
-        if not anywhere(moved):
+        if not any_true(moved):
             return state
         apart = (cells // SIZE - before // SIZE).abs() + (cells % SIZE - before % SIZE).abs()
         against = ((apart != 1) & changed).any(1) | (changed.sum(1) > 1)

@@ -28,8 +28,8 @@ def loads(world: World, share: float) -> Tensor:
     """Which body, second, rests with a share of its weight on which, third; all that can be moved
     and is not held, (B, K, K) bool.
     """
-    found: Tensor = world.once(f"loads {share}", lambda whole: _loads(whole, share))
-    return world.of_each(found)
+    found: Tensor = world.cached(f"loads {share}", lambda whole: _loads(whole, share))
+    return world.select_rows(found)
 
 
 def _loads(world: World, share: float) -> Tensor:
@@ -53,7 +53,7 @@ def flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
     apart_m = (world.position(body) - world.position(zone))[:, :2].norm(dim=-1)
     reach_m = world.at(world.solids.radius, body) + world.at(world.solids.radius, zone)
     near = apart_m < reach_m
-    return world.sparse(near, torch.zeros_like(apart_m), _flat_share, body, zone)
+    return world.evaluate_where(near, torch.zeros_like(apart_m), _flat_share, body, zone)
 
 
 def _flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:

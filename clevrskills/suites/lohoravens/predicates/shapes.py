@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import (
@@ -126,13 +126,15 @@ class Shape(PhysicalPredicate):
         near = reach(world.repeat(slots.shape[1]), slots.flatten(), left.flatten()).view_as(slots)
         nearest = torch.where(left, near, 0.0).amax(-1)
         held = (slots == world.held[:, None]) & left
-        if not world.rewards or not anywhere(held.any(-1)):
+        if not world.rewards or not any_true(held.any(-1)):
             return nearest
         targets = torch.zeros_like(world.position(slots[:, 0]))
         for env in held.any(-1).nonzero()[:, 0].tolist():
             place = self.spread(world, env)[int(held[env].int().argmax())]
             targets[env, :2] = torch.as_tensor(place)
-        return world.sparse(held.any(-1), nearest, lambda w, t: carry(w, w.held, t), targets)
+        return world.evaluate_where(
+            held.any(-1), nearest, lambda w, t: carry(w, w.held, t), targets
+        )
 
     def _names(self, world: World, env: int) -> str:
         names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
@@ -245,7 +247,7 @@ class OnCircle(Shape):
         # what is in the middle of a circle asks for it once more
         numbers = [values.tolist() for values in (self.objects, self.low_m, self.high_m)]
         key = f"circle {numbers} {self.criteria.name} {world.rewards}"
-        found: list[Fit] = world.once(key, super().fits)
+        found: list[Fit] = world.cached(key, super().fits)
         return found
 
     def figure(self, world: World, env: int) -> Circle:

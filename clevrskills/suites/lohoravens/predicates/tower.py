@@ -39,7 +39,7 @@ def towards(world: World, slots: Tensor, left: Tensor, onto: Tensor) -> Tensor:
     near = reach(world.repeat(slots.shape[1]), slots.flatten(), left.flatten()).view_as(slots)
     nearest = torch.where(left, near, 0.0).amax(-1)
     held = (slots == world.held[:, None]) & left
-    return world.sparse(
+    return world.evaluate_where(
         held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), onto
     )
 
