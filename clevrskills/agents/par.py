@@ -125,7 +125,7 @@ class PAR:
         if not usage or not isinstance(said, TextAction):
             return said
         total = {k: said.usage.get(k, 0) + usage.get(k, 0) for k in {*said.usage, *usage}}
-        return TextAction(said.action, said.reply, said.stop, total, said.record, said.images)
+        return TextAction(said.action, said.reply, said.stop, total, said.record)
 
     def _act_out(self, instruction: str) -> Any:
         """The action with which the actor carries an instruction out, as its interface has it."""

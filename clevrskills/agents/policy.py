@@ -146,8 +146,7 @@ class ChatPolicy:
     def read(self, observation: Observation, messages: list[Message], reply: Reply) -> TextAction:
         """What a reply says to do, of what was sent for an observation."""
         said = self._prompter.parse(reply.text)
-        images = images_of(messages)
-        usage = {**reply.usage, "images": len(images)}
+        usage = {**reply.usage, "images": len(images_of(messages))}
         if self.prices is not None:
             usage["cost"] = self.price(usage["prompt_tokens"], usage["completion_tokens"])
         said = replace(
@@ -155,7 +154,6 @@ class ChatPolicy:
             reply=reply.text,
             usage=usage,
             record=self._recorder.record(messages),
-            images=images,
         )
         self.remember(observation, said)
         return said

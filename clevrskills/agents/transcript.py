@@ -3,7 +3,6 @@
 ::
 
     DIR/transcripts/<episode>.jsonl        a line on the episode, then one for each turn
-    DIR/transcripts/images/<episode>/      what was shown, where it is kept
 
 The line of a turn has ``request`` (a hash of all that was sent), ``messages`` (a text that stood in
 a line before is only named by its hash), ``reply``, ``action``, ``code`` and ``usage``.

@@ -120,7 +120,6 @@ class TextAction:
         usage: What it cost: ``requests``, ``prompt_tokens``, ``completion_tokens``, ``images``,
             ``cost``.
         record: What the transcript of the episode keeps of the request, as JSON data.
-        images: Images that were sent, by name.
     """
 
     action: str
@@ -128,7 +127,6 @@ class TextAction:
     stop: bool = False
     usage: Mapping[str, float] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
-    images: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     plan: tuple[str, ...] = ()
     memory: str = ""
 

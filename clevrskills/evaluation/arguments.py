@@ -73,8 +73,6 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     the policy was trained on, or else soft."""
     history: int | None = None
     """Control steps in each observation."""
-    no_proprioception: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Do not show the robot's own state."""
     prompt: Literal["multimodal", "language"] | None = None
     """Prompts with images, or in words alone; the latter leaves out the tasks that the paper
     leaves out there."""
@@ -83,14 +81,8 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     training or held out, in turn, or, as controls, nothing or what another task asks for."""
     chunk: int | None = None
     """Actions that are executed when the policy gives several at once; by default all."""
-    clip: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Clip actions outside [-1, 1], which is done anyway."""
     strict_actions: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Actions outside [-1, 1] are errors; by default they are clipped and counted."""
-    keep_going: Annotated[
-        bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(aliases=["--no-stop-on-success"])
-    ] = False
-    """Go on to the step limit after the goal held; by default an episode ends then."""
     seed: int | None = None
     """Draw the episodes from this seed on, instead of using frozen ones."""
     frozen: Path | None = None
@@ -114,11 +106,6 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """Film the first episodes of each task and split."""
     video: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Film an episode, e.g. sort_test_007; may be given several times, and after the evaluation."""
-    video_camera: str | None = None
-    """The camera that films; by default the suite's first."""
-    keep_images: int = 0
-    """Keep the images that a language model is sent, in so many of the first episodes of each task
-    and split, beside the transcripts."""
     max_cost: float | None = None
     """Begin no more episodes once the run has cost so much, by `--policy-arg price_in=…
     price_out=…`; the same command with a higher number goes on."""
@@ -127,8 +114,6 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     about how many tokens and images, and their price."""
     label: str = ""
     """What tables call the policy."""
-    note: str = ""
-    """Words to be kept with the results, e.g. what the policy was trained on."""
     track: str = ""
     """What the policy has learned from, for those that do not say it themselves, e.g. standard-100;
     see the page of datasets."""

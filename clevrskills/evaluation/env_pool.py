@@ -33,9 +33,7 @@ class WorkerConfig:
     robot: str
     criteria: str
     writer: str  # name of the writer, see `evaluation.results`
-    video_camera: str  # what videos are filmed with
     wording: str = "own"  # what prompts say, one of `core.suite.WORDINGS`
-    keep_images: int = 0  # episodes of each task and split of which images that are sent are kept
     axes: Mapping[str, int] = field(default_factory=dict)  # level of each axis that perturbs them
     noise: str = ""  # of images and actions, as the suite names it
     controller: PolicySource | None = None  # where what carries out its commands comes from
@@ -184,8 +182,9 @@ class EnvPool:
     def _video(self, slot: int, ref: EpisodeRef, robot: str) -> EpisodeVideo:
         worker = self._worker
         if slot not in self._films:  # each shows one scene at a time
+            camera = next(iter(worker.suite.cameras()))
             film = worker.suite.trajectory_renderer(
-                EnvConfig(ref.task, robot=robot, cameras=(worker.video_camera,))
+                EnvConfig(ref.task, robot=robot, cameras=(camera,))
             )
             assert film is not None, "there is a camera"
             self._films[slot] = film

@@ -6,7 +6,6 @@
     DIR/results/<writer>.jsonl      one line for each episode that ended, well or not
     DIR/videos/<task>_<split>_<index>.mp4
     DIR/transcripts/<task>_<split>_<index>.jsonl    what was said, of policies that talk
-    DIR/transcripts/images/<task>_<split>_<index>/  what they were shown, if it is kept
 """
 
 import json
@@ -228,7 +227,6 @@ class Run:
         versions: Of Python and of the packages that shape an episode.
         renderer: Name and driver of what drew the images, and the digest of its shaders; empty:
             nothing did.
-        note: Words of the user, e.g. on what the policy was trained.
         suite: Name of the suite, or where its class is.
         interface: Name of what the policy acted by.
         feedback: What turns in words told of themselves.
@@ -264,7 +262,6 @@ class Run:
     episodes: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str | None] = field(default_factory=dict)
     renderer: str = ""
-    note: str = ""
     suite: str = DEFAULT
     interface: str = "delta"
     feedback: str = "simple"

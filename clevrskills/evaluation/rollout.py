@@ -130,7 +130,6 @@ class PolicyRollout(Rollout):
 
     Attributes:
         transcript: What was said, turn by turn, as JSON data; nothing of policies without words.
-        shown: Images that were sent and are not taken out yet, by name.
         told_anew: Whether the policy is to begin again, as its prompt has changed.
         usage: What its requests took so far, by name; nothing of policies without words.
 
@@ -180,7 +179,7 @@ class PolicyRollout(Rollout):
         self._sizes = ActionSizes() if controller is None else controller.sizes
         self._history, self.options = options.history, options
         self._actions: deque[tuple[Any, Any]] = deque()  # as they are taken, and as they were given
-        self.transcript, self.shown = list[dict[str, Any]](), dict[str, Any]()
+        self.transcript = list[dict[str, Any]]()
         self.usage = dict[str, float]()
         self._policy_s = self._env_s = 0.0
         self._began_s = time.perf_counter()
@@ -286,7 +285,6 @@ class PolicyRollout(Rollout):
         """Take note of what was said, for the transcript and the result."""
         for name, value in said.usage.items():
             self.usage[name] = self.usage.get(name, 0) + value
-        self.shown |= said.images
         told: dict[str, Any] = {"reply": said.reply, "action": said.action, "stop": said.stop}
         if said.plan:
             told["plan"] = [*said.plan]

@@ -57,7 +57,7 @@ SAME = (
     ),
 )
 """What must be the same when a run is continued, besides the episodes and what is shown."""
-_OPTIONAL = ("label", "note", "track")
+_OPTIONAL = ("label", "track")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,6 @@ def run(request: EvaluationRequest, before: Run | None) -> Outcome:
     start_pool = partial(
         work.open_pool,
         *(args.driver, partial(make_evaluator, config), config.root, args.workers, limit_s),
-        args.address,
         max(1, JOBS_PER_WORKER // (ROUNDS * args.batch)) if args.batch > 1 else JOBS_PER_WORKER,
     )
     with contextlib.ExitStack() as stack:

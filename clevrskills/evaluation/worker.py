@@ -11,7 +11,7 @@ import numpy as np
 
 from clevrskills.core.policy import GaveUp, ObservationOptions, PolicyError
 from clevrskills.errors import ClevrSkillsError, one_line
-from clevrskills.evaluation.dialogue.transcripts import write_images, write_transcript
+from clevrskills.evaluation.dialogue.transcripts import write_transcript
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
 from clevrskills.evaluation.policy_slots import Interrupted, make_runner
 from clevrskills.evaluation.results import NO_TRACK, EpisodeResult
@@ -157,7 +157,6 @@ class Evaluator:
             if isinstance(answer, Exception):
                 raise PolicyError(one_line(answer)) from answer
             rollout.go_on(answer)
-            self._keep_images(ref, rollout)
             if not rollout.ended:
                 if rollout.told_anew:
                     rollout.told_anew, self._again[slot] = False, rollout
@@ -182,12 +181,6 @@ class Evaluator:
         if rollout.video is not None:
             keep = result is not None and result.counts
             rollout.video.keep() if keep else rollout.video.discard()
-
-    def _keep_images(self, ref: EpisodeRef, rollout: PolicyRollout) -> None:
-        """Write what was just sent, of the first episodes of each task and split."""
-        shown, rollout.shown = rollout.shown, {}
-        if ref.index < self._config.keep_images and not ref.repeat:
-            write_images(self._config.root, ref, shown)
 
     def _end(self, ref: EpisodeRef, result: EpisodeResult) -> None:
         self._results.append(replace(result, tries=ref.tries + 1))

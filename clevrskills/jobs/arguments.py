@@ -61,9 +61,8 @@ class PoolArgs(WorkerArgs):
     """Do part i of n of the work, `i/n` with i from 0, while others do the rest, into the same
     folder."""
     driver: str = "local"
-    """Where the processes are: local, or ray (a Ray cluster)."""
-    address: str | None = None
-    """Address of a running Ray cluster, host:port or auto; by default one is started here."""
+    """Where the processes are: `local`, `ray`, a Ray cluster that is started here, or
+    `ray:HOST:PORT` or `ray:auto`, one that runs already."""
 
     @property
     def part(self) -> tuple[int, int]:
@@ -83,7 +82,7 @@ class PoolArgs(WorkerArgs):
     def writer(self) -> str:
         """Name under which results are written."""
         index, of = self.part
-        return f"shard-{index}-of-{of}" if self.shard else self.driver
+        return f"shard-{index}-of-{of}" if self.shard else self.driver.partition(":")[0]
 
     def check_pool(self) -> None:
         """Check all of it.
@@ -93,10 +92,8 @@ class PoolArgs(WorkerArgs):
         """
         check_least(self, workers=1)
         check_positive(self, "timeout")
-        check_names(driver=((self.driver,), DRIVERS))
-        if self.address and self.driver != "ray":
-            raise ClevrSkillsError("--address is for --driver ray")
-        if self.shard and self.driver == "ray":
+        check_names(driver=((self.driver.partition("ray:")[0] or "ray",), DRIVERS))
+        if self.shard and self.driver != "local":
             raise ClevrSkillsError(
                 "--shard is for --driver local: a Ray cluster shares the work itself"
             )

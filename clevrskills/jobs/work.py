@@ -124,26 +124,26 @@ def open_pool(
     root: Path,
     workers: int,
     timeout_s: float | Callable[[Any], float] | None = None,
-    address: str | None = None,
     jobs_per_worker: int = JOBS_PER_WORKER,
 ) -> Pool[Any, Any]:
     """Start a pool.
 
     Args:
-        driver: One of :data:`~clevrskills.jobs.arguments.DRIVERS`.
+        driver: `local`, `ray` (a Ray cluster that is started here), or `ray:ADDRESS` (one that
+            runs).
         make: Builds, in each worker, the function that does the jobs; picklable.
         root: The folder that all workers write to, an absolute path.
         workers: Number of processes.
         timeout_s: Time after which a job is ended; a number, or a function of the job.
-        address: Of the Ray cluster, see :class:`~clevrskills.jobs.ray_workers.RayActors`.
         jobs_per_worker: Jobs after which a worker is replaced.
 
     Raises:
         ClevrSkillsError: The Ray cluster cannot be joined.
     """
-    if driver == "ray":
+    kind, _, address = driver.partition(":")
+    if kind == "ray":
         from clevrskills.jobs.ray_workers import RayActors
 
-        actors = RayActors(make, root, workers, address)
+        actors = RayActors(make, root, workers, address or None)
         return WorkerPool(actors, workers, timeout_s, jobs_per_worker)
     return WorkerPool(Processes(make), workers, timeout_s, jobs_per_worker)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from clevrskills.agents import stub
 from clevrskills.cli import main
@@ -291,23 +290,6 @@ def test_words_of_drawings_are_scored_again_as_they_were_read(tmp_path: Path) ->
     (result,) = read_results(tmp_path / "run")
     assert result.codes == {"LISTED": 1}
     assert main(["reverify", str(tmp_path / "run")]) == 0
-
-
-def test_images_are_kept_of_the_first_episodes(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    options = ("--keep-images", 1, "--policy-arg", "max_images=2", "--policy-arg", "image_px=200")
-    words = command("oracle", out, *options, episodes=2)
-    words[words.index("text")] = "schematic"
-    assert main(words) == 0
-    (folder,) = (out / "transcripts" / "images").iterdir()
-    assert folder.name == "geoms_base_000"
-    names = [path.stem for path in sorted(folder.iterdir())]
-    assert names == [f"turn_00{k}_{shown}" for k in (0, 1) for shown in ("current", "goal")]
-    assert np.asarray(Image.open(folder / "turn_000_goal.png")).shape == (150, 200, 3)
-    parts = [p for t in transcript(out)[1:] for m in t["messages"] for p in m["parts"]]
-    assert {part["image"] for part in parts if "image" in part} == {*names}
-    assert sum("(image left out)" in part.get("text", "") for part in parts) == 1
-    assert next(read_results(out)).usage["images"] == 4
 
 
 # --- costs

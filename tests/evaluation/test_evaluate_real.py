@@ -122,7 +122,7 @@ def test_replay(tmp_path: Path) -> None:
             assert (r.seed, r.steps, r.success_once) == (episode.info["seed"], len(episode), True)
             assert r.total_reward == pytest.approx(episode.info["return"], abs=1e-9)
     assert read_run(tmp_path / "all").robot == "panda"
-    args = EvaluateArgs(policy=f"replay:{demos}", out=tmp_path / "on", keep_going=True)
+    args = EvaluateArgs(policy=f"replay:{demos}", out=tmp_path / "on", stop="limit")
     assert evaluate(args) == 0
     assert all(r.steps == 80 and r.success_at_end for r in results(tmp_path / "on"))
 

@@ -74,7 +74,7 @@ def test_a_worker_and_a_node_are_killed(
     tmp_path: Path, environment: Mapping[str, str], cluster: tuple[subprocess.Popen, str]
 ) -> None:
     process, address = cluster
-    options = f"episodes=40, workers=3, driver='ray', address='{address}'"
+    options = f"episodes=40, workers=3, driver='ray:{address}'"
     run, out = start(tmp_path, options, TROUBLE, environment)
     wait_for(3, out, run)
     os.kill(workers()[0], signal.SIGKILL)
@@ -94,7 +94,7 @@ def test_a_worker_and_a_node_are_killed(
 def test_a_killed_run_ends_its_actors_and_can_be_continued_elsewhere(
     tmp_path: Path, environment: Mapping[str, str], cluster: tuple[subprocess.Popen, str]
 ) -> None:
-    options = f"episodes=1000, workers=2, driver='ray', address='{cluster[1]}'"
+    options = f"episodes=1000, workers=2, driver='ray:{cluster[1]}'"
     run, out = start(tmp_path, options, TROUBLE, environment)
     wait_for(3, out, run)
     run.kill()
@@ -138,7 +138,7 @@ def test_without_the_token(
     change: dict[str, str],
     message: str,
 ) -> None:
-    options = f"episodes=1, driver='ray', address='{cluster[1]}'"
+    options = f"episodes=1, driver='ray:{cluster[1]}'"
     run, out = start(tmp_path, options, {}, {**environment, **change})
     _, err = run.communicate(timeout=120)
     assert run.returncode == 1

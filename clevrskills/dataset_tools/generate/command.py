@@ -119,7 +119,7 @@ def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue], header:
         queue.history = history[queue.config.task]
     views = header.views if header.in_turns else None
     make = partial(make_worker, root, suite, args.writer, views, header.interface, header.axes)
-    pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
+    pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout)
     lines = run(queues, pool, manifest, root)
     return _report(args, queues, [summarize(q, lines[q.config.task], args.workers) for q in queues])
 

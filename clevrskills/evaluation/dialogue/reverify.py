@@ -118,7 +118,7 @@ def _envs(root: Path, suite: Any) -> EnvPool:
             run.controller, run.controller_args, os.getcwd(), own=suite.policies()
         )
     config = WorkerConfig(
-        *(root, suite, nobody, rules, 1, run.robot, run.criteria, "", ""),
+        *(root, suite, nobody, rules, 1, run.robot, run.criteria, ""),
         wording=run.wording,
         noise=run.noise,
         axes=run.axes,

@@ -3,14 +3,9 @@
 ``clevrskills.agents.transcript`` tells what a line of a turn holds, and replies from them again.
 """
 
-import io
 import json
-import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-from PIL import Image
 
 from clevrskills.errors import DamagedError
 from clevrskills.evaluation.env_pool import EpisodeRef
@@ -20,7 +15,6 @@ from clevrskills.jobs.journal import read_lines
 
 TRANSCRIPTS_DIR = "transcripts"
 VERSION = 1
-_NOT_IN_NAMES = re.compile(r"[^\w@.-]+")
 
 
 def transcript_path(root: Path, episode: str) -> Path:
@@ -48,21 +42,6 @@ def write_transcript(root: Path, ref: EpisodeRef, rollout: PolicyRollout) -> Non
     with storage_errors(path):
         path.parent.mkdir(exist_ok=True)
     write_whole(path, "".join(f"{to_json(line)}\n" for line in (head, *rollout.transcript)))
-
-
-def write_images(root: Path, ref: EpisodeRef, images: Mapping[str, Any]) -> None:
-    """Write images that were sent in an episode, by name.
-
-    Raises:
-        StorageError: The disk refused.
-    """
-    folder = root / TRANSCRIPTS_DIR / "images" / ref.id
-    for name, pixels in images.items():
-        file = io.BytesIO()
-        Image.fromarray(pixels).save(file, "png")
-        with storage_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / f"{_NOT_IN_NAMES.sub('_', name)}.png", file.getvalue())
 
 
 def read_transcript(path: Path) -> tuple[EpisodeRef, list[dict[str, Any]]]:

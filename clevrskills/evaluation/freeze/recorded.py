@@ -15,7 +15,7 @@ from clevrskills.dataset_tools.layout import Header as DatasetHeader
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.frozen import Header, write
 from clevrskills.evaluation.freeze.screening import solve
-from clevrskills.evaluation.request import recorded_episodes
+from clevrskills.evaluation.modes import recorded_episodes
 from clevrskills.jobs.run_folder import versions
 
 

@@ -109,7 +109,6 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "label": evaluation.label,
         "policy": run.policy,
-        "note": run.note,
         "folder": str(evaluation.root),
         "settings": {
             name: "not stated" if source else getattr(run, name)

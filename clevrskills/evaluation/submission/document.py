@@ -153,7 +153,7 @@ def pack(root: Path, name: str, by: str, link: str, note: str) -> Submission:
         name=name or run.label,
         by=by,
         link=link,
-        note=note or run.note,
+        note=note,
         track=run.track,
         suite=path_of(suite),
         run={key: getattr(run, key) for key in _KEPT},

@@ -10,7 +10,7 @@ from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.check.command import check_dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.request import recorded_episodes
+from clevrskills.evaluation.modes import recorded_episodes
 from clevrskills.solvers.requirements import planner_obstacle
 
 pytestmark = [

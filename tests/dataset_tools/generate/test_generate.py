@@ -293,7 +293,6 @@ def test_a_killed_run_takes_its_workers_along_and_can_be_continued(tmp_path: Pat
         ({"shard": "-1/3"}, "--shard -1/3: allowed is"),
         ({"shard": "x"}, "--shard x: allowed is"),
         ({"shard": "0/3", "driver": "ray"}, "--shard is for --driver local"),
-        ({"address": "auto"}, "--address is for --driver ray"),
         ({"arg": ("reach.speed=3",)}, "unknown argument of reach 'speed'; allowed: targets"),
         ({"arg": ("run.targets=3",)}, "unknown task in --arg 'run'; allowed: reach, visit, tour"),
         ({"arg": ("targets=3",)}, "--arg targets=3: allowed is TASK.NAME=VALUE"),

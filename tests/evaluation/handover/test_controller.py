@@ -43,7 +43,7 @@ def started(
     """An episode whose commands a policy carries out."""
     suite, rules = load_suite(), Rules(interface="skills")
     config = WorkerConfig(
-        *(Path(), suite, PolicySource("zero"), rules, 1, "xarm6", "paper", "", ""),
+        *(Path(), suite, PolicySource("zero"), rules, 1, "xarm6", "paper", ""),
         controller=PolicySource(controller),
     )
     pool = EnvPool(config, options, controllers=config.controllers())

@@ -61,7 +61,7 @@ def test_every_leaf_of_l1_and_l2_has_a_task_in_which_it_is_first() -> None:
     ("more", "told"),
     [
         ({"seed": 3, "episodes": 1}, "--handover and --seed exclude each other"),
-        ({"keep_going": True}, "--handover and --keep-going exclude each other"),
+        ({"stop": "limit"}, "--handover and --stop exclude each other"),
         ({"repeat": 2}, "--handover and --repeat exclude each other"),
         ({"interface": "skills", "policy": "zero"}, "--handover is for actions of numbers"),
     ],

@@ -55,7 +55,7 @@ def roots(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             result("sort", 0, F, "L1", cause="gave up", reason="no way <there>", depth_of=2),
             result("sort", 1, T, "L1", depth=2, depth_of=2, success_at_end=False),
         ]
-        made.append(write_run(root, episodes, name, note="a note" if k else ""))
+        made.append(write_run(root, episodes, name))
         write_video(root, episodes[9])
     return made[0], made[1]
 

@@ -90,7 +90,7 @@ function settings() {
   const names = Object.keys(data.runs[0].settings);
   const text = (value) => (value !== null && typeof value === "object"
     ? Object.entries(value).map(([k, v]) => `${k} ${v !== null && typeof v === "object" ? JSON.stringify(v) : v}`).join(", ") || "-" : value === null ? "-" : String(value));
-  const rows = [["run", (run) => run.label], ["policy", (run) => run.policy], ["folder", (run) => run.folder], ["note", (run) => run.note || "-"],
+  const rows = [["run", (run) => run.label], ["policy", (run) => run.policy], ["folder", (run) => run.folder],
     ...names.map((name) => [name.replaceAll("_", " "), (run) => text(run.settings[name])])];
   fill("settings", rows.map(([name, of]) => element("tr", {}, element("th", {}, name), ...data.runs.map((run) => element("td", {}, of(run))))));
 }
