@@ -204,7 +204,7 @@ def test_read_dataset(elsewhere, dataset: Path) -> None:
 CHECK = """
 import gymnasium as gym
 import torch
-from clevrskills.predicates import from_json
+from clevrskills.predicates import from_json, predicate_types
 from clevrskills.sim.tensor_world import TensorWorld
 
 torch.set_num_threads(1)
@@ -217,7 +217,7 @@ for seed in range(5):
     goal.realize(world)
     outcome = goal.evaluate(world, {})
     assert outcome.holds.all() and outcome.reward == 6.0 and outcome.progress == 1.0
-    assert from_json(goal.to_json()).evaluate(world, {}).holds.all()
+    assert from_json(goal.to_json(), predicate_types()).evaluate(world, {}).holds.all()
     for shift in ((0.06, 0, 0), (0, 0.07, 0), (0, -0.07, 0), (0, 0, 0.01)):
         moved = world.pose(goal.object) + torch.tensor([*shift, 0, 0, 0, 0])
         other = TensorWorld.snapshot(world)

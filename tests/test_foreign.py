@@ -74,7 +74,7 @@ env.reset(seed=0)
 names = [body.name for body in env.layouts[0].bodies]
 assert names[0] == "linen tea caddy" and names[1].endswith("saucer"), names
 data = env.goal.to_json()
-assert data["predicate"] == "served" and type(from_json(data)) is type(env.goal)
+assert data["predicate"] == "served" and type(from_json(data, predicate_types())) is type(env.goal)
 assert not env.outcome.holds[0] and env.agent.description.name == "low_panda"
 make_env(EnvConfig("sort", robot="low_panda", cameras=())).reset(seed=0)
 """

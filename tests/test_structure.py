@@ -45,12 +45,18 @@ def imports() -> dict[str, set[str]]:
     return found
 
 
-def test_imports_point_downward() -> None:
+@cache
+def levels() -> dict[str, int]:
+    """Row of each room, counted from below."""
     rows = re.search(r"^```layers\n(.*?)^```$", CONTRIBUTING, re.MULTILINE | re.DOTALL)
     assert rows is not None
     lines = [line.split() for line in rows[1].splitlines()]
     assert len(lines) == 12
-    level = {name: len(lines) - k for k, line in enumerate(lines) for name in line}
+    return {name: len(lines) - k for k, line in enumerate(lines) for name in line}
+
+
+def test_imports_point_downward() -> None:
+    level = levels()
     for name, others in imports().items():
         if name == "clevrskills":
             assert not others  # what everything imports may import nothing
@@ -60,6 +66,22 @@ def test_imports_point_downward() -> None:
         for other in others - {"clevrskills"}:
             below = other.split(".")[1]
             assert below == room or level[below] < level[room], f"{name} imports {other}"
+
+
+def test_core_names_what_is_above_it_only_in_tables_of_loaders() -> None:
+    """Suites and policies are found by a ``module:attribute``; nothing else is imported by text."""
+    for name, file in modules().items():
+        if not name.startswith("clevrskills.core"):
+            continue
+        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+        texts = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                room, colon = re.match(
+                    r"(?:clevrskills\.(\w+)[\w.]*)?(:\w+$)?", node.value
+                ).groups()  # type: ignore[union-attr]
+                if id(node) not in texts and levels().get(room, 0) > levels()["core"]:
+                    assert colon, f"{name} names {node.value}"
 
 
 def test_no_module_imports_another_in_a_circle() -> None:

@@ -1,14 +1,20 @@
 """Goals as trees of predicates; one file for each kind."""
 
+import importlib
+from collections.abc import Mapping
+from functools import cache
+
+from clevrskills import additions
 from clevrskills.core.goal.logical import Keeping, Once, Order, Sequence, Set, Strict
 from clevrskills.core.goal.predicate import (
+    PREDICATES,
     GoalState,
     Leaf,
     Outcome,
     Predicate,
     from_json,
-    predicate_types,
 )
+from clevrskills.core.registry import load_modules, modules_in
 from clevrskills.predicates.at_pose import AtPose
 from clevrskills.predicates.at_pose_on_top import AtPoseOnTop
 from clevrskills.predicates.at_position import AtPosition
@@ -78,3 +84,23 @@ __all__ = [
     "from_json",
     "predicate_types",
 ]
+
+
+def predicate_types() -> Mapping[str, type[Predicate]]:
+    """Return all predicate types by name: those of the modules of this package, those that other
+    distributions add, and those of suites that were imported.
+
+    Raises:
+        ClevrSkillsError: Another distribution adds what cannot be imported, or a name twice.
+    """
+    _import_all()
+    return PREDICATES
+
+
+@cache
+def _import_all() -> None:
+    """Import the modules of this package, then those of other distributions."""
+    for module in modules_in(importlib.import_module(__name__)):
+        importlib.import_module(module)
+    for entry in additions("predicates"):
+        load_modules(entry)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome
+from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Types
 from clevrskills.predicates.criteria import PAPER, Criteria, criteria
 from clevrskills.sim.world import World
 
@@ -42,8 +42,8 @@ class PhysicalPredicate(Leaf):
         return self.criteria.name if name == "criteria" else super()._entry(name)
 
     @classmethod
-    def _value(cls, name: str, entry: Any) -> Any:
-        return criteria(entry) if name == "criteria" else super()._value(name, entry)
+    def _value(cls, name: str, entry: Any, types: Types) -> Any:
+        return criteria(entry) if name == "criteria" else super()._value(name, entry, types)
 
     def outcome(
         self,

@@ -23,7 +23,7 @@ from clevrskills.envs.gymnasium_env import GymnasiumEnv
 from clevrskills.envs.state_codec import ADDED
 from clevrskills.envs.state_observation import observe
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.predicates import Order, Picked, from_json
+from clevrskills.predicates import Order, Picked, from_json, predicate_types
 from clevrskills.predicates.touched import SPOILED
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.suction import pose_in_gripper
@@ -577,7 +577,7 @@ def test_the_description_of_a_scene(place):
 def test_the_goal_of_an_episode_as_data(sort):
     sort.reset(seed=3)
     inner = base(sort)
-    copy = from_json(json.loads(json.dumps(inner.goal.to_json())))
+    copy = from_json(json.loads(json.dumps(inner.goal.to_json())), predicate_types())
     outcome = copy.evaluate(inner.world, copy.initial_state(inner.world))
     assert float(outcome.reward) == float(inner.outcome.reward)
 

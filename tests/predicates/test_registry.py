@@ -23,7 +23,8 @@ from clevrskills.sim.tensor_world import TensorWorld
 from tests.predicates.examples import EXAMPLES, achieve
 from tests.support.worlds import row_of, row_of_state, row_of_world, tabletop
 
-KINDS = sorted(kind for kind, cls in predicate_types().items() if ".suites." not in cls.__module__)
+TYPES = predicate_types()
+KINDS = sorted(kind for kind, cls in TYPES.items() if ".suites." not in cls.__module__)
 """Those of other suites have tests of their own."""
 MANY = 100
 BATCHES = (1, MANY, pytest.param(1000, marks=pytest.mark.slow))
@@ -93,7 +94,7 @@ def test_every_kind_has_an_example():
 
 
 def test_names_are_the_keys_of_the_registry():
-    assert all(kind == cls.name for kind, cls in predicate_types().items())
+    assert all(kind == cls.name for kind, cls in TYPES.items())
 
 
 @pytest.mark.parametrize("batch", BATCHES)
@@ -197,7 +198,7 @@ def test_json_round_trip(kind, batch, achieved):
     goal, world, outcome = achieved(kind, batch)
     data = goal.to_json()
     text = json.dumps(data)
-    copy = from_json(json.loads(text))
+    copy = from_json(json.loads(text), TYPES)
     assert type(copy) is type(goal) and json.dumps(copy.to_json()) == text
     for place in (tabletop(batch), world, disturbed(world, 8)):
         state = goal.initial_state(place)
@@ -212,7 +213,7 @@ def test_the_table_of_tolerances_reaches_every_leaf(kind, criteria):
     world = tabletop()
     goal = EXAMPLES[kind](world).with_criteria(CRITERIA[criteria])
     assert all(leaf.criteria is CRITERIA[criteria] for leaf in goal.leaves())
-    copy = from_json(json.loads(json.dumps(goal.to_json())))
+    copy = from_json(json.loads(json.dumps(goal.to_json())), TYPES)
     assert all(leaf.criteria is CRITERIA[criteria] for leaf in copy.leaves())
     assert achieve(goal, world).holds.all()
 
@@ -274,21 +275,21 @@ def test_what_is_remembered_survives_that_it_breaks():
 
 def test_an_unknown_predicate_raises():
     with pytest.raises(UnknownNameError, match="unknown predicate 'near'.*on_top"):
-        from_json({"predicate": "near", "object": [0]})
+        from_json({"predicate": "near", "object": [0]}, TYPES)
     with pytest.raises(UnknownNameError, match="unknown predicate None"):
-        from_json({"object": [0]})
+        from_json({"object": [0]}, TYPES)
 
 
 def test_an_unknown_field_raises():
     with pytest.raises(UnknownNameError, match="unknown field of picked 'subject'.*object"):
-        from_json({"predicate": "picked", "subject": [0]})
+        from_json({"predicate": "picked", "subject": [0]}, TYPES)
 
 
 def test_an_unknown_predicate_inside_a_tree_raises():
     data = EXAMPLES["set"](tabletop()).to_json()
     data["children"][1]["predicate"] = "under"
     with pytest.raises(UnknownNameError, match="'under'"):
-        from_json(data)
+        from_json(data, TYPES)
 
 
 def test_unknown_criteria_raise():
@@ -296,7 +297,7 @@ def test_unknown_criteria_raise():
     with pytest.raises(
         UnknownNameError, match="unknown criteria 'lenient'; allowed: paper, released"
     ):
-        from_json(data)
+        from_json(data, TYPES)
 
 
 @pytest.mark.parametrize("kind", ["picked", "on_top", "at_position"])
@@ -304,12 +305,12 @@ def test_a_body_that_is_not_there_raises(kind):
     world = tabletop()
     data = EXAMPLES[kind](world).to_json()
     key = next(key for key in ("object", "top") if key in data)
-    goal = from_json(data | {key: [17]})
+    goal = from_json(data | {key: [17]}, TYPES)
     with pytest.raises(IndexError):
         goal.evaluate(world, goal.initial_state(world))
 
 
-PHYSICAL = [kind for kind in KINDS if issubclass(predicate_types()[kind], PhysicalPredicate)]
+PHYSICAL = [kind for kind in KINDS if issubclass(TYPES[kind], PhysicalPredicate)]
 
 
 @pytest.mark.parametrize("kind", PHYSICAL)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from clevrskills.predicates import AtPosition, AtPositionPushed, Swapped, from_json
+from clevrskills.predicates import AtPosition, AtPositionPushed, Swapped, from_json, predicate_types
 from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import BRICK, CUBE, index, make_world, pose
 
@@ -188,7 +188,7 @@ def test_each_environment_goes_its_own_way():
     worlds = [at(FIRST, SECOND), at(BUFFER, SECOND), at(BUFFER, FIRST), at(SECOND, FIRST)]
     solids = type(worlds[0].solids).stack([w.solids for w in worlds])
     world = TensorWorld(worlds[0].keys, solids, torch.cat([w.body_pose for w in worlds]))
-    goal = from_json(swap(world).to_json())
+    goal = from_json(swap(world).to_json(), predicate_types())
     outcome = goal.evaluate(world, goal.initial_state(world))
     leaves = [goal.next_leaf(outcome, env) for env in range(4)]
     assert leaves == [*goal.children, None]

@@ -9,9 +9,9 @@ from clevrskills.core.goal import predicate
 from clevrskills.solvers import skills
 from clevrskills.tasks import base
 
-_REGISTERED = (predicate._TYPES, base._TASKS, skills._SKILLS)
+_REGISTERED = (predicate.PREDICATES, base._TASKS, skills._SKILLS)
 _ASKING = (
-    *("clevrskills", "clevrskills.core.goal.predicate", "clevrskills.tasks.base"),
+    *("clevrskills", "clevrskills.predicates", "clevrskills.tasks.base"),
     *("clevrskills.solvers.skills", "clevrskills.assets.others", "clevrskills.sim.cameras"),
     *("clevrskills.sim.setting", "clevrskills.sim.robots.description"),
 )

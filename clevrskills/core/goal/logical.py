@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core.goal.context import Context, any_true
-from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate, from_json
+from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 
 __all__ = ["Keeping", "Once", "Order", "Sequence", "Set", "Strict"]
 
@@ -572,9 +572,3 @@ class Strict(Wrapper):
     def with_criteria(self, table: Any) -> Self:
         visits = tuple(visit.with_criteria(table) for visit in self.visits)
         return dataclasses.replace(self, child=self.child.with_criteria(table), visits=visits)
-
-    @classmethod
-    def _value(cls, name: str, entry: Any) -> Any:
-        if name == "visits":
-            return tuple(from_json(each) for each in entry)
-        return super()._value(name, entry)

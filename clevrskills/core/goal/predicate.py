@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
-from clevrskills import additions
-from clevrskills.core.registry import check_new, load_modules
+from clevrskills.core.registry import check_new
 from clevrskills.errors import UnknownNameError
 
 __all__ = [
@@ -25,9 +21,9 @@ __all__ = [
     "Predicate",
     "SymbolicPredicate",
     "from_json",
-    "predicate_types",
 ]
 
+Types = Mapping[str, "type[Predicate]"]
 CPU = torch.device("cpu")
 GoalState = dict[str, Tensor]
 """What a goal must remember, by name; every tensor is (B, ...)."""
@@ -61,7 +57,8 @@ class Outcome:
         return cls(holds, nothing, nothing, state, children)
 
 
-_TYPES: dict[str, type[Predicate]] = {}
+PREDICATES: dict[str, type[Predicate]] = {}
+"""Predicate types by name, of the modules that were imported; a class enters itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +77,8 @@ class Predicate(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
-            check_new("predicate", cls.name, _TYPES.get(cls.name), cls)
-            _TYPES[cls.name] = cls
+            check_new("predicate", cls.name, PREDICATES.get(cls.name), cls)
+            PREDICATES[cls.name] = cls
 
     @property
     @abstractmethod
@@ -165,12 +162,13 @@ class Predicate(ABC):
         return _encode(getattr(self, name))
 
     @classmethod
-    def _value(cls, name: str, entry: Any) -> Any:
-        """A field from JSON data."""
-        if name == "children":
-            return tuple(from_json(each) for each in entry)
+    def _value(cls, name: str, entry: Any, types: Types) -> Any:
+        """Return the value of a field from JSON data."""
+        del name
         if isinstance(entry, Mapping):
-            return from_json(entry)
+            return from_json(entry, types)
+        if isinstance(entry, list) and any(isinstance(each, Mapping) for each in entry):
+            return tuple(from_json(each, types) for each in entry)
         return torch.tensor(entry) if isinstance(entry, list) else entry
 
 
@@ -234,34 +232,18 @@ def _encode(value: Any) -> Any:
     return value
 
 
-def predicate_types() -> Mapping[str, type[Predicate]]:
-    """All predicate types by name: every module of ``clevrskills.predicates`` is looked at, and
-    those that other distributions add.
-
-    Raises:
-        ClevrSkillsError: Another distribution adds what cannot be imported, or a name twice.
-    """
-    _load()
-    return _TYPES
-
-
-@cache
-def _load() -> None:
-    """Import the predicates of the package, then those of other distributions."""
-    package = importlib.import_module("clevrskills.predicates")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"clevrskills.predicates.{module.name}")
-    for entry in additions("predicates"):
-        load_modules(entry)
-
-
-def from_json(data: Mapping[str, Any]) -> Predicate:
+def from_json(data: Mapping[str, Any], types: Types) -> Predicate:
     """Read a goal tree.
+
+    Args:
+        data: What :meth:`Predicate.to_json` returned.
+        types: Predicate types by name, such as those of
+            :func:`clevrskills.predicates.predicate_types`.
 
     Raises:
         UnknownNameError: The type of a predicate or a field of it is unknown.
     """
-    types, kind = predicate_types(), data.get("predicate")
+    kind = data.get("predicate")
     if kind not in types:
         raise UnknownNameError("predicate", kind, tuple(types))
     cls = types[str(kind)]
@@ -270,4 +252,4 @@ def from_json(data: Mapping[str, Any]) -> Predicate:
     for name in values:
         if name not in names:
             raise UnknownNameError(f"field of {kind}", name, names)
-    return cls(**{name: cls._value(name, entry) for name, entry in values.items()})
+    return cls(**{name: cls._value(name, entry, types) for name, entry in values.items()})

@@ -46,7 +46,7 @@ def new_task(args: NewTaskArgs) -> int:
     Raises:
         ClevrSkillsError: A name or the folder is not allowed, or a file is there already.
     """
-    from clevrskills.core.goal.predicate import predicate_types
+    from clevrskills.predicates import predicate_types
 
     _check_key("task", args.name, task_keys())
     predicate = args.predicate or f"{args.name}_done"

@@ -425,7 +425,7 @@ def _as_data(made: Task, runs: Sequence[Run]) -> Check:
         goal, start = run.scenes[seed].goal, run.scenes[seed].start
         world = TensorWorld.snapshot(start)
         outcome = _realized(goal, world)
-        copy = from_json(json.loads(json.dumps(goal.to_json())))
+        copy = from_json(json.loads(json.dumps(goal.to_json())), predicate_types())
         for place, state in ((start, goal.initial_state(start)), (world, outcome.state)):
             theirs, ours = copy.evaluate(place, state), goal.evaluate(place, state)
             if not torch.allclose(theirs.progress, ours.progress):

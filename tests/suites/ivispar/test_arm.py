@@ -117,7 +117,7 @@ def test_a_leaf_is_realized_says_its_cell_and_goes_through_json() -> None:
     assert bool(leaf.evaluate(world, {}).holds[0])
     assert leaf.describe(world) == "Move {obj:piece_0} to A4"
     assert {"rests_at_cell", "legal"} <= set(predicate_types())
-    again = from_json(leaf.to_json())
+    again = from_json(leaf.to_json(), predicate_types())
     assert again.to_json() == leaf.to_json()
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from clevrskills.envs.scene_sampling import draw_scene
-from clevrskills.predicates import from_json
+from clevrskills.predicates import from_json, predicate_types
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.palette import COLORS_OF_SPLIT, look_apart
@@ -153,7 +153,7 @@ def test_wordings(key: str) -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_goals_go_to_json_and_back(key: str) -> None:
     data = solved(key).scene.goal.to_json()
-    assert from_json(data).to_json() == data
+    assert from_json(data, predicate_types()).to_json() == data
 
 
 def test_colors_of_an_episode_look_apart_and_are_those_of_the_split() -> None:

@@ -8,7 +8,7 @@ import torch
 
 from clevrskills.assets import shape
 from clevrskills.core.geometry import yaw_quaternion
-from clevrskills.predicates import from_json
+from clevrskills.predicates import from_json, predicate_types
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.lohoravens.predicates.shapes import (
@@ -348,7 +348,7 @@ def test_realized_it_holds_and_none_are_left_out(name: str) -> None:
     assert look(goal, world)[0] == [False]
     goal.realize(world)
     assert look(goal, world)[0] == [True]
-    assert from_json(goal.to_json()).to_json() == goal.to_json()
+    assert from_json(goal.to_json(), predicate_types()).to_json() == goal.to_json()
     assert "{obj:block_0}" in goal.describe(world)
 
 
