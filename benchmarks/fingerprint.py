@@ -12,29 +12,39 @@ the user's cache, below ``clevrskills-fingerprint``.
 
 A fingerprint has a hash for each column of a table, entry of a JSON file (of a list of objects, for
 all of them together), tensor of a checkpoint, and other file. What only the working tree has is
-listed as new and is no difference. What it has no more, or otherwise, is one. The exit code is 0 if
-there is no difference, 1 if there is one, 2 if a command failed.
+listed as new and is no difference. What it has no more, or otherwise, is one, unless a row of
+``fingerprint_changes.toml`` expects it. The exit code is 0 if there is no difference, 1 if there is
+one, 2 if a command failed.
+
+The rows are regular expressions of whole keys, ``PART/KEY`` as the report of ``--out`` has them:
+
+- ``[[renamed]]``: ``old``, ``new`` (with groups, as of `re.sub`), ``reason``
+- ``[[removed]]``: ``key``, ``reason``
+- ``[[changed]]``: ``key``, ``reason``; the value may be any other, such as the number of a format
 """
 
 from __future__ import annotations
 
 import argparse
 import bz2
+import gzip
 import hashlib
 import importlib.metadata
 import json
 import os
 import pickle
 import platform
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +52,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 ROOT = Path(__file__).parents[1]
+CHANGES = Path(__file__).with_name("fingerprint_changes.toml")
 PACKAGE = "clevrskills"
 SHOWN, LAST_LINES = 5, 20  # names of a part, lines of a command that failed
 Hashes = dict[str, str]
@@ -71,6 +82,11 @@ ENVIRONMENT = {
 }
 POLICY_FILE = "looking.py"
 POLICY = """import numpy as np
+class Choosing:  # one of four moves, which depends on every pixel of a view
+    def reset(self, prompt):
+        pass
+    def act(self, observation):
+        return int(sum(view.sum(dtype=np.int64) for view in observation["views"].values())) % 4
 class Looking:  # what it does depends on every pixel that it is shown, and on the prompt
     observation = {"size_px": 64, "history": 2}
     def reset(self, prompt):
@@ -87,6 +103,23 @@ EXPORTS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "clevrskills", "maniskill"
 LOOK = "evaluate --policy looking:Looking --episodes 1 --out"
 TRAIN = "train --data demos --configuration tiny --log-every 1 --workers 0 --cpu --policy"
 RL = "rl trace --num-envs 4 --rollout-steps 32 --episode-steps 20 --out ppo --total-steps"
+SUITES = {"lohoravens": "pick_place_color", "ivispar": "geoms", "asgardbench": "coffee"}
+"""A task of each further suite."""
+ZOO = {
+    "checkpoint:zoo/bc-compact-l0": "touch",
+    "checkpoint:zoo/bc-compact-l1": "sort",
+    "checkpoint:zoo/bc-compact-l2": "throw_sort",
+    "checkpoint:zoo/bc-compact-place": "place",
+    "checkpoint:zoo/stream-robolm-compact-l0": "throw",
+    "checkpoint:zoo/cliport-primitives": f"{SUITES['lohoravens']} --interface pick_place_pixels",
+    "rl:zoo/boards": "geoms --split base",
+    "rl:zoo/move-without-hitting": "move_without_hitting",
+    "rl:zoo/place": "place",
+    "rl:zoo/touch-push": "touch_push",
+    "rl:zoo/touch-topple": "touch_topple",
+}
+"""The checkpoints that the package ships, each with a task and its options."""
+VIEWS = {"ivispar": "view3d", "asgardbench": "first_person"}
 Commands = Mapping[str, Sequence[str]]
 FULL: Commands = {
     "frozen": [],
@@ -105,7 +138,7 @@ FULL: Commands = {
         "evaluate --policy random --level L0 --episodes 1 --out random",
         f"{LOOK} looking pick touch stack",
         f"{LOOK} looking-otherwise place throw sort --seed 7 --robot panda --criteria released "
-        "--prompt language --history 1 --keep-going",
+        "--prompt language --history 1 --stop limit",
     ],
     "train": [
         f"{TRAIN} bc --steps 20 --out bc",
@@ -114,6 +147,27 @@ FULL: Commands = {
     "rl": [
         f"{RL} 256",
         "rl pick --num-envs 2 --rollout-steps 16 --total-steps 64 --obs rgb --size 36 --out rgb",
+    ],
+    "suites": [
+        *(
+            f"evaluate {task} --policy {policy} --split val --episodes {count} "
+            f"--out {suite}-{policy}"
+            for suite, task in SUITES.items()
+            for policy, count in (("oracle", 2), ("random", 1))
+        ),
+        *(
+            f"generate {SUITES[suite]} --view {view} --episodes 1 --out {suite}"
+            for suite, view in VIEWS.items()
+        ),
+        f"generate {SUITES['lohoravens']} --size 64 --episodes 1 --out lohoravens",
+        f"{LOOK} lohoravens-delta {SUITES['lohoravens']} --split val --interface delta",
+        "evaluate geoms --policy looking:Choosing --view view3d --interface index --split val "
+        "--episodes 1 --out ivispar-index",
+    ],
+    "zoo": [
+        f"evaluate {task} --policy {policy} {'' if '--split' in task else '--split test '}"
+        f"--episodes 2 --out {policy.replace(':zoo/', '-')}"
+        for policy, task in ZOO.items()
     ],
 }
 """Commands of each part, each with a folder that it writes; the first one of ``dataset`` makes the
@@ -132,6 +186,11 @@ QUICK: Commands = {
     "evaluate": [f"{LOOK} looking pick"],
     "train": [f"{TRAIN} bc --steps 5 --set batch_size=16 --out bc"],
     "rl": [f"{RL} 128"],
+    "suites": [
+        f"evaluate {task} --policy oracle --split val --episodes 1 --out {suite}"
+        for suite, task in SUITES.items()
+    ],
+    "zoo": ["evaluate geoms --policy rl:zoo/boards --split base --episodes 1 --out boards"],
 }
 COMMANDS = {"full": FULL, "quick": QUICK}
 
@@ -251,9 +310,14 @@ def of_folder(folder: Path) -> Hashes:
 
 
 def of_frozen(code: Path) -> Hashes:
-    """The bytes of the files of frozen episodes, wherever they are."""
-    files = [path for end in ("train", "test") for path in code.rglob(f"*_{end}.jsonl.gz")]
-    return {path.name: digest(path.read_bytes()) for path in files}
+    """Return the entries of the files of frozen episodes, wherever they are."""
+    found: Hashes = {}
+    for path in sorted(code.rglob("*.jsonl.gz")):
+        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+        header, *episodes = map(json.loads, lines)
+        found |= {f"{path.name}: header{name}": h for name, h in of_json(header).items()}
+        found |= {f"{path.name}: {name}": h for name, h in of_json(episodes).items()}
+    return found
 
 
 @dataclass
@@ -344,7 +408,8 @@ def kept(commit: str, mode: str) -> Path:
     """The file in which hashes of a commit are kept, for these packages and this processor."""
     about = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else platform.processor()
     key = {line for line in about.splitlines() if line.startswith("model name")}
-    key |= {f"{found.name} {found.version}" for found in importlib.metadata.distributions()}
+    packages = importlib.metadata.distributions()
+    key |= {f"{found.name} {found.version}" for found in packages if found.name != PACKAGE}
     key |= {platform.python_version(), Path(__file__).read_text(encoding="utf-8")}
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     own = digest(repr(sorted(key)).encode())
@@ -374,13 +439,63 @@ def of_commit(commit: str, mode: str, parts: Sequence[str], work: Path) -> Parts
     return {part: known[part] for part in parts}
 
 
-def compare(old: Hashes, new: Hashes) -> tuple[list[str], list[str]]:
-    """Names that differ, and those that are new. Of a table with a new column bytes don't count.
+@dataclass
+class Changes:
+    """Differences that are expected: of the rows of a table those that apply.
 
-    A tensor that is there under another name, such as one of another file, has not gone.
+    Attributes:
+        rows: The kind of each row, its pattern, and the new name of what it renames.
+        used: Patterns that matched a key.
     """
+
+    rows: Sequence[tuple[str, str, str]]
+    used: set[str] = field(default_factory=set)
+
+    @classmethod
+    def read(cls, path: Path) -> Changes:
+        """Read a table; each row must give its reason."""
+        rows: list[tuple[str, str, str]] = []
+        for kind, entries in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            names = {"renamed": {"old", "new"}, "removed": {"key"}, "changed": {"key"}}[kind]
+            for entry in entries:
+                if entry.keys() != names | {"reason"}:
+                    raise CommandError(
+                        f"{path}: {kind} needs {sorted(names)} and a reason: {entry}"
+                    )
+                rows.append((kind, entry.get("old") or entry["key"], entry.get("new", "")))
+        return cls(rows)
+
+    def of(self, key: str) -> tuple[str, str]:
+        """Return what is expected of a key, or nothing, and the name that it has now."""
+        for kind, pattern, new in self.rows:
+            if re.fullmatch(pattern, key):
+                self.used.add(pattern)
+                return kind, re.sub(pattern, new, key) if kind == "renamed" else key
+        return "", key
+
+    def apply(self, part: str, old: Hashes, new: Hashes) -> Hashes:
+        """Return old hashes by their present names, without those that may be gone or differ."""
+        left: Hashes = {}
+        for name, value in old.items():
+            kind, key = self.of(f"{part}/{name}")
+            now = key.removeprefix(f"{part}/")
+            if kind == "changed" and now in new:
+                left[now] = new[now]
+            elif kind != "removed":
+                left[now] = value
+        return left
+
+
+def compare(part: str, old: Hashes, new: Hashes, changes: Changes) -> tuple[list[str], list[str]]:
+    """Return names that differ, and those that are new.
+
+    The bytes of a table count only if its columns are those of before. A tensor that is there under
+    another name, such as one of another file, has not gone.
+    """
+    before, old = old, changes.apply(part, old, new)
     added = sorted(new.keys() - old.keys())
-    grown = {name.split(": ")[0] for name in added if ": " in name}
+    expected = {name for name, value in before.items() if old.get(name) != value}
+    grown = {name.split(": ")[0] for name in {*added, *expected} if ": " in name}
     moved = {new[name] for name in added if TENSORS in name}
     there = {name for name, value in old.items() if TENSORS in name and value in moved}
     differ = [f"{name} (gone)" for name in old if name not in new and name not in there]
@@ -403,6 +518,7 @@ def main() -> int:
     mode = "quick" if args.quick else "full"
     report: dict[str, dict[str, Any]] = {}
     try:
+        changes = Changes.read(CHANGES)
         with tempfile.TemporaryDirectory(prefix="fingerprint-") as root:
             code, old_work, new_work = (Path(root) / name for name in ("code", "old", "new"))
             old_work.mkdir()
@@ -415,13 +531,15 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     for part in args.only:
-        differ, added = compare(old[part], new[part])
+        differ, added = compare(part, old[part], new[part], changes)
         report[part] = {"differ": differ, "new": added, "old": old[part], "now": new[part]}
         counts = f"{len(differ)} differ" if differ else "equal"
         print(f"{part:9}{len(old[part]):7} hashes, {counts}, {len(added)} new")
         for kind, names in (("differs", differ), ("new", added)):
             for name in names[:SHOWN]:
                 print(f"    {kind}: {name}")
+    for pattern in sorted({pattern for _, pattern, _ in changes.rows} - changes.used):
+        print(f"expected, but not found: {pattern}")
     if args.out is not None:
         args.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return int(any(entry["differ"] for entry in report.values()))
