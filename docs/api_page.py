@@ -20,7 +20,7 @@ GROUPS: Mapping[str, str] = {
     "Let the oracle solve it": "solvers.oracle",
     "Write a policy": "core.policy core.observer serving",
     "Read demonstrations": "dataset_tools dataset_tools.torch_dataset",
-    "Evaluate": ("evaluation.evaluate evaluation.results evaluation.freeze.frozen envs.axes"),
+    "Evaluate": ("evaluation.evaluate evaluation.results core.episode envs.axes"),
     "Train a policy": (
         "baselines baselines.policy baselines.spec baselines.batch baselines.prompts rl.policy"
     ),

@@ -9,10 +9,11 @@ import pytest
 
 from clevrskills.assets import shape
 from clevrskills.cli import main
+from clevrskills.core.episode import FrozenHeader
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.episode import EpisodeSpec
-from clevrskills.evaluation.freeze.frozen import Header, write
+from clevrskills.evaluation.freeze.frozen import write
 from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
 OLD = Path(__file__).parent / "data" / "before_0_3"
@@ -26,7 +27,7 @@ EDGE_M, HEX_M = 0.05, 0.06062
 @pytest.mark.parametrize(("task", "split"), FROZEN)
 def test_old_frozen_episodes_start_with_the_bodies_that_they_had(task, split):
     suite = ClevrSkillsSuite(OLD / "episodes")
-    assert suite.header(task, split).benchmark == 0
+    assert suite.frozen(task, split).header.benchmark == 0
     env = ClevrSkillsEnv(task, split=split, obs_mode="none")
     for spec in suite.frozen(task, split):
         env.reset(options={"episode": spec})
@@ -67,7 +68,7 @@ def test_old_frozen_episodes_are_evaluated_but_not_mixed_with_new_ones(tmp_path,
     run = ["evaluate", "--policy", "zero", "push", "--split", "train", "--episodes", "1"]
     assert main([*run, "--frozen", str(OLD / "episodes"), "--out", str(old)]) == 0
     assert json.loads((old / "run.json").read_text())["benchmark"] == 0
-    head = Header("push", "train", "xarm6", 1, 200, (20,), benchmark=1)
+    head = FrozenHeader("push", "train", "xarm6", 1, 200, (20,), benchmark=1)
     write(tmp_path, head, [EpisodeSpec.draw("push", "train", 1)])
     assert main([*run, "--frozen", str(tmp_path), "--out", str(new)]) == 0
     assert json.loads((new / "run.json").read_text())["benchmark"] == 1

@@ -1,12 +1,34 @@
-"""Names and seeds of episodes: built, read and shared out here, and nowhere else.
+"""Names and seeds of episodes, and the files of frozen ones.
 
-Each range of seeds belongs to somebody, so that no two kinds of episodes share one.
+Each range of seeds belongs to somebody, so that no two kinds of episodes share one. A file of
+frozen episodes is gzipped text, UTF-8, one JSON object in each line: first a :class:`FrozenHeader`,
+then the episodes in order, as their suite writes them.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
 import re
-from dataclasses import dataclass
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import Any, Self, TypeVar, overload
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+__all__ = ["FrozenEpisodes", "FrozenHeader"]
+
+FORMAT = "clevrskills-episodes"
+FORMAT_VERSION, SUITES_VERSION = 1, 2
+FIRST_SUITE = "clevrskills"
+"""Suite of the files of the first format."""
+SUFFIX = ".jsonl.gz"
+EpisodeT = TypeVar("EpisodeT", covariant=True)
 
 _RECORDED = re.compile(r"([^/]+)/([^/]+)_(\d{8,})")
 
@@ -80,3 +102,175 @@ RL_TRAINING = SeedRange(0, 900_000_000)
 """First episodes of the environments that ``clevrskills rl`` trains in."""
 FROZEN = TRAINING.after(1_000_000_000)
 """Frozen episodes: no episode that is learned from starts as one that is evaluated on."""
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A seed that is no frozen episode, and why."""
+
+    seed: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class FrozenHeader:
+    """The first line of a file of frozen episodes.
+
+    Attributes:
+        task: Key of the task.
+        split: Name of the split.
+        robot: Name of the robot.
+        episodes: Number of the episodes.
+        max_steps: The task's step limit when they were made.
+        oracle_steps: Control steps that the oracle needed, episode by episode.
+        rejected: The seeds between those of the episodes, with the reasons.
+        versions: Of Python and of the packages with which they were made.
+        format: Name of the format.
+        format_version: Its version: 1 for ClevrSkills, 2 for other suites.
+        suite: Name of the suite.
+        limits: Limit of turns, episode by episode; empty: all have that of the task.
+        benchmark: Version of the suite's frozen episodes; results on different ones can't be
+            compared; 0: they are of no benchmark.
+    """
+
+    task: str
+    split: str
+    robot: str
+    episodes: int
+    max_steps: int
+    oracle_steps: tuple[int, ...]
+    rejected: tuple[Rejection, ...] = ()
+    versions: Mapping[str, str | None] = field(default_factory=dict)
+    format: str = FORMAT
+    format_version: int = FORMAT_VERSION
+    suite: str = FIRST_SUITE
+    limits: tuple[int, ...] = ()
+    benchmark: int = 0
+
+    @property
+    def oracle_median_steps(self) -> float:
+        """Median of the oracle's control steps."""
+        return median(self.oracle_steps)
+
+    @property
+    def oracle_most_steps(self) -> int:
+        """Control steps of the oracle in the longest episode."""
+        return max(self.oracle_steps)
+
+    def to_json(self) -> str:
+        """Return the line of the file, without its end."""
+        data = asdict(self)
+        if self.suite == FIRST_SUITE:
+            del data["suite"], data["limits"]
+        else:
+            data["format_version"] = SUITES_VERSION
+        return json.dumps(data, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read the line.
+
+        Raises:
+            ValueError: It is damaged, or of another format.
+        """
+        data = json.loads(text)
+        if data.get("format") != FORMAT:
+            raise ValueError(f"format {data.get('format')!r}; allowed: {FORMAT!r}")
+        if data.get("format_version") not in (FORMAT_VERSION, SUITES_VERSION):
+            raise ValueError(
+                f"format version {data.get('format_version')}; this package reads {FORMAT_VERSION}"
+                f" and {SUITES_VERSION}"
+            )
+        data = {"suite": FIRST_SUITE, "limits": (), "benchmark": 0, **data}
+        values = {f.name: data[f.name] for f in fields(cls)}
+        values["oracle_steps"] = tuple(values["oracle_steps"])
+        values["limits"] = tuple(values["limits"])
+        values["rejected"] = tuple(Rejection(**entry) for entry in values["rejected"])
+        return cls(**values)
+
+
+class FrozenEpisodes(Sequence[EpisodeT]):
+    """Frozen episodes of a task and split, each read from their file when it is asked for.
+
+    Args:
+        folder: Folder of the files.
+        task: Key of the task.
+        split: Name of the split.
+        read: Makes an episode from its JSON data.
+
+    Raises:
+        ClevrSkillsError: There are none of this task or split; later: the file is damaged.
+    """
+
+    def __init__(
+        self, folder: Path, task: str, split: str, read: Callable[[Mapping[str, Any]], EpisodeT]
+    ) -> None:
+        self._path = folder / f"{frozen_name(task, split)}{SUFFIX}"
+        self._read = read
+        if not self._path.is_file():
+            raise _missing(folder, task, split)
+
+    @cached_property
+    def header(self) -> FrozenHeader:
+        """What is said of all of them."""
+        return _header(self._path, self._text)
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256, in hexadecimal, of the text of the file, however it is compressed."""
+        return hashlib.sha256(self._text).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> EpisodeT: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EpisodeT]: ...
+    def __getitem__(self, index: int | slice) -> EpisodeT | list[EpisodeT]:
+        if isinstance(index, slice):
+            return [self[k] for k in range(len(self))[index]]
+        line = self._lines[index]
+        try:
+            return self._read(json.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ClevrSkillsError(f"{self._path} is damaged: {error!r}") from error
+
+    @cached_property
+    def _text(self) -> bytes:
+        return _text(self._path)
+
+    @cached_property
+    def _lines(self) -> Sequence[bytes]:
+        lines = self._text.splitlines()[1:]
+        if self.header.episodes != len(lines):
+            count = self.header.episodes
+            raise ClevrSkillsError(f"{self._path} is damaged: {len(lines)} of {count} episodes")
+        return lines
+
+
+def _missing(folder: Path, task: str, split: str) -> ClevrSkillsError:
+    """Return the error that says which frozen episodes there are instead."""
+    known: dict[str, list[str]] = {}
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        head = _header(path, _text(path))
+        known.setdefault(head.task, []).append(head.split)
+    if not known:
+        return ClevrSkillsError(f"{folder} has no frozen episodes")
+    if task not in known:
+        return UnknownNameError("task with frozen episodes", task, tuple(known))
+    return UnknownNameError(f"split of {task}", split, tuple(known[task]))
+
+
+def _text(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise ClevrSkillsError(f"{path} cannot be read: {error}") from error
+
+
+def _header(path: Path, text: bytes) -> FrozenHeader:
+    try:
+        return FrozenHeader.from_json(text.partition(b"\n")[0])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ClevrSkillsError(f"{path} cannot be read: {error}") from error

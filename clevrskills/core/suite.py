@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
+from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.feedback import Mode, Phrasebook
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Message, Observation, PromptInput, TextAction
@@ -346,8 +347,6 @@ class Suite(Protocol):
             ``None``: all that are frozen.
         revision: Of the criteria of success: a higher one judges the same episodes otherwise, so
             that results of different ones can't be compared.
-        benchmark: Version of its frozen episodes; results on different ones can't be compared; 0:
-            they have none.
         feedback: What turns tell of themselves unless a run says otherwise.
     """
 
@@ -355,7 +354,6 @@ class Suite(Protocol):
     title: str
     episodes: int | None = None
     revision: int = 1
-    benchmark: int = 0
     feedback: Mode = "simple"
 
     def levels(self) -> Mapping[str, str]:
@@ -634,18 +632,12 @@ class Suite(Protocol):
         """Build what films the episodes of a configuration; ``None`` if it has no cameras."""
         return None
 
-    def header(self, task: str, split: str) -> Any:
-        """What is said of all frozen episodes of a task and split.
+    def frozen(self, task: str, split: str) -> FrozenEpisodes[Episode]:
+        """Return the frozen episodes of a task and split.
 
         Raises:
             ClevrSkillsError: There are none.
         """
-
-    def file_hash(self, task: str, split: str) -> str:
-        """Content hash of the file of frozen episodes of a task and split."""
-
-    def frozen(self, task: str, split: str) -> Sequence[Episode]:
-        """The frozen episodes of a task and split."""
 
     def draw(
         self,

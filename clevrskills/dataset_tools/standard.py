@@ -175,7 +175,8 @@ def measure(dataset: Dataset, suite: Suite) -> Standard:
         frames = {camera: colours(episodes[0], camera) for camera in episodes[0].cameras}
         tasks[task] = TaskDigest(seeds, {part: [d[part] for d in each] for part in PARTS}, frames)
     settings = {"split": split, "robot": header.robot, "criteria": header.criteria}
-    return Standard(suite.benchmark, settings, tasks)
+    benchmark = suite.frozen(next(iter(tasks)), split).header.benchmark
+    return Standard(benchmark, settings, tasks)
 
 
 def missing_slots(episodes: Iterable[Path], size: int) -> Iterator[str]:

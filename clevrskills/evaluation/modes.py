@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from clevrskills import additions, keys_of
+from clevrskills.core.episode import FrozenHeader
 from clevrskills.core.interface import BoxInterface
 from clevrskills.core.suite import Suite, check_axes
 from clevrskills.dataset_tools.dataset import Dataset
-from clevrskills.dataset_tools.layout import Header as DatasetHeader
+from clevrskills.dataset_tools.layout import Header
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef
-from clevrskills.evaluation.freeze.frozen import Header as FrozenHeader
 from clevrskills.evaluation.handover.selection import in_parts
 from clevrskills.evaluation.robustness.kept import kept_episodes
 from clevrskills.evaluation.selection import task_splits
 from clevrskills.evaluation.sequential.rounds import in_blocks, same_count
+from clevrskills.solvers.requirements import require_oracle
 
 REPLAY = "replay:"
 
@@ -128,12 +129,11 @@ class Frozen(Source):
 
     def _header(self, task: str, split: str) -> FrozenHeader:
         try:
-            found: FrozenHeader = self.suite.header(task, split)
+            return self.suite.frozen(task, split).header
         except UnknownNameError:
             raise
         except ClevrSkillsError as error:
             raise ClevrSkillsError(f"{error}; with --seed 0 --episodes N some are drawn") from None
-        return found
 
     def _more(self, task: str, count: int) -> str:
         """Return how more episodes are frozen, if the task is of another distribution."""
@@ -190,7 +190,7 @@ class Replayed(Source):
     def select(self, tasks: Sequence[str], splits: Sequence[str]) -> Selected:
         self.pairs(tasks, splits)
         dataset = Path(self.args.policy.removeprefix(REPLAY))
-        header = DatasetHeader.read(dataset)
+        header = Header.read(dataset)
         for name in ("robot", "criteria"):
             given, made = getattr(self.args, name), getattr(header, name)
             if given not in (None, made):
@@ -240,7 +240,7 @@ class Handover(Mode):
         interface = self.suite.interface(self.args.interface)
         if not isinstance(interface, BoxInterface):
             raise ClevrSkillsError(f"--handover is for actions of numbers, not of {interface.name}")
-        self.suite.require_oracle()
+        require_oracle(self.suite)
         refs = in_parts(self.suite, selected.episodes, self.args.handover)
         return replace(selected, episodes=refs)
 

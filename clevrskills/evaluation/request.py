@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.episode import FrozenHeader, frozen_name
 from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import CHAT, FORMS, PolicySource, policy_arguments
 from clevrskills.core.suite import Preset, Suite, path_of
@@ -75,7 +76,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         feedback=args.feedback or suite.feedback,
         interface=suite.interface(args.interface).name,
     )
-    frozen = sorted({(ref.task, ref.split) for ref in refs if ref.seed is None})
+    pairs = sorted({(ref.task, ref.split) for ref in refs if ref.seed is None})
+    frozen = {frozen_name(*pair): suite.frozen(*pair) for pair in pairs}
     run = Run(
         policy=args.policy,
         label=args.label,
@@ -85,14 +87,14 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         chunk=rules.chunk,
         clip=rules.clip,
         policy_args=source.arguments,
-        episodes={f"{task}_{split}": suite.file_hash(task, split) for task, split in frozen},
+        episodes={name: of.content_hash for name, of in frozen.items()},
         versions=versions(),
         suite=path_of(suite),
         interface=rules.interface,
         feedback=rules.feedback,
         stop=stop,
         revision=suite.revision,
-        benchmark=_benchmark(suite, frozen),
+        benchmark=_benchmark([of.header for of in frozen.values()]),
         wording=wording,
         preset=args.preset or "",
         track=args.track,
@@ -184,13 +186,13 @@ def _source(args: EvaluateArgs, suite: Suite, preset: Preset) -> PolicySource:
     return PolicySource(args.policy, arguments, os.getcwd(), overrides, suite.policies())
 
 
-def _benchmark(suite: Suite, frozen: Iterable[tuple[str, str]]) -> int:
+def _benchmark(heads: Iterable[FrozenHeader]) -> int:
     """Return the version of the frozen episodes; 0: there are none.
 
     Raises:
         ClevrSkillsError: They are of several versions.
     """
-    found = {suite.header(*pair).benchmark for pair in frozen}
+    found = {head.benchmark for head in heads}
     if len(found) > 1:
         numbers = " and ".join(map(str, sorted(found)))
         raise ClevrSkillsError(

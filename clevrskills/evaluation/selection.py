@@ -88,8 +88,8 @@ def frozen_tasks(suite: Suite) -> list[str]:
 
     def is_frozen(task: str) -> bool:
         with contextlib.suppress(ClevrSkillsError):
-            header = suite.header(task, suite.default_splits()[0])
-            return bool(header.robot == suite.robots()[0])
+            header = suite.frozen(task, suite.default_splits()[0]).header
+            return header.robot == suite.robots()[0]
         return False
 
     return [task for task in suite.levels() if is_frozen(task)]
@@ -108,7 +108,7 @@ def count_episodes(suite: Suite, task: str, split: str, robot: str, number: int 
     Raises:
         ClevrSkillsError: There are not as many, or they are for another robot.
     """
-    head = suite.header(task, split)
+    head = suite.frozen(task, split).header
     if robot != head.robot:
         raise ClevrSkillsError(f"robot={robot}: the frozen episodes of {task} are for {head.robot}")
     if number is not None and not 1 <= number <= head.episodes:

@@ -138,7 +138,9 @@ class ClevrSkillsBenchmark(StepBenchmark):
             "max_steps": max(limits.values()),
             "max_episodes_per_task": self._episodes,
             "task_max_steps": limits,
-            "episode_hashes": {task: self._suite.file_hash(task, split) for task in self._tasks},
+            "episode_hashes": {
+                task: self._suite.frozen(task, split).content_hash for task in self._tasks
+            },
             "stop_on_success": self._rules.stop_on_success,
             "observation": asdict(self._options),
             "split": split,

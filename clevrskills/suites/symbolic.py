@@ -16,13 +16,12 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.episode import episode_name
+from clevrskills.core.episode import FrozenEpisodes, episode_name
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface, TextInterface, Turn
 from clevrskills.core.policy import TextAction
 from clevrskills.core.suite import Suite
-from clevrskills.evaluation.freeze import frozen
 from clevrskills.jobs.files import to_json
 
 __all__ = ["SymbolicEnv", "SymbolicEpisode", "SymbolicOracle", "SymbolicSuite", "TextPrompt"]
@@ -341,11 +340,5 @@ class SymbolicSuite(Suite):
     def read_episode(self, data: Mapping[str, Any]) -> SymbolicEpisode:
         return SymbolicEpisode(**data)
 
-    def header(self, task: str, split: str) -> frozen.Header:
-        return frozen.header(task, split, self.folder)
-
-    def file_hash(self, task: str, split: str) -> str:
-        return frozen.file_hash(task, split, self.folder)
-
-    def frozen(self, task: str, split: str) -> Sequence[SymbolicEpisode]:
-        return frozen.episodes(task, split, self.folder, self.read_episode)
+    def frozen(self, task: str, split: str) -> FrozenEpisodes[SymbolicEpisode]:
+        return FrozenEpisodes(self.folder, task, split, self.read_episode)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.suite import Axis, Environment, Episode, StatePart, Suite, Watcher
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
     from clevrskills.envs.environment import ClevrSkillsEnv
     from clevrskills.envs.episode import EpisodeSpec
-    from clevrskills.evaluation.freeze.frozen import Header
     from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
     from clevrskills.sim.setting import Setting
 
@@ -185,20 +185,8 @@ class TabletopSuite(Suite):
 
         return renderer(look)
 
-    def header(self, task: str, split: str) -> Header:
-        from clevrskills.evaluation.freeze import frozen
-
-        return frozen.header(task, split, self.frozen_folder(task))
-
-    def file_hash(self, task: str, split: str) -> str:
-        from clevrskills.evaluation.freeze import frozen
-
-        return frozen.file_hash(task, split, self.frozen_folder(task))
-
-    def frozen(self, task: str, split: str) -> Sequence[EpisodeSpec]:
-        from clevrskills.evaluation.freeze import frozen
-
-        return frozen.episodes(task, split, self.frozen_folder(task), self.read_episode)
+    def frozen(self, task: str, split: str) -> FrozenEpisodes[EpisodeSpec]:
+        return FrozenEpisodes(self.frozen_folder(task), task, split, self.read_episode)
 
     def draw(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from clevrskills.cli import main
+from clevrskills.core.episode import FrozenHeader
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.envs.episode import EpisodeSpec
@@ -15,6 +16,7 @@ from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.results import EpisodeResult, read_results, read_run
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.solvers.requirements import planner_obstacle
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
@@ -32,7 +34,7 @@ def episodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("frozen")
     for task, max_steps in (("pick", 80), ("follow_order", 500)):
         specs = [EpisodeSpec.draw(task, "test", 700 + k, k) for k in range(3)]
-        head = frozen.Header(task, "test", "xarm6", len(specs), max_steps, (20,) * 3)
+        head = FrozenHeader(task, "test", "xarm6", len(specs), max_steps, (20,) * 3)
         frozen.write(folder, head, specs)
     return folder
 
@@ -54,13 +56,15 @@ def results(root: Path) -> list[EpisodeResult]:
 def test_the_oracle_succeeds_and_zero_does_not(tmp_path: Path, episodes: Path) -> None:
     assert evaluate(args_for(tmp_path / "oracle", "oracle", episodes)) == 0
     for k, r in enumerate(results(tmp_path / "oracle")):
-        spec = frozen.episodes("pick", "test", folder=episodes)[k]
+        spec = ClevrSkillsSuite(episodes).frozen("pick", "test")[k]
         assert (r.id, r.episode, r.seed) == (f"pick_test_00{k}", spec.content_hash, 700 + k)
         assert (r.level, r.cause, r.success_once, r.success_at_end) == ("L0", "success", True, True)
         assert (r.goal_fraction, r.depth, r.progress, r.max_steps) == (1.0, None, 1.0, 80)
         assert 5 < r.steps < 60 and r.total_reward > r.steps
     run = read_run(tmp_path / "oracle")
-    assert run.episodes == {"pick_test": frozen.file_hash("pick", "test", episodes)}
+    assert run.episodes == {
+        "pick_test": ClevrSkillsSuite(episodes).frozen("pick", "test").content_hash
+    }
     assert run.renderer == "" and run.versions["mani_skill"]
     assert evaluate(args_for(tmp_path / "zero", "zero", episodes)) == 0
     for r in results(tmp_path / "zero"):

@@ -30,7 +30,7 @@ def limits() -> str:
         "|---|---|---|---|---|---|",
     ]
     for key, task in tasks().items():
-        heads = [ClevrSkillsSuite().header(key, split) for split in ("train", "test")]
+        heads = [ClevrSkillsSuite().frozen(key, split).header for split in ("train", "test")]
         assert {head.max_steps for head in heads} == {task.max_steps}
         median = ", ".join(f"{head.oracle_median_steps:g}" for head in heads)
         longest = max(head.oracle_most_steps for head in heads)

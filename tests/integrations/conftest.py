@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from clevrskills.core.episode import FrozenHeader
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.solvers.requirements import planner_obstacle
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
 TASKS = ("pick", "touch")
 EPISODES = 3
@@ -20,7 +22,7 @@ def frozen_folder(tmp_path_factory) -> Path:
     for task in TASKS:
         for split in ("train", "test"):
             specs = [EpisodeSpec.draw(task, split, 70 + k, k) for k in range(EPISODES)]
-            head = frozen.Header(task, split, "xarm6", EPISODES, 80, (30,) * EPISODES)
+            head = FrozenHeader(task, split, "xarm6", EPISODES, 80, (30,) * EPISODES)
             frozen.write(folder, head, specs)
     return folder
 
@@ -33,7 +35,7 @@ def solution(frozen_folder) -> list[list[float]]:
     from clevrskills.solvers.oracle import Oracle
 
     env = ClevrSkillsEnv("pick", split="test", obs_mode="none", render_backend="none")
-    env.reset(options={"episode": frozen.episodes("pick", "test", frozen_folder)[0]})
+    env.reset(options={"episode": ClevrSkillsSuite(frozen_folder).frozen("pick", "test")[0]})
     oracle, actions, success = Oracle(env), [], False
     while not success:
         action = oracle.act()

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from clevrskills.core.observer import say
-from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.report.foreign import read_any
 from clevrskills.evaluation.results import open_evaluations
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -48,7 +48,7 @@ def drive(cache: Path, folder: Path, **wishes: Any) -> dict[str, Any]:
 
 
 def sentences(folder: Path, task: str) -> list[str]:
-    return [say(spec.prompt) for spec in frozen.episodes(task, "test", folder=folder)]
+    return [say(spec.prompt) for spec in ClevrSkillsSuite(folder).frozen(task, "test")]
 
 
 def check(told: dict[str, Any], folder: Path) -> None:

@@ -7,14 +7,13 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from clevrskills.core.observer import say
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze import frozen
 from clevrskills.integrations.lerobot_env import (
     NEW_ROLLOUT,
     LazyVectorEnv,
     LeRobotEnv,
     make_vector_envs,
 )
-from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
+from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS, ClevrSkillsSuite
 from clevrskills.tasks import tasks
 
 STILL = np.array([0, 0, 0, 0, 0, 0, -1], dtype=np.float32)
@@ -34,7 +33,7 @@ def test_shows_images_state_and_words(pick, frozen_folder):
     assert observation in pick.observation_space
     assert observation["agent_pos"].shape == (15,)
     assert info == {"is_success": False, "episode": 1}
-    spec = frozen.episodes("pick", "test", folder=frozen_folder)[1]
+    spec = ClevrSkillsSuite(frozen_folder).frozen("pick", "test")[1]
     assert (pick.task, pick.task_description) == ("pick", say(spec.prompt))
     np.testing.assert_array_equal(pick.render(), observation["pixels"]["base_camera"])
     observation, reward, terminated, truncated, info = pick.step(STILL)

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from clevrskills.core.suite import load_suite
-from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.report.foreign import read_any
 from clevrskills.evaluation.rollout import policy_seed
-from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
+from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS, ClevrSkillsSuite
 from clevrskills.tasks import tasks
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +58,7 @@ def test_echo_server_evaluates_two_tasks(frozen_folder, tmp_path):
         assert result["mean_success"] == 0.0 and result["mean_goal_fraction"] == 0.0
         assert [task["task"] for task in result["tasks"]] == ["pick", "touch"]
         for task in result["tasks"]:
-            specs = frozen.episodes(task["task"], split, frozen_folder)[:2]
+            specs = ClevrSkillsSuite(frozen_folder).frozen(task["task"], split)[:2]
             for episode, spec in zip(task["episodes"], specs, strict=True):
                 metrics = episode["metrics"]
                 assert episode["episode_id"] == spec.index
@@ -76,7 +75,9 @@ def test_server_is_shown_the_episode(frozen_folder, tmp_path):
     moves = [[0.0, 0.0, 0.5, 0.0, 0.0, 0.0, -1.0]]
     seen = run("l0.yaml", tmp_path, overrides, moves)["seen"]
     specs = [
-        s for split in ("train", "test") for s in frozen.episodes("pick", split, frozen_folder)[:2]
+        s
+        for split in ("train", "test")
+        for s in ClevrSkillsSuite(frozen_folder).frozen("pick", split)[:2]
     ]
     for shown, spec in zip(zip(seen[::2], seen[1::2], strict=True), specs, strict=True):
         for step, observation in enumerate(shown):
@@ -133,7 +134,9 @@ def test_what_it_says_of_itself(frozen_folder):
     assert said["metadata"]["task_max_steps"] == limits
     assert said["metadata"]["max_steps"] == max(limits.values())
     assert said["metadata"]["max_episodes_per_task"] == 3
-    hashes = {key: frozen.file_hash(key, "test", frozen_folder) for key in limits}
+    hashes = {
+        key: ClevrSkillsSuite(frozen_folder).frozen(key, "test").content_hash for key in limits
+    }
     assert said["metadata"]["episode_hashes"] == hashes
     assert said["metrics"]["success"] == "mean"
     action = said["action"]

@@ -9,9 +9,9 @@ from inline import one_worker_here
 
 from clevrskills import env_id, make_vec
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.results import read_results
 from clevrskills.integrations.lerobot_env import LeRobotEnv
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 from tests.integrations.test_vla_eval import run
 
 
@@ -38,7 +38,7 @@ def by_evaluate(actions, folder, out):
 
 
 def by_gymnasium(actions, folder, _):
-    spec = frozen.episodes("pick", "test", folder)[0]
+    spec = ClevrSkillsSuite(folder).frozen("pick", "test")[0]
     env = gym.make(env_id("pick"), split="test", obs_mode="none", render_backend="none")
     env.reset(options={"episode": spec})
     return stepped(env, actions)
@@ -63,7 +63,7 @@ def stepped(env, actions):
 
 
 def by_make_vec(actions, folder, _):
-    spec = frozen.episodes("pick", "test", folder)[0]
+    spec = ClevrSkillsSuite(folder).frozen("pick", "test")[0]
     envs = make_vec("pick", 2, split="test", terminate_on_success=True)
     envs.reset(seed=[spec.seed, spec.seed])
     infos = [envs.step(np.array([action] * 2))[-1] for action in actions]

@@ -16,13 +16,13 @@ from clevrskills.dataset_tools.export.lerobot.features import task_sentences
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
-from clevrskills.evaluation.freeze.frozen import header
 from clevrskills.evaluation.results import read_results
 from clevrskills.evaluation.rollout import policy_seed
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.serving import DIALECTS, connect
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
 from clevrskills.solvers.requirements import planner_obstacle
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 from clevrskills.tasks import tasks
 from tests.serving.servers import observation, serving_source
 
@@ -66,7 +66,7 @@ def test_recorded_actions_solve_their_episodes(tmp_path: Path) -> None:
     found = solved(("pick", "touch"), 2, tmp_path)
     assert found["openpi"] == found["vla-eval"] == found["made"]
     assert len(found["made"]) == 4
-    head = header("pick", "train", tmp_path / "frozen")
+    head = ClevrSkillsSuite(tmp_path / "frozen").frozen("pick", "train").header
     assert (head.episodes, head.robot, head.benchmark, head.max_steps) == (2, "xarm6", 0, 80)
     assert [*head.oracle_steps] == [len(e) for e in Dataset(tmp_path / "demos").filter(task="pick")]
 

@@ -17,7 +17,6 @@ from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.arguments import EvaluateArgs
-from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.report import tables
 from clevrskills.evaluation.report.comparison import compare_runs
 from clevrskills.evaluation.request import make_request
@@ -72,10 +71,10 @@ def test_its_tasks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_episodes_are_frozen_with_their_limits(episodes: Path) -> None:
-    head = frozen.header("lamps_two", "test", episodes)
+    suite = load_suite(SUITE, folder=episodes)
+    head = suite.frozen("lamps_two", "test").header
     assert (head.suite, head.format_version, head.limits) == ("lamps", 2, (8,) * 10)
     assert 2 <= min(head.oracle_steps) and max(head.oracle_steps) <= 4
-    suite = load_suite(SUITE, folder=episodes)
     spec = suite.frozen("lamps_two", "test")[3]
     assert suite.read_episode(json.loads(json.dumps(spec.to_json()))) == spec
     assert suite.draw("lamps_two", "test", spec.seed).content_hash == spec.content_hash

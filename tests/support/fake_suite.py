@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.episode import FrozenHeader
 from clevrskills.core.interface import BoxInterface
 from clevrskills.core.suite import Suite
 from clevrskills.predicates import Leaf, Order, Outcome
@@ -69,6 +70,11 @@ class FakeEpisode:
     @property
     def prompt(self) -> Prompt:
         return Prompt("Go there", ())
+
+
+class FakeFrozen(list):
+    header = FrozenHeader("", "", "xarm6", FROZEN, MAX_STEPS, ())
+    content_hash = ""
 
 
 class FakeEnv:
@@ -177,14 +183,10 @@ class FakeSuite(Suite):
     def criteria(self) -> Sequence[str]:
         return ("paper", "released")
 
-    def header(self, task: str, split: str) -> Any:
-        return SimpleNamespace(episodes=FROZEN, robot="xarm6", max_steps=MAX_STEPS, benchmark=0)
-
-    def file_hash(self, task: str, split: str) -> str:
-        return f"{task} {split} {self.version}"
-
-    def frozen(self, task: str, split: str) -> list[FakeEpisode]:
-        return [FakeEpisode(task, split, k, 100 + k) for k in range(FROZEN)]
+    def frozen(self, task: str, split: str) -> FakeFrozen:
+        found = FakeFrozen(FakeEpisode(task, split, k, 100 + k) for k in range(FROZEN))
+        found.content_hash = f"{task} {split} {self.version}"
+        return found
 
     def draw(
         self,

@@ -20,8 +20,8 @@ from clevrskills.jobs.arguments import (
 )
 
 if TYPE_CHECKING:
+    from clevrskills.core.episode import FrozenHeader
     from clevrskills.core.suite import Suite
-    from clevrskills.evaluation.freeze.frozen import Header
 
 ROOM = 1.5
 """Step limits below this multiple of the oracle's longest episode are pointed out."""
@@ -178,7 +178,7 @@ def _check(args: FreezeArgs, suite: Suite) -> list[tuple[str, str]]:
     return pairs
 
 
-def _report(heads: Sequence[Header], as_json: bool) -> None:
+def _report(heads: Sequence[FrozenHeader], as_json: bool) -> None:
     """Print what was frozen, and which step limits are close to what the oracle needs."""
     from rich.table import Table
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.episode import FROZEN
+from clevrskills.core.episode import FORMAT_VERSION, FROZEN, FrozenHeader, Rejection
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
-from clevrskills.evaluation.freeze.frozen import FORMAT_VERSION, Header, Rejection, write
+from clevrskills.evaluation.freeze.frozen import write
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.jobs.journal import Journal, read_lines
 from clevrskills.jobs.pool import TimedOut, WorkerDied
@@ -22,6 +22,8 @@ from clevrskills.jobs.progress import Display
 from clevrskills.jobs.run_folder import versions
 from clevrskills.jobs.work import DEATHS, KILLS, JobQueue
 
+BENCHMARK = 1
+"""Version of the benchmark that episodes are frozen for."""
 JOURNAL_DIR = "screening"
 CONDITIONS_FILE = "conditions.json"
 MIN_REJECTED = 20
@@ -58,7 +60,7 @@ class SeedQueue:
     results: dict[int, ScreeningResult]
     seeds: list[int] = field(default_factory=list, init=False)
     partner: "SeedQueue | None" = field(default=None, init=False)
-    head: Header | None = field(default=None, init=False)
+    head: FrozenHeader | None = field(default=None, init=False)
 
     @property
     def looked_at(self) -> list[ScreeningResult]:
@@ -116,7 +118,7 @@ class SeedQueue:
         Journal(self.journal).append(result.to_json())
         self.results[result.seed] = result
 
-    def write(self, root: Path) -> Header:
+    def write(self, root: Path) -> FrozenHeader:
         """Write the file, now that all is known.
 
         Raises:
@@ -126,7 +128,7 @@ class SeedQueue:
         # results of before limits were kept in them
         known = 0 if all(r.limit for r in accepted) else self.suite.describe(self.task)["max_steps"]
         limits = tuple(result.limit or known for result in accepted)
-        head = Header(
+        head = FrozenHeader(
             task=self.task,
             split=self.split,
             robot=self.robot,
@@ -137,7 +139,7 @@ class SeedQueue:
             versions=versions(),
             suite=self.suite.name,
             limits=limits,
-            benchmark=self.suite.benchmark,
+            benchmark=BENCHMARK,
         )
         specs = [
             self.suite.read_episode({**(result.episode or {}), "index": i})

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.episode import episode_id
+from clevrskills.core.episode import FrozenHeader, episode_id
 from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.layout import Header as DatasetHeader
+from clevrskills.dataset_tools.layout import Header
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze.frozen import Header, write
+from clevrskills.evaluation.freeze.frozen import write
 from clevrskills.evaluation.freeze.screening import solve
 from clevrskills.evaluation.modes import recorded_episodes
 from clevrskills.jobs.run_folder import versions
@@ -26,7 +26,7 @@ def freeze_recorded(
     tasks: Sequence[str],
     splits: Sequence[str],
     count: int | None = None,
-) -> list[Header]:
+) -> list[FrozenHeader]:
     """Write the episodes of a dataset as frozen ones, one file for each task and split.
 
     Args:
@@ -44,7 +44,7 @@ def freeze_recorded(
         ClevrSkillsError: The folder is no dataset, or has no such episodes.
         StorageError: The disk refused.
     """
-    robot = DatasetHeader.read(dataset).robot
+    robot = Header.read(dataset).robot
     heads = []
     refs = recorded_episodes(dataset, tasks, splits, count)
     for (task, split), group in groupby(refs, lambda ref: (ref.task, ref.split)):
@@ -66,7 +66,7 @@ def write_given(
     robot: str,
     episodes: Sequence[Any],
     steps: Sequence[int] | None,
-) -> Header:
+) -> FrozenHeader:
     """Write episodes that were not drawn here as frozen ones.
 
     Args:
@@ -85,7 +85,7 @@ def write_given(
     if steps is None:
         steps = _solved(suite, task, split, robot, episodes)
     limits = tuple(getattr(episode, "limit", 0) for episode in episodes)
-    head = Header(
+    head = FrozenHeader(
         task,
         split,
         robot,

@@ -433,7 +433,7 @@ def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) ->
     from clevrskills.jobs.run_folder import open_folder, versions
 
     result = rollout.result("" if rollout.ended else "step limit")
-    head = None if args.seed is not None else suite.header(args.task, result.split)
+    frozen = None if args.seed is not None else suite.frozen(args.task, result.split)
     file = f"{args.task}_{result.split}"
     run = Run(
         policy=HUMAN,
@@ -442,13 +442,13 @@ def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) ->
         criteria=args.criteria or suite.criteria()[0],
         observation=asdict(rollout.options),
         seed=args.seed,
-        episodes={} if head is None else {file: suite.file_hash(args.task, result.split)},
+        episodes={} if frozen is None else {file: frozen.content_hash},
         versions=versions(),
         suite=path_of(suite),
         interface=suite.interface(args.interface).name,
         feedback=args.feedback,
         revision=suite.revision,
-        benchmark=getattr(head, "benchmark", 0),
+        benchmark=0 if frozen is None else frozen.header.benchmark,
         track=NO_TRACK,
     )
     with storage_errors(root):

@@ -169,8 +169,9 @@ def _announce(
     from clevrskills.jobs.console import console
 
     runs = 1 + len(conditions)
-    most = sum(suite.header(*pair).max_steps for pair in pairs) * args.episodes * runs
-    solved = sum(suite.header(*pair).oracle_median_steps for pair in pairs) * args.episodes * runs
+    heads = [suite.frozen(*pair).header for pair in pairs]
+    most = sum(head.max_steps for head in heads) * args.episodes * runs
+    solved = sum(head.oracle_median_steps for head in heads) * args.episodes * runs
     low, high = (steps * STEP_S / 3600 for steps in (solved, most))
     console(stderr=args.json).print(
         f"{runs} runs of {len(pairs)} tasks x {args.episodes} episodes: about {low:.2f} core-hours "

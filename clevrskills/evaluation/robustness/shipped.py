@@ -44,7 +44,7 @@ def shipped_verdicts(
     path = data_file(suite, FILE)
     data = _read(path) if path else {}
     entry = data.get(axes_name, {}).get(frozen_name(task, split))
-    if not entry or entry["frozen"] != suite.file_hash(task, split)[: len(entry["frozen"])]:
+    if not entry or not suite.frozen(task, split).content_hash.startswith(entry["frozen"]):
         return {}
     rejected = entry["rejected"]
     return {
@@ -86,7 +86,7 @@ def write_verdicts(
         for (task, split), some in by_task.items():
             known = sorted(some, key=lambda one: one.index)
             data[name][frozen_name(task, split)] = {
-                "frozen": suite.file_hash(task, split)[:DIGITS],
+                "frozen": suite.frozen(task, split).content_hash[:DIGITS],
                 "episodes": " ".join(one.episode[:DIGITS] or NONE for one in known),
                 "rejected": {str(one.index): one.reason for one in known if one.reason},
             }

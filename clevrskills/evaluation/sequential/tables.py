@@ -176,4 +176,4 @@ def _population(a: Evaluation, b: Evaluation, pairs: Sequence[Pair]) -> int:
         )
     if known:
         return known.pop()
-    return same_count({pair: a.suite.header(*pair).episodes for pair in pairs})
+    return same_count({pair: a.suite.frozen(*pair).header.episodes for pair in pairs})

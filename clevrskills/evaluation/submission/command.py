@@ -125,14 +125,14 @@ def check(found: Submission) -> None:
         raise ClevrSkillsError("it has no episodes")
     for name, of in found.tasks.items():
         task, split = split_name(name, suite)
-        if of.file != suite.file_hash(task, split):
-            raise ClevrSkillsError(f"{name}: these are not the frozen episodes of this package")
         frozen = suite.frozen(task, split)
+        if of.file != frozen.content_hash:
+            raise ClevrSkillsError(f"{name}: these are not the frozen episodes of this package")
         if of.count > len(frozen):
             raise ClevrSkillsError(f"{name}: {of.count} outcomes of {len(frozen)} episodes")
         if of.episodes != episodes_hash([e.content_hash for e in frozen[: of.count]]):
             raise ClevrSkillsError(f"{name}: the episodes were not the first {of.count}")
-        if found.run["benchmark"] != suite.header(task, split).benchmark:
+        if found.run["benchmark"] != frozen.header.benchmark:
             raise ClevrSkillsError(f"{name}: it is of another version of the benchmark")
     counts = {of.count for of in found.tasks.values()}
     if len(counts) > 1:

@@ -60,7 +60,6 @@ class AsgardBenchSuite(SymbolicSuite):
     """
 
     name, title = "asgardbench", "re-implementation of AsgardBench"
-    benchmark = 1
     env = HouseEnv
     text = TextInterface(
         "text",

@@ -78,7 +78,6 @@ class ClevrSkillsSuite(TabletopSuite):
     title = "re-implementation of ClevrSkills"
     episodes = 20
     revision = 2  # CHANGELOG.md says what each changes
-    benchmark = 1
     episodes_dir = EPISODES_DIR
 
     def levels(self) -> Mapping[str, str]:

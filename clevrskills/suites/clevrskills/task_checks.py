@@ -585,7 +585,7 @@ def _frozen(key: str) -> Check:
     missing = []
     for split in SPLITS:
         try:
-            ClevrSkillsSuite().header(key, split)
+            ClevrSkillsSuite().frozen(key, split)
         except ClevrSkillsError:
             missing.append(f"no frozen episodes of the split {split}")
     good = "episodes to evaluate on are frozen"

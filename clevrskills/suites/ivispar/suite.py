@@ -87,7 +87,6 @@ class IVisparSuite(SymbolicSuite):
     """
 
     name, title = "ivispar", "re-implementation of iVISPAR"
-    benchmark = 1
     env = BoardEnv
     text = _TEXT
     tasks: ClassVar[Mapping[str, tuple[str, str]]] = {

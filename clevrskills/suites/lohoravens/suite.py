@@ -61,7 +61,6 @@ class LoHoRavensSuite(TabletopSuite):
 
     name = "lohoravens"
     title = "re-implementation of LoHoRavens"
-    benchmark = 1
     feedback = "none"
     episodes_dir = EPISODES_DIR
 

@@ -13,7 +13,7 @@ from clevrskills.cli import main
 from clevrskills.core.episode import DAGGER, FROZEN
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.evaluation.freeze import freeze_queue, frozen, screening
+from clevrskills.evaluation.freeze import freeze_queue, screening
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.freeze.freeze_queue import JOURNAL_DIR
@@ -63,10 +63,10 @@ def test_the_first_seeds_that_pass_are_the_episodes(plain, capsys):
     assert sorted(files(plain)) == [
         f"{task}_{split}.jsonl.gz" for task in ("pick", "sort") for split in ("test", "train")
     ]
-    made = frozen.episodes("pick", "test", folder=plain)
+    made = ClevrSkillsSuite(plain).frozen("pick", "test")
     assert [spec.seed - FROZEN.start for spec in made] == [1, 2, 4, 5, 7]
     assert [spec.index for spec in made] == [0, 1, 2, 3, 4]
-    head = frozen.header("pick", "test", plain)
+    head = ClevrSkillsSuite(plain).frozen("pick", "test").header
     assert head.oracle_steps == (11, 12, 14, 15, 17)
     assert (head.oracle_median_steps, head.oracle_most_steps) == (14, 17)
     assert [(r.seed - FROZEN.start, r.reason) for r in head.rejected] == [
@@ -99,13 +99,13 @@ def test_fewer_or_more_may_be_asked_for_later(plain, tmp_path):
     freeze_here(tmp_path)
     assert files(tmp_path)["pick_test.jsonl.gz"] == files(plain)["pick_test.jsonl.gz"]
     freeze_here(tmp_path, episodes=2)
-    assert frozen.header("pick", "test", tmp_path).episodes == 2
-    assert len(frozen.header("pick", "test", tmp_path).rejected) == 1
+    assert ClevrSkillsSuite(tmp_path).frozen("pick", "test").header.episodes == 2
+    assert len(ClevrSkillsSuite(tmp_path).frozen("pick", "test").header.rejected) == 1
 
 
 def test_a_seed_that_ends_its_workers_is_rejected(tmp_path):
     freeze(args(tmp_path, episodes=2), Make(FakeScreener(rejects=100, exits_at=1)))
-    head = frozen.header("pick", "test", tmp_path)
+    head = ClevrSkillsSuite(tmp_path).frozen("pick", "test").header
     assert [r.reason for r in head.rejected] == ["oracle: 0", "worker died (exit code 3)"]
 
 

@@ -8,12 +8,11 @@ from dataclasses import replace
 import pytest
 from fake_screening import data_of
 
-from clevrskills.core.episode import FROZEN
+from clevrskills.core.episode import FROZEN, FrozenHeader, Rejection
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze import frozen
-from clevrskills.evaluation.freeze.frozen import Header, Rejection
 from clevrskills.suites.clevrskills.suite import EPISODES_DIR, SPLITS, ClevrSkillsSuite
 from clevrskills.tasks import tasks
 
@@ -22,7 +21,7 @@ LEAST_SHAPES, MOST_SHARE = 6, 0.4
 """How many shapes the unseen things of a task show, and how many of them are of one shape."""
 SUITE = ClevrSkillsSuite()
 ALL = [(task, split) for task, kind in tasks().items() for split in kind.splits()]
-HEAD = Header(
+HEAD = FrozenHeader(
     "sort", "test", "xarm6", 3, 500, (10, 30, 11), (Rejection(5, "overlap"),), {"a": None}
 )
 
@@ -44,9 +43,9 @@ def damage(folder, change):
 
 
 def test_what_is_written_is_read(folder):
-    assert frozen.header("sort", "test", folder) == HEAD
+    assert ClevrSkillsSuite(folder).frozen("sort", "test").header == HEAD
     assert (HEAD.oracle_median_steps, HEAD.oracle_most_steps) == (11, 30)
-    made = frozen.episodes("sort", "test", folder=folder)
+    made = ClevrSkillsSuite(folder).frozen("sort", "test")
     assert [spec.id for spec in made] == ["sort_test_000", "sort_test_001", "sort_test_002"]
     assert [spec.content_hash for spec in made] == [
         spec_of("sort", "test", seed).content_hash for seed in range(3)
@@ -54,11 +53,11 @@ def test_what_is_written_is_read(folder):
 
 
 def test_the_hash_is_of_the_text(folder):
-    before = frozen.file_hash("sort", "test", folder)
+    before = ClevrSkillsSuite(folder).frozen("sort", "test").content_hash
     damage(folder, lambda lines: lines)  # compressed in another way
-    assert frozen.file_hash("sort", "test", folder) == before
+    assert ClevrSkillsSuite(folder).frozen("sort", "test").content_hash == before
     damage(folder, lambda lines: lines[:-1])
-    assert frozen.file_hash("sort", "test", folder) != before
+    assert ClevrSkillsSuite(folder).frozen("sort", "test").content_hash != before
 
 
 def test_what_is_not_there_is_said(folder):
@@ -67,10 +66,10 @@ def test_what_is_not_there_is_said(folder):
         ("sort", "train", "unknown split of sort 'train'; allowed: test"),
     ):
         with pytest.raises(UnknownNameError) as caught:
-            frozen.episodes(task, split, folder=folder)
+            ClevrSkillsSuite(folder).frozen(task, split)
         assert str(caught.value) == message
     with pytest.raises(ClevrSkillsError, match="nothing has no frozen episodes"):
-        frozen.header("sort", "test", folder / "nothing")
+        ClevrSkillsSuite(folder / "nothing").frozen("sort", "test")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,7 @@ def test_what_is_not_there_is_said(folder):
 def test_damaged_files(folder, change, message):
     damage(folder, change)
     with pytest.raises(ClevrSkillsError, match=f"sort_test.jsonl.gz .*{message}"):
-        frozen.episodes("sort", "test", folder=folder)
+        list(ClevrSkillsSuite(folder).frozen("sort", "test"))
 
 
 def test_files_that_are_not_compressed_text(folder):
@@ -99,7 +98,7 @@ def test_files_that_are_not_compressed_text(folder):
     for content in (b"", b"hello", whole[:-20], whole[:30] + b"\0" * 9 + whole[39:]):
         path.write_bytes(content)
         with pytest.raises(ClevrSkillsError, match="sort_test.jsonl.gz cannot be read"):
-            frozen.header("sort", "test", folder)
+            _ = ClevrSkillsSuite(folder).frozen("sort", "test").header
 
 
 # --- the shipped ones
@@ -107,9 +106,9 @@ def test_files_that_are_not_compressed_text(folder):
 
 @pytest.mark.parametrize(("task", "split"), ALL)
 def test_every_task_and_split_has_its_episodes(task, split):
-    head, count = SUITE.header(task, split), SUITE.count_frozen(split)
+    head, count = SUITE.frozen(task, split).header, SUITE.count_frozen(split)
     assert (head.task, head.split, head.robot, head.episodes) == (task, split, "xarm6", count)
-    assert head.benchmark == SUITE.benchmark == 1
+    assert head.benchmark == 1
     made = SUITE.frozen(task, split)
     assert [spec.id for spec in made] == [f"{task}_{split}_{i:03d}" for i in range(count)]
     kind = tasks()[task]

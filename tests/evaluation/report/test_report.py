@@ -9,6 +9,7 @@ import pytest
 from fabricated import outcomes, result, write_run, write_video
 
 from clevrskills.cli import main
+from clevrskills.core.episode import FrozenHeader
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze import frozen
@@ -132,7 +133,7 @@ def test_small_videos_are_in_the_page_others_are_linked(
 def frozen_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EpisodeSpec:
     """The only frozen episode of the package."""
     spec = EpisodeSpec.draw("trace", "train", seed=5, index=0)
-    head = frozen.Header("trace", "train", "xarm6", 1, 140, (60,))
+    head = FrozenHeader("trace", "train", "xarm6", 1, 140, (60,))
     frozen.write(tmp_path, head, [spec])
     monkeypatch.setattr("clevrskills.suites.clevrskills.suite.EPISODES_DIR", tmp_path)
     return spec

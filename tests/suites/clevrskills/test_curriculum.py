@@ -17,6 +17,7 @@ from fabricated import FewTasks, outcomes, write_run
 from clevrskills.baselines import load
 from clevrskills.baselines.training.train import TrainArgs
 from clevrskills.cli import main
+from clevrskills.core.episode import FrozenHeader
 from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -585,5 +586,5 @@ def frozen_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for task in FewTasks().levels():
         spec = EpisodeSpec.draw(task, "train", seed=1, index=0)
         limit = tasks()[task].max_steps
-        frozen.write(out, frozen.Header(task, "train", "xarm6", 1, limit, (1,)), [spec])
+        frozen.write(out, FrozenHeader(task, "train", "xarm6", 1, limit, (1,)), [spec])
     return out

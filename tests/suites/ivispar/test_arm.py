@@ -316,7 +316,7 @@ def test_gymnasium_makes_it() -> None:
 def test_frozen_boards_are_those_that_are_drawn_and_were_solved_in_fewest_turns() -> None:
     suite = load_suite("ivispar")
     for split, count in (("base", 100), ("interference", 100), ("val", 50)):
-        head, episodes = suite.header("geoms_arm", split), suite.frozen("geoms_arm", split)
+        head, episodes = suite.frozen("geoms_arm", split).header, suite.frozen("geoms_arm", split)
         assert (head.episodes, head.robot, len(episodes)) == (count, "xarm6", count)
         c1 = [int(episode.layout.roles["c1"]) for episode in episodes]
         assert sum(head.oracle_steps) <= 1.05 * sum(c1)
