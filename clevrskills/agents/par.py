@@ -18,7 +18,7 @@ from clevrskills.core.policy import (
     PromptInput,
     TextAction,
 )
-from clevrskills.core.policy_loader import PolicySource, is_batched
+from clevrskills.core.policy_loader import LoadedPolicy, PolicySource
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
@@ -58,7 +58,6 @@ class PAR:
         ClevrSkillsError: The interface is not of words, or an argument is not allowed.
     """
 
-    needs_suite = True
     privileged = True
 
     def __init__(
@@ -83,28 +82,25 @@ class PAR:
         self._reporter = _reporter(reporter, given["reporter"])
         shown = (caption,) if reporter == TRUTH else (image,)
         self._told = shown if reporter in (TRUTH, NONE) else ()
-        self._suite, self._actor, self._actor_options = suite, None, None
+        self._suite = suite
+        self._actor: LoadedPolicy | None = None
         views, look = {*shown}, str(LOOKS[0])
         if actor != PERFECT:
             source = PolicySource(actor, given["actor"], own=suite.policies())
             self._actor = source.make(suite, actor_interface)
-            self._actor_options = source.options(self._actor, suite)
             self._acts_by: Any = suite.interface(actor_interface)
-            views |= {*self._actor_options.cameras}
-            look = self._actor_options.look
+            views |= {*self._actor.options.cameras}
+            look = self._actor.options.look
         self.observation = ObservationOptions(cameras=(), proprioception=False, look=look)
-        self.own_views = tuple(sorted(views))
-        self.track = getattr(self._planner, "track", "")
+        self.extra_views = tuple(sorted(views))
+        self.track = self._planner.info.track
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
         """An episode begins."""
         self._env, self._seed = env, prompt.seed
         env.judges = True
         env.actor = self._act_out if self._actor is not None else None
-        if getattr(self._planner, "privileged", False) or hasattr(self._planner, "request"):
-            self._planner.reset(prompt, env=env, episode=episode)
-        else:
-            self._planner.reset(prompt)
+        self._planner.reset(prompt, env, episode)
         if self._reporter is not None:
             self._reporter.begin(prompt)
 
@@ -129,18 +125,13 @@ class PAR:
 
     def _act_out(self, instruction: str) -> Any:
         """The action with which the actor carries an instruction out, as its interface has it."""
-        assert self._actor is not None and self._actor_options is not None
-        observer = Observer(self._env, self._actor_options)
+        assert self._actor is not None
+        observer = Observer(self._env, self._actor.options)
         observer.begin(self._seed)
         prompt, seen = PromptInput(instruction, {}, self._seed), observer.look()
         seen = {**seen, "prompt": instruction}
-        if is_batched(self._actor):
-            self._actor.reset({0: prompt})
-            answer = self._actor.act({0: seen})[0]
-        else:
-            self._actor.reset(prompt)
-            answer = self._actor.act(seen)
-        return self._acts_by.request(self._acts_by.read(answer)[0], self._env)
+        self._actor.reset(prompt, self._env)
+        return self._acts_by.request(self._acts_by.read(self._actor.act(seen))[0], self._env)
 
 
 def _by_part(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

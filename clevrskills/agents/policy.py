@@ -54,8 +54,6 @@ class ChatPolicy:
         ClevrSkillsError: The interface is not of words, or an argument is not allowed.
     """
 
-    needs_suite = True
-
     def __init__(
         self,
         target: str,
@@ -96,14 +94,14 @@ class ChatPolicy:
             self._prompter.history = history
         self._most, self._largest_px = max_images, image_px
         self.reply_tokens = reply_tokens
-        self.prices = None
+        self.prices: tuple[float, float] | None = None
         if price_in is not None or price_out is not None:
             self.prices = float(price_in or 0), float(price_out or 0)
         self.observation = ObservationOptions(
             cameras=(), proprioception=False, views=tuple(self._prompter.views) or None
         )
         self._model = self._make_model(target, suite, interface, replay, endpoint)
-        self.concurrent = isinstance(self._model, ChatClient)
+        self.concurrency = "threads" if isinstance(self._model, ChatClient) else "none"
         self.privileged = target == "oracle" and replay is None
         self.track = "" if target.startswith(SCHEMES) else "none"
 

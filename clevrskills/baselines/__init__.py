@@ -76,14 +76,12 @@ def load(
     if together and (told or type(policy).act is not LearnedPolicy.act):
         raise ClevrSkillsError("together=true: this policy acts in one episode after the other")
     policy.together = together
-    if stop is not None:
-        if stop != "learned" or not hasattr(policy, "stop_by_itself"):
-            raise ClevrSkillsError(f"stop={stop}: allowed is learned, with a policy that has it")
-        policy.stop_by_itself()  # type: ignore[operator]
-    if map is not None:
-        if map != "fused" or not hasattr(policy, "see_fused"):
-            raise ClevrSkillsError(f"map={map}: allowed is fused, with a policy that has it")
-        policy.see_fused()  # type: ignore[operator]
+    if stop is not None or map is not None:
+        from clevrskills.baselines.policies.cliport.policy import Cliport
+
+        if not isinstance(policy, Cliport):
+            raise ClevrSkillsError(f"stop and map are for checkpoints of cliport, unlike {path}")
+        policy.configure(stop, map)
     if not told:
         return policy
     from clevrskills.baselines.policies.bc.policy import BehaviorCloning

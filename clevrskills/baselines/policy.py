@@ -89,7 +89,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
     tokenizer: Tokenizer
     learns_turns: ClassVar[bool] = False
     acts_in: ClassVar[tuple[str, str | None]] = (DEFAULT, None)
-    batched = True
+    concurrency = "batched"
     track = ""
     together = False
 
@@ -109,7 +109,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return self.spec.observation
 
     @property
-    def needs_cameras(self) -> tuple[str, ...]:
+    def required_cameras(self) -> tuple[str, ...]:
         """Cameras without which it cannot act."""
         return self.config.cameras
 

@@ -1,4 +1,4 @@
-"""Policies: their protocol, and what they are shown.
+"""Policies: their protocol, what they declare about themselves, and what they observe.
 
 The simplest one is a class with two methods::
 
@@ -6,15 +6,8 @@ The simplest one is a class with two methods::
         def reset(self, prompt): ...
         def act(self, observation): ...  # -> (n,) or, several actions at once, (H, n)
 
-It may say more by class attributes: ``action_spec``, what it believes its actions to mean, compared
-with the spec of the :class:`~clevrskills.core.interface.Interface`; ``observation``, the
-:class:`ObservationOptions` it was made for; ``own_views``, views that it is shown whatever else is
-asked for; ``track``, what it has learned from, in words; ``only_task``, the one task that it has
-learned, so that no other one is asked of it;
-``batched = True`` if one object acts in several episodes at once, see :class:`BatchedPolicy`;
-``concurrent = True`` if ``act`` waits for something else, so that the objects of several episodes
-are asked at the same time, in threads;
-``privileged = True`` if ``reset`` is to be given the environment and the episode as well.
+Class attributes may set the fields of :class:`PolicyInfo`; nothing else is read from a policy. A
+constructor that has parameters ``suite`` and ``interface`` is given what the policy acts in and by.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,12 +28,13 @@ __all__ = [
     "ObservationOptions",
     "Policy",
     "PolicyError",
+    "PolicyInfo",
     "PromptInput",
     "TextAction",
 ]
 
 Observation = Mapping[str, Any]
-"""What a policy is shown at a control step.
+"""Observation of a policy at a control step.
 
 =================== ============================================================================
 images              by camera, (H, W, 3) uint8; with a history of T steps (T, H, W, 3), the latest
@@ -52,9 +46,9 @@ step                number of control steps made so far
 views               if some were asked for, by name: an image as above, or text
 interface           where commands are in words: the spec of the interface
 turn, turns         where commands are in words: how many were taken, and for each its ``index``,
-                    ``action`` and the ``message`` that it told of itself
-feedback            where commands are in words: how much turns tell of themselves: ``none``,
-                    ``simple`` or ``detailed``
+                    ``action`` and ``message``, the feedback
+feedback            where commands are in words: how much feedback there is: ``none``, ``simple`` or
+                    ``detailed``
 =================== ============================================================================
 """
 
@@ -64,15 +58,14 @@ DEFAULT_CAMERAS = "default"
 
 @dataclass(frozen=True)
 class PromptInput:
-    """The task as a policy is given it.
+    """Prompt of an episode, as a policy is given it.
 
     Attributes:
-        text: With placeholders such as ``{obj:object_0}``, or all in words.
-        images: Placeholder -> (256, 256, 3) uint8; nothing if all is in words, or if the policy is
-            shown no images.
-        seed: For what the policy draws at random, so that the episode can be repeated; it follows
-            from the episode.
-        about: What the suite says of the episode to every policy, such as the size of a board.
+        text: The task, with placeholders such as ``{obj:object_0}`` or all in words.
+        images: Placeholder -> (256, 256, 3) uint8; empty if all is in words, or if the policy
+            observes no images.
+        seed: Seed of what the policy draws at random; it follows from the episode.
+        about: Public facts of the episode, by the suite, such as the size of a board.
     """
 
     text: str
@@ -96,7 +89,7 @@ class ImagePart:
 
 @dataclass(frozen=True)
 class Message:
-    """A message to a language model, or one that it is said to have written.
+    """A message to a language model, or one of its replies.
 
     Attributes:
         role: Who speaks.
@@ -109,17 +102,16 @@ class Message:
 
 @dataclass(frozen=True)
 class TextAction:
-    """An answer in words, and how a policy came to it.
+    """An action in words, and how a policy came to it.
 
     Attributes:
         action: The command.
-        reply: All that the model wrote.
-        stop: Whether it says that it is done, which counts where that must be told.
-        plan: All that it means to do, an action each, where that is asked for.
-        memory: What it wants to be told again at the next turn, where that is asked for.
-        usage: What it cost: ``requests``, ``prompt_tokens``, ``completion_tokens``, ``images``,
-            ``cost``.
-        record: What the transcript of the episode keeps of the request, as JSON data.
+        reply: The whole reply of the model.
+        stop: Whether the policy declares that it is done; it counts with ``--stop declared``.
+        plan: The actions that are planned, where a plan is asked for.
+        memory: A note to itself for the next turn, where one is asked for.
+        usage: Cost: ``requests``, ``prompt_tokens``, ``completion_tokens``, ``images``, ``cost``.
+        record: The request, as the transcript of the episode keeps it, as JSON data.
     """
 
     action: str
@@ -133,14 +125,14 @@ class TextAction:
 
 @dataclass(frozen=True)
 class ObservationOptions:
-    """What a policy wants to see.
+    """Options of a policy's observations.
 
     Attributes:
-        cameras: Names of cameras; ``default`` stands for those that the suite shows by default.
+        cameras: Names of cameras; ``default`` stands for the default ones of the suite.
         size_px: Width and height of the images; ``None``: each camera's own (256).
-        look: How they look, one of :data:`~clevrskills.core.env_config.LOOKS`.
+        look: Look of the images, one of :data:`~clevrskills.core.env_config.LOOKS`.
         history: Number of control steps in each observation.
-        proprioception: Whether the robot's own state is shown.
+        proprioception: Whether the robot's own state is observed.
         prompt: ``multimodal``, with images, or ``language``, all in words.
         views: Names of views of the suite, of which cameras are some; ``None``: no ``views``.
 
@@ -167,6 +159,64 @@ class ObservationOptions:
             raise UnknownNameError("form of the prompt", self.prompt, FORMS)
 
 
+@dataclass(frozen=True)
+class PolicyInfo:
+    """Declaration of a policy about itself. Its class, or the object, sets what differs.
+
+    Attributes:
+        observation: What it is to observe; ``None``: it does not say, and observes the default.
+        action_spec: What its actions mean, compared with the spec of the
+            :class:`~clevrskills.core.interface.Interface`, or a part of it; ``None``: no claim.
+        concurrency: How it acts in several episodes at once: an object for each, asked one after
+            the other (``none``) or in ``threads``, for an ``act`` that waits for something else; or
+            one object for all (``batched``, a :class:`BatchedPolicy`).
+        privileged: Whether ``reset`` is given the keywords ``env``, the environment, and
+            ``episode``, what it is made from.
+        env_optional: Whether a privileged policy does without these two, as behind a server.
+        extra_views: Views and cameras that it observes besides those that are asked for.
+        required_cameras: Cameras without which it cannot act.
+        track: What it has learned from, in words; empty: it does not say.
+        only_task: The one task that it has learned; empty: it does not say.
+
+    Raises:
+        ClevrSkillsError: A value is of a wrong type, or not allowed.
+    """
+
+    observation: ObservationOptions | None = None
+    action_spec: Mapping[str, Any] | None = None
+    concurrency: Literal["none", "threads", "batched"] = "none"
+    privileged: bool = False
+    env_optional: bool = False
+    extra_views: tuple[str, ...] = ()
+    required_cameras: tuple[str, ...] = ()
+    track: str = ""
+    only_task: str = ""
+
+    def __post_init__(self) -> None:
+        for name, (kind, allowed) in _TYPES.items():
+            if not isinstance(value := getattr(self, name), kind):
+                raise ClevrSkillsError(
+                    f"{name} is of type {type(value).__name__}; allowed: {allowed}"
+                )
+            for entry in value if kind is tuple else ():
+                if not isinstance(entry, str):
+                    raise ClevrSkillsError(f"{name} is {allowed}, not of {type(entry).__name__}")
+        if self.concurrency not in CONCURRENCY:
+            raise UnknownNameError("concurrency", self.concurrency, CONCURRENCY)
+        if self.concurrency == "batched" and self.privileged:
+            raise ClevrSkillsError("a batched policy cannot be privileged")
+
+
+CONCURRENCY = ("none", "threads", "batched")
+_TYPES: Mapping[str, tuple[Any, str]] = {
+    "observation": (ObservationOptions | None, "ObservationOptions"),
+    "action_spec": (Mapping | None, "a mapping such as the `spec` of an interface"),
+    **dict.fromkeys(("privileged", "env_optional"), (bool, "bool")),
+    **dict.fromkeys(("extra_views", "required_cameras"), (tuple, "a tuple of names")),
+    **dict.fromkeys(("concurrency", "track", "only_task"), (str, "str")),
+}
+
+
 def check_cameras(names: Iterable[str], known: Sequence[str]) -> None:
     """Check names of cameras.
 
@@ -179,36 +229,39 @@ def check_cameras(names: Iterable[str], known: Sequence[str]) -> None:
 
 
 class Policy(Protocol):
-    """Acts in one episode after the other."""
+    """A policy that acts in one episode after the other."""
 
     def reset(self, prompt: PromptInput) -> None:
-        """An episode begins. Privileged policies get the keywords ``env`` (the environment) and
-        ``episode`` (what it is made from) too.
+        """Begin an episode. Privileged policies get the keywords ``env`` (the environment) and
+        ``episode`` (what it is made from), too.
         """
 
     def act(self, observation: Observation) -> NDArray[Any]:
-        """The next action (n,), or the next H actions (H, n), as the interface reads them."""
+        """Return the next action (n,), or the next H actions (H, n), as the interface reads them.
+
+        In words, an action is a string or a :class:`TextAction`.
+        """
 
 
 class BatchedPolicy(Protocol):
-    """Acts in several episodes at once; each runs in a slot, a number from 0."""
+    """A policy that acts in several episodes at once; each runs in a slot, a number from 0."""
 
-    batched: bool
+    concurrency: Literal["batched"]
 
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
-        """Episodes begin in these slots; the other slots go on."""
+        """Begin episodes in these slots; the other slots go on."""
 
     def act(self, observations: Mapping[int, Observation]) -> Mapping[int, NDArray[Any]]:
-        """The next action (n,) or actions (H, n) of these slots."""
+        """Return the next action (n,) or actions (H, n) of each of these slots."""
 
 
 class PolicyError(ClevrSkillsError):
-    """A policy, or the way to it, broke down: this is no failure at the task."""
+    """Breakdown of a policy, or of the way to it: no failure at the task."""
 
 
 class GaveUp(ClevrSkillsError):  # noqa: N818 (nothing is in error)
-    """A policy or a skill stops trying: a failure at the task, with its reason. Batched policies
-    cannot.
+    """End of the attempts of a policy or a skill: a failure at the task, with its reason. Batched
+    policies cannot raise it.
     """
 
     kind = "skill"

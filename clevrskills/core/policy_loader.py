@@ -4,11 +4,19 @@ import importlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import EntryPoint
+from inspect import signature
 from typing import Any
 
-from clevrskills.core.policy import DEFAULT_CAMERAS, ObservationOptions, check_cameras
+from clevrskills.core.policy import (
+    DEFAULT_CAMERAS,
+    Observation,
+    ObservationOptions,
+    PolicyInfo,
+    PromptInput,
+    check_cameras,
+)
 from clevrskills.core.registry import load, others
 from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
@@ -40,6 +48,38 @@ FORMS = (
 
 
 @dataclass(frozen=True)
+class LoadedPolicy:
+    """Policy with what it declares about itself, asked as one that acts in a single episode.
+
+    Attributes:
+        name: The name that it was loaded by.
+        policy: The policy itself.
+        info: What it declares.
+        options: What it observes here, all names resolved.
+    """
+
+    name: str
+    policy: Any
+    info: PolicyInfo
+    options: ObservationOptions
+
+    def reset(self, prompt: PromptInput | None, env: Any = None, episode: Any = None) -> None:
+        """Begin an episode; only privileged policies are given ``env`` and ``episode``."""
+        if self.info.concurrency == "batched":
+            self.policy.reset({0: prompt})
+        elif self.info.privileged:
+            self.policy.reset(prompt, env=env, episode=episode)
+        else:
+            self.policy.reset(prompt)
+
+    def act(self, observation: Observation) -> Any:
+        """Return the next action or actions."""
+        if self.info.concurrency == "batched":
+            return self.policy.act({0: observation})[0]
+        return self.policy.act(observation)
+
+
+@dataclass(frozen=True)
 class PolicySource:
     """A policy by its name; picklable, for worker processes.
 
@@ -49,8 +89,8 @@ class PolicySource:
             a policy that another distribution adds, ``NAME`` or ``NAME:DIR``.
         arguments: Arguments of the constructor, or of the connection.
         folder: A folder whose modules can be imported.
-        overrides: What it is shown in place of what it asks for: attributes of
-            :class:`~clevrskills.core.policy.ObservationOptions`.
+        overrides: Fields of :class:`~clevrskills.core.policy.ObservationOptions` in place of what
+            the policy declares.
         own: Policies of the suite, see :meth:`~clevrskills.core.suite.Suite.policies`.
     """
 
@@ -67,7 +107,7 @@ class PolicySource:
             forms = [*FORMS, *(name for name in self.own if name not in FORMS), *_others()]
             raise UnknownNameError("policy", self.name, forms)
 
-    def make(self, suite: Suite | None = None, interface: str | None = None) -> Any:
+    def make(self, suite: Suite | None = None, interface: str | None = None) -> LoadedPolicy:
         """Make the policy.
 
         Args:
@@ -76,8 +116,10 @@ class PolicySource:
                 suite's first one.
 
         Raises:
-            ClevrSkillsError: It cannot be made, is none, or acts otherwise than the environments.
+            ClevrSkillsError: It cannot be made, is none, declares what is not allowed, or acts
+                otherwise than the environments.
         """
+        suite = suite or load_suite()
         try:
             policy = self._make(suite, interface)
         except ClevrSkillsError:
@@ -89,41 +131,20 @@ class PolicySource:
         for method in ("reset", "act"):
             if not callable(getattr(policy, method, None)):
                 raise ClevrSkillsError(f"{self.name} is no policy: it has no method {method!r}")
-        if is_batched(policy) and is_privileged(policy):
-            raise ClevrSkillsError(f"policy {self.name}: a batched policy cannot be privileged")
-        spec = getattr(policy, "action_spec", None)
-        if spec is not None:
-            (suite or load_suite()).interface(interface).check(spec, self.name)
-        return policy
+        info = _declared(policy, self.name)
+        if info.action_spec is not None:
+            suite.interface(interface).check(info.action_spec, self.name)
+        return LoadedPolicy(self.name, policy, info, self._options(info, suite))
 
-    def options(self, policy: Any, suite: Suite | None = None) -> ObservationOptions:
-        """What the policy is shown.
-
-        Args:
-            policy: The policy.
-            suite: What it is to act in; ``None``: the default one.
+    def _options(self, info: PolicyInfo, suite: Suite) -> ObservationOptions:
+        """Return what the policy observes in a suite.
 
         Raises:
             ClevrSkillsError: It asks for something that does not exist.
         """
-        suite = suite or load_suite()
-        asked = getattr(policy, "observation", None)
-        if asked is None:
-            asked = ObservationOptions()
-        elif isinstance(asked, Mapping):
-            try:
-                asked = ObservationOptions(**asked)
-            except TypeError as error:
-                raise ClevrSkillsError(f"policy {self.name}: observation: {error}") from None
-        elif not isinstance(asked, ObservationOptions):
-            raise ClevrSkillsError(
-                f"policy {self.name}: observation is of type {type(asked).__name__}; "
-                "allowed: ObservationOptions"
-            )
-        options = replace(asked, **self.overrides)
-        own = getattr(policy, "own_views", ())
-        if own:
-            views = (*(options.views or ()), *own)
+        options = replace(info.observation or ObservationOptions(), **self.overrides)
+        if info.extra_views:
+            views = (*(options.views or ()), *info.extra_views)
             options = replace(options, views=tuple(dict.fromkeys(views)))
         check_cameras(options.cameras, suite.cameras())
         cameras: list[str] = []
@@ -135,12 +156,12 @@ class PolicySource:
                 if name not in kinds:
                     raise UnknownNameError("view", name, tuple(kinds))
             cameras += [name for name in options.views if kinds[name] == "image"]
-        for name in getattr(policy, "needs_cameras", ()):
+        for name in info.required_cameras:
             if name not in cameras:
                 raise ClevrSkillsError(f"policy {self.name} needs {name}, which is not shown")
         return replace(options, cameras=tuple(dict.fromkeys(cameras)))
 
-    def _make(self, suite: Suite | None, interface: str | None) -> Any:
+    def _make(self, suite: Suite, interface: str | None) -> Any:
         if "://" in self.name and not self.name.startswith(CHAT):
             return _attribute(CONNECT)(self.name, **self.arguments)
         if self.folder and self.folder not in sys.path:
@@ -160,8 +181,7 @@ class PolicySource:
                 "makes a policy"
             )
         given = dict(self.arguments)
-        if getattr(make, "needs_suite", False):
-            suite = suite or load_suite()
+        if {"suite", "interface"} <= signature(make).parameters.keys():
             given |= {"suite": suite, "interface": suite.interface(interface)}
         return make(*folder, **given)
 
@@ -171,19 +191,19 @@ def _others() -> Mapping[str, EntryPoint]:
     return others("policies", {**BUILT_IN, **OF_FOLDER})
 
 
-def is_batched(policy: Any) -> bool:
-    """Whether it acts in several episodes at once."""
-    return bool(getattr(policy, "batched", False))
+def _declared(policy: Any, name: str) -> PolicyInfo:
+    """Return what a policy declares about itself.
 
-
-def is_privileged(policy: Any) -> bool:
-    """Whether it is given the environment."""
-    return bool(getattr(policy, "privileged", False))
-
-
-def recognizes_episodes(policy: Any) -> bool:
-    """Whether it does without the environment where that cannot be given: by the prompt alone."""
-    return bool(getattr(policy, "recognizes_episodes", False))
+    Raises:
+        ClevrSkillsError: A value is of a wrong type, or not allowed.
+    """
+    given = {f.name: getattr(policy, f.name) for f in fields(PolicyInfo) if hasattr(policy, f.name)}
+    try:
+        if isinstance(given.get("observation"), Mapping):
+            given["observation"] = ObservationOptions(**given["observation"])
+        return PolicyInfo(**given)
+    except (ClevrSkillsError, TypeError) as error:
+        raise ClevrSkillsError(f"policy {name}: {error}") from None
 
 
 def _attribute(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Policies that come with the package: two without skill, the oracle, and recorded actions."""
+"""Policies of the package: two without skill, the oracle, and recorded actions."""
 
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ BLIND = ObservationOptions(cameras=(), proprioception=False)
 
 
 class Zero:
-    """Does nothing; of actions of numbers, all zeros.
+    """Policy that does nothing; of actions of numbers, all zeros.
 
     Args:
         suite: What it acts in.
@@ -30,38 +30,37 @@ class Zero:
 
     observation = BLIND
     track = NO_TRACK
-    needs_suite = True
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
         self._interface = interface
 
     def reset(self, prompt: PromptInput) -> None:
-        """An episode begins."""
+        """Begin an episode."""
 
     def act(self, observation: Observation) -> Any:
-        """The action that does nothing."""
+        """Return the action that does nothing."""
         return self._interface.none()
 
 
 class Random(Zero):
-    """Acts without skill; of actions of numbers, each is drawn evenly from -1 to 1."""
+    """Policy without skill; of actions of numbers, each is drawn evenly from -1 to 1."""
 
     def reset(self, prompt: PromptInput) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._generator = np.random.default_rng(prompt.seed)
 
     def act(self, observation: Observation) -> Any:
-        """A random action."""
+        """Return a random action."""
         return self._interface.random(self._generator)
 
 
 class Privileged(Zero):
-    """Head of policies of suites that look at the environment itself, to know what there is: those
-    that act at random, and scripted ones.
+    """Base class of policies of suites that read the environment itself: those that act at random,
+    and scripted ones.
 
     Attributes:
         env: The environment of the episode.
-        generator: What it draws from.
+        generator: Random generator, seeded by the prompt.
     """
 
     privileged = True
@@ -69,12 +68,12 @@ class Privileged(Zero):
     generator: np.random.Generator
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:  # type: ignore[override]
-        """An episode begins."""
+        """Begin an episode."""
         self.env, self.generator = env, np.random.default_rng(prompt.seed)
 
 
 class OraclePolicy:
-    """Solves episodes with the oracle.
+    """Policy that solves episodes with the oracle.
 
     Args:
         suite: What it acts in.
@@ -87,18 +86,17 @@ class OraclePolicy:
     observation = BLIND
     track = NO_TRACK
     privileged = True
-    needs_suite = True
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
         require_oracle(suite)
         self._suite, self._interface = suite, interface
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._oracle = self._suite.oracle(env, self._interface)
 
     def act(self, observation: Observation) -> Any:
-        """What the oracle does next.
+        """Return the next action of the oracle.
 
         Raises:
             GaveUp: A skill failed too often.
@@ -107,16 +105,16 @@ class OraclePolicy:
 
 
 class Replay:
-    """Makes the actions that were recorded in the same episode; then stands still.
+    """Policy that repeats the actions that were recorded in the same episode; then stands still.
 
-    Behind a server, where it is not told which episode begins, it knows it by the seed that our
+    Behind a server, where ``reset`` is not given the episode, it recognizes it by the seed that our
     clients send with the prompt, or else by a prompt that only one recorded episode has.
 
     Args:
         dataset: Folder of the dataset.
         suite: What it acts in.
         interface: What it acts by.
-        chunk: Actions of an answer, at most; ``None``: all that are left.
+        chunk: Largest number of actions of an answer; ``None``: all that are left.
 
     Raises:
         ClevrSkillsError: The folder is no dataset, or the chunk is below 1.
@@ -125,8 +123,7 @@ class Replay:
     observation = BLIND
     track = NO_TRACK
     privileged = True
-    recognizes_episodes = True
-    needs_suite = True
+    env_optional = True
 
     def __init__(
         self, dataset: str, suite: Suite, interface: Interface, chunk: int | None = None
@@ -137,7 +134,7 @@ class Replay:
         Header.read(self._root)
 
     def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:
-        """An episode begins.
+        """Begin an episode.
 
         Raises:
             DatasetError: It was not recorded, or its file is damaged.
@@ -149,7 +146,7 @@ class Replay:
             self._actions = Episode(self._root / name).actions
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The recorded actions from here on."""
+        """Return the recorded actions from here on, (H, n)."""
         left: np.ndarray = self._actions[observation["step"] :][: self._chunk]
         return left if len(left) else self._interface.none(self._actions[-1])
 
@@ -168,13 +165,13 @@ class Replay:
 
     @cached_property
     def _by_seed(self) -> dict[int, Episode]:
-        """The episodes by the seeds that policies are given in them."""
+        """Map the seeds that policies are given to the episodes."""
         from clevrskills.evaluation.rollout import policy_seed
 
         return {policy_seed(RecordedName.parse(e.id)): e for e in Dataset(self._root)}
 
 
 def _texts(episode: Episode) -> set[str]:
-    """All texts of a recorded prompt, with placeholders and in words."""
+    """Return all texts of a recorded prompt, with placeholders and in words."""
     data = episode.prompt["data"]
     return {data["text"], *data.get("others", ()), *task_sentences(episode)}

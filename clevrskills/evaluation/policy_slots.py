@@ -7,16 +7,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from clevrskills.core.policy import GaveUp, Observation, PolicyError, PromptInput
-from clevrskills.core.policy_loader import is_batched, is_privileged
+from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.core.suite import Environment, Episode
 
 
 class Interrupted(Exception):  # noqa: N818 (it is not to blame)
-    """An episode that cannot go on as the policy broke down while it acted in several at once."""
+    """End of an episode in which the policy broke down while it acted in several at once."""
 
 
 class Start(Protocol):
-    """What a policy begins with in a slot."""
+    """Beginning of an episode in a slot."""
 
     prompt: PromptInput
     env: Environment
@@ -24,7 +24,7 @@ class Start(Protocol):
 
 
 class PolicyRunner(Protocol):
-    """Acts in several episodes at once, each in a slot, and holds what may break down.
+    """Runner of a policy in several episodes at once, each in a slot, which survives errors.
 
     Attributes:
         proven: Whether the policy has come to the end of an episode since it was made.
@@ -33,17 +33,17 @@ class PolicyRunner(Protocol):
     proven: bool
 
     def reset(self, starts: Mapping[int, Start]) -> None:
-        """It begins in these slots; :meth:`act` tells what goes wrong."""
+        """Begin episodes in these slots; :meth:`act` returns what goes wrong."""
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
-        """What to do in each slot, or why nothing: what was raised, or :class:`Interrupted`.
+        """Return the action or actions of each slot, or what was raised, or :class:`Interrupted`.
 
         A policy that raised, other than to give up, is made anew when it is needed next.
         """
 
 
-def make_runner(make: Callable[[], Any], slots: int) -> tuple[PolicyRunner, Any]:
-    """A policy in slots, and the policy itself.
+def make_runner(make: Callable[[], LoadedPolicy], slots: int) -> tuple[PolicyRunner, LoadedPolicy]:
+    """Return a policy in slots, and the policy itself.
 
     Args:
         make: Makes the policy.
@@ -53,21 +53,21 @@ def make_runner(make: Callable[[], Any], slots: int) -> tuple[PolicyRunner, Any]
         ClevrSkillsError: It cannot be made.
     """
     policy = make()
-    if is_batched(policy):
+    if policy.info.concurrency == "batched":
         return Batched(make, policy), policy
     others = {slot: make() for slot in range(1, slots)}
     return PerEpisodePolicies(make, {0: policy, **others}), policy
 
 
 class PerEpisodePolicies:
-    """An object for each slot.
+    """Runner with an object for each slot.
 
     Args:
         make: Makes new ones.
         policies: What there is, by slot.
     """
 
-    def __init__(self, make: Callable[[], Any], policies: dict[int, Any]) -> None:
+    def __init__(self, make: Callable[[], LoadedPolicy], policies: dict[int, LoadedPolicy]) -> None:
         self._make, self._policies = make, policies
         self._failed: dict[int, Exception] = {}
         self.proven = False
@@ -78,11 +78,7 @@ class PerEpisodePolicies:
             try:
                 if slot not in self._policies:
                     self._policies[slot] = self._make()
-                policy = self._policies[slot]
-                if is_privileged(policy):
-                    policy.reset(start.prompt, env=start.env, episode=start.episode)
-                else:
-                    policy.reset(start.prompt)
+                self._policies[slot].reset(start.prompt, start.env, start.episode)
             except Exception as error:
                 self._fail(slot, error)
 
@@ -96,14 +92,14 @@ class PerEpisodePolicies:
                 return None, error
 
         # what waits for a server does so for all at once
-        together = all(getattr(self._policies[slot], "concurrent", False) for slot in slots)
-        if together and len(slots) > 1:
+        waits = all(self._policies[slot].info.concurrency == "threads" for slot in slots)
+        if waits and len(slots) > 1:
             with ThreadPoolExecutor(len(slots)) as threads:
-                told = [*threads.map(ask, slots)]
+                asked = [*threads.map(ask, slots)]
         else:
-            told = [*map(ask, slots)]
+            asked = [*map(ask, slots)]
         answers: dict[int, np.ndarray | Exception] = {}
-        for slot, (answer, error) in zip(slots, told, strict=True):
+        for slot, (answer, error) in zip(slots, asked, strict=True):
             if error is None:
                 answers[slot] = answer
             else:
@@ -118,22 +114,22 @@ class PerEpisodePolicies:
 
 
 class Batched:
-    """One object for all slots.
+    """Runner with one object for all slots.
 
     Args:
         make: Makes a new one.
         policy: The object.
     """
 
-    def __init__(self, make: Callable[[], Any], policy: Any) -> None:
-        self._make, self._policy = make, policy
+    def __init__(self, make: Callable[[], LoadedPolicy], policy: LoadedPolicy) -> None:
+        self._make, self._policy = make, policy.policy
         self._failed: Exception | None = None
         self.proven = False
 
     def reset(self, starts: Mapping[int, Start]) -> None:
         try:
             if self._policy is None:
-                self._policy = self._make()
+                self._policy = self._make().policy
             self._policy.reset({slot: start.prompt for slot, start in starts.items()})
         except Exception as error:
             self._fail(error)

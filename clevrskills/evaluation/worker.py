@@ -82,9 +82,8 @@ class Evaluator:
         self._config = config
         make = partial(config.policy.make, config.suite, config.rules.interface)
         self._runner, policy = make_runner(make, config.batch)
-        self._track = str(getattr(policy, "track", ""))
-        self._task = str(getattr(policy, "only_task", ""))
-        self._options = config.policy.options(policy, config.suite)
+        self._options, self._task = policy.options, policy.info.only_task
+        self._track = policy.info.track
         controllers = config.controllers()
         self._envs = EnvPool(config, self._options, controllers=controllers)
         self._draws = bool(self._options.cameras)

@@ -27,11 +27,12 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import to_openai
+from clevrskills.agents.policy import ChatPolicy
 from clevrskills.core.policy import Message
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
 from clevrskills.evaluation.request import EvaluationRequest
-from clevrskills.integrations.word_episodes import make_policy, make_pool, word_request
+from clevrskills.integrations.word_episodes import make_policy, word_request
 
 __all__ = ["asgardbench", "clevrskills", "episodes", "ivispar"]
 
@@ -107,9 +108,10 @@ def played(request: EvaluationRequest) -> Solver:
         del generate  # it would add to the messages; ours are told anew each turn
         of = state.metadata
         ref = EpisodeRef(of["task"], of["split"], of["index"], repeat=state.epoch - 1)
-        policy = make_policy(request)
+        loaded = make_policy(request)
+        policy: ChatPolicy = loaded.policy
         # each has an environment, which is used again when its episode is over
-        pool = free.pop() if free else make_pool(request, policy)
+        pool = free.pop() if free else EnvPool(request.config, loaded.options)
         try:
             rollout = pool.start(0, ref)
             policy.reset(rollout.prompt)

@@ -61,8 +61,6 @@ class LeRobotPolicy:
             what is not shown here or acts otherwise.
     """
 
-    needs_suite = True
-
     def __init__(
         self,
         path: str,

@@ -18,10 +18,11 @@ from pydantic import Field
 
 from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import to_openai
+from clevrskills.agents.policy import ChatPolicy
 from clevrskills.core.policy import TextAction
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.env_pool import EpisodeRef
-from clevrskills.integrations.word_episodes import make_policy, make_pool, word_request
+from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
+from clevrskills.integrations.word_episodes import make_policy, word_request
 
 __all__ = ["WordAction", "WordEnvironment", "WordObservation", "WordState", "make_app"]
 
@@ -106,8 +107,9 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
     def __init__(self, **options: Any) -> None:
         super().__init__()
         self._request = word_request(**options)
-        self._policy = make_policy(self._request)
-        self._pool = make_pool(self._request, self._policy)
+        loaded = make_policy(self._request)
+        self._policy: ChatPolicy = loaded.policy
+        self._pool = EnvPool(self._request.config, loaded.options)
         self._next = 0
         self._rollout: Any = None
         self._state = WordState()

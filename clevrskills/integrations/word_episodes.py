@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from clevrskills.agents.policy import ChatPolicy
+from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.core.suite import load_suite
 from clevrskills.evaluation.arguments import EvaluateArgs
-from clevrskills.evaluation.env_pool import EnvPool
 from clevrskills.evaluation.request import EvaluationRequest, make_request
 
 _POLICY = "chat:garbage"
@@ -71,21 +70,15 @@ def word_request(
     return make_request(args, load_suite(suite))
 
 
-def make_policy(request: EvaluationRequest) -> ChatPolicy:
-    """What tells a model of an episode, and reads its replies.
+def make_policy(request: EvaluationRequest) -> LoadedPolicy:
+    """Make the :class:`~clevrskills.agents.policy.ChatPolicy` that writes the messages of an
+    episode, and reads the replies.
 
     Raises:
         ClevrSkillsError: The interface is not in words, or an argument is not allowed.
     """
     config = request.config
-    policy: ChatPolicy = config.policy.make(config.suite, config.rules.interface)
-    return policy
-
-
-def make_pool(request: EvaluationRequest, policy: ChatPolicy) -> EnvPool:
-    """Environments that show what the policy is to be shown."""
-    config = request.config
-    return EnvPool(config, config.policy.options(policy, config.suite))
+    return config.policy.make(config.suite, config.rules.interface)
 
 
 def _names(given: Names) -> tuple[str, ...]:

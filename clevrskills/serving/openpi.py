@@ -15,6 +15,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.frames import CloseCode
 
 from clevrskills.core.policy import GaveUp, Observation, PromptInput
+from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.arguments import check_names
@@ -22,7 +23,7 @@ from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
 from clevrskills.serving.connection import Wire
 from clevrskills.serving.message_fields import common, image_encoder, read, state_vector
-from clevrskills.serving.sessions import About, Seat
+from clevrskills.serving.sessions import Session
 
 _log = logging.getLogger(__name__)
 _IMAGES = "observation/"
@@ -139,9 +140,9 @@ def from_message(data: Any) -> tuple[dict[str, Any], PromptInput]:
     return read(data, images, data.get(_STATE), data.get("prompt", ""))
 
 
-async def talk(connection: ServerConnection, seat: Seat, about: About) -> None:
+async def talk(connection: ServerConnection, session: Session, policy: LoadedPolicy) -> None:
     """Serve one client until it leaves."""
-    await connection.send(pack_openpi(_greeting(about)))
+    await connection.send(pack_openpi(_greeting(policy)))
     text: str | None = None
     answered = 0  # actions of this episode
     async for message in connection:
@@ -151,26 +152,24 @@ async def talk(connection: ServerConnection, seat: Seat, about: About) -> None:
             # a client that does not say so begins an episode by connecting or with a new prompt
             if data.get("episode_start", prompt.text != text) or text is None:
                 text, answered = prompt.text, 0
-                await seat.reset(prompt)
+                await session.reset(prompt)
             begun = time.perf_counter()
-            actions = np.atleast_2d(await seat.act({"step": answered, **observation}))
+            actions = np.atleast_2d(await session.act({"step": answered, **observation}))
             timing = {"infer_ms": 1e3 * (time.perf_counter() - begun)}
             answered += len(actions)
             answer: dict[str, Any] = {"actions": actions, "server_timing": timing}
         except GaveUp as end:
             answer = {"gave_up": str(end)}
         except Exception as error:  # of a client or a policy: both are told
-            _log.warning("no actions for a client of %s", about.name, exc_info=error)
+            _log.warning("no actions for a client of %s", policy.name, exc_info=error)
             await connection.send(one_line(error))
             await connection.close(CloseCode.INTERNAL_ERROR, "an error, see the message before")
             return
         await connection.send(pack_openpi(answer))
 
 
-def _greeting(about: About) -> dict[str, Any]:
-    greeting: dict[str, Any] = {"policy": about.name}
-    if about.action_spec is not None:
-        greeting["action_spec"] = dict(about.action_spec)
-    if about.observation is not None:
-        greeting["observation_options"] = asdict(about.observation)
+def _greeting(policy: LoadedPolicy) -> dict[str, Any]:
+    greeting = {"policy": policy.name, "observation_options": asdict(policy.options)}
+    if policy.info.action_spec is not None:
+        greeting["action_spec"] = dict(policy.info.action_spec)
     return greeting

@@ -1,4 +1,4 @@
-"""A policy for clients on the network."""
+"""Server of a policy for clients on the network."""
 
 import asyncio
 import contextlib
@@ -10,18 +10,13 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from clevrskills.core.policy_loader import (
-    PolicySource,
-    is_batched,
-    is_privileged,
-    recognizes_episodes,
-)
+from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving import openpi, vla_eval
 from clevrskills.serving.api_key import is_authorized, quiet_log
 from clevrskills.serving.connection import MAX_MESSAGE_BYTES
 from clevrskills.serving.message_fields import as_asked
-from clevrskills.serving.sessions import About, OwnPolicies, Seat, Slots
+from clevrskills.serving.sessions import OwnPolicies, Session, Slots
 
 TALKS = {"openpi": openpi.talk, "vla-eval": vla_eval.talk}
 HEALTH = {"openpi": "/healthz", "vla-eval": "/health"}
@@ -64,25 +59,23 @@ async def serving(
         ClevrSkillsError: The policy cannot be made, or must not be served; the port is taken.
     """
     policy = await asyncio.wrap_future(thread.submit(source.make))
-    if is_privileged(policy) and not recognizes_episodes(policy):
+    if policy.info.privileged and not policy.info.env_optional:
         raise ClevrSkillsError(
             f"the policy {source.name} is given the environment itself, which no client can send; "
             "run it in process: clevrskills evaluate --policy …"
         )
-    spec = getattr(policy, "action_spec", None)
-    about = About(source.name, spec, source.options(policy))
-    asked = None if getattr(policy, "observation", None) is None else about.observation
-    seats = (
-        Slots(policy, thread, wait_s)
-        if is_batched(policy)
+    asked = None if policy.info.observation is None else policy.options
+    sessions = (
+        Slots(policy.policy, thread, wait_s)
+        if policy.info.concurrency == "batched"
         else OwnPolicies(source.make, policy, thread)
     )
 
     async def handle(connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):  # clients leave as they like
-            async with seats.seat() as seat:
-                checked = Seat(seat.reset, lambda sent: seat.act(as_asked(sent, asked)))
-                await TALKS[dialect](connection, seat if unchecked else checked, about)
+            async with sessions.session() as session:
+                checked = Session(session.reset, lambda sent: session.act(as_asked(sent, asked)))
+                await TALKS[dialect](connection, session if unchecked else checked, policy)
 
     def answer(connection: ServerConnection, request: Request) -> Response | None:
         if request.path in _HEALTHY:

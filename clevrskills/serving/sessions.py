@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,32 +12,28 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clevrskills.core.policy import Observation, ObservationOptions, Policy, PromptInput
+from clevrskills.core.policy import BatchedPolicy, Observation, PromptInput
+from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.serving.message_fields import unclipped
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class About:
-    """What a policy says of itself."""
+class Session:
+    """A client's access to a policy.
 
-    name: str  # as it was asked for
-    action_spec: Mapping[str, Any] | None = None  # what it declares its actions to mean
-    observation: ObservationOptions | None = None  # what it asks to be shown
+    Attributes:
+        reset: Begins an episode of the client.
+        act: Returns the next action (A,) or actions (H, A) float32.
+    """
 
-
-@dataclass(frozen=True)
-class Seat:
-    """A client's hold on a policy."""
-
-    reset: Callable[[PromptInput], Awaitable[None]]  # called when an episode of the client begins
-    # gives the next action (A,) or actions (H, A) float32
+    reset: Callable[[PromptInput], Awaitable[None]]
     act: Callable[[Observation], Awaitable[np.ndarray]]
 
 
 class OwnPolicies:
-    """Each client has a policy of its own; that of a client that left goes to the next.
+    """Sessions with a policy each; that of a client that left goes to the next.
 
     Args:
         load: Makes a policy.
@@ -45,35 +41,37 @@ class OwnPolicies:
         thread: Where policies run, one call at a time.
     """
 
-    def __init__(self, load: Callable[[], Policy], first: Policy, thread: Executor) -> None:
+    def __init__(
+        self, load: Callable[[], LoadedPolicy], first: LoadedPolicy, thread: Executor
+    ) -> None:
         self._load, self._free, self._thread = load, [first], thread
 
     @asynccontextmanager
-    async def seat(self) -> AsyncIterator[Seat]:
-        """A seat for as long as the client stays."""
+    async def session(self) -> AsyncIterator[Session]:
+        """Open a session for as long as the client stays."""
         policy = self._free.pop() if self._free else await _run(self._thread, self._load)
 
         async def act(observation: Observation) -> np.ndarray:
             return unclipped(await _run(self._thread, policy.act, observation))
 
         try:
-            yield Seat(partial(_run, self._thread, policy.reset), act)
+            yield Session(partial(_run, self._thread, policy.reset), act)
         finally:
             self._free.append(policy)
 
 
 class Slots:
-    """One batched policy acts for all clients, each in a slot.
+    """Sessions with one batched policy that acts for all clients, each in a slot.
 
-    It is asked for those who wait, as soon as all clients do or the first has waited long enough.
+    It acts for those who wait, as soon as all clients do or the first has waited long enough.
 
     Args:
-        policy: A :class:`~clevrskills.core.policy.BatchedPolicy`.
+        policy: The policy.
         thread: Where it runs, one call at a time.
-        wait_s: How long the first waits for the others.
+        wait_s: How long the first waits for the others, in seconds.
     """
 
-    def __init__(self, policy: Any, thread: Executor, wait_s: float) -> None:
+    def __init__(self, policy: BatchedPolicy, thread: Executor, wait_s: float) -> None:
         self._policy, self._thread, self._wait_s = policy, thread, wait_s
         self._taken: set[int] = set()
         self._waiting: dict[int, tuple[Observation, asyncio.Future[np.ndarray]]] = {}
@@ -81,12 +79,12 @@ class Slots:
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
-    async def seat(self) -> AsyncIterator[Seat]:
-        """A seat for as long as the client stays."""
+    async def session(self) -> AsyncIterator[Session]:
+        """Open a session for as long as the client stays."""
         slot = next(number for number in count() if number not in self._taken)
         self._taken.add(slot)
         try:
-            yield Seat(partial(self._reset, slot), partial(self._act, slot))
+            yield Session(partial(self._reset, slot), partial(self._act, slot))
         finally:
             self._taken.remove(slot)
             self._notice()
@@ -95,7 +93,7 @@ class Slots:
         await _run(self._thread, self._policy.reset, {slot: prompt})
 
     async def _act(self, slot: int, observation: Observation) -> np.ndarray:
-        """The actions of a slot, together with those of others."""
+        """Return the actions of a slot, computed together with those of others."""
         future = asyncio.get_running_loop().create_future()
         self._waiting[slot] = (observation, future)
         self._notice()

@@ -15,6 +15,7 @@ from websockets.asyncio.server import ServerConnection
 
 import clevrskills
 from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
+from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.errors import one_line
 from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import CodecError, pack_vla_eval, unpack_vla_eval
@@ -29,7 +30,7 @@ from clevrskills.serving.message_fields import (
     read,
     state_vector,
 )
-from clevrskills.serving.sessions import About, Seat
+from clevrskills.serving.sessions import Session
 
 _log = logging.getLogger(__name__)
 PROTOCOL = 1
@@ -145,8 +146,8 @@ class _Turns:
     chunk one by one: the policy is asked again when all are made.
     """
 
-    def __init__(self, seat: Seat) -> None:
-        self._seat = seat
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._left: deque[np.ndarray] = deque()
         self.takes_chunks = False
         self.begin()
@@ -160,50 +161,50 @@ class _Turns:
         """The payload of an action."""
         observation, prompt = from_payload(payload)
         if self._starts:
-            await self._seat.reset(prompt)
+            await self._session.reset(prompt)
             self._starts = False
         observation = {"step": self._answered, **observation}
         try:
             if self.takes_chunks:
-                actions = await self._seat.act(observation)
+                actions = await self._session.act(observation)
                 self._answered += len(np.atleast_2d(actions))
                 return {"actions": actions}
             if not self._left:
-                self._left.extend(np.atleast_2d(await self._seat.act(observation)))
+                self._left.extend(np.atleast_2d(await self._session.act(observation)))
         except GaveUp as end:
             return {"gave_up": str(end)}
         self._answered += 1
         return {"actions": self._left.popleft()}
 
 
-async def talk(connection: ServerConnection, seat: Seat, about: About) -> None:
+async def talk(connection: ServerConnection, session: Session, policy: LoadedPolicy) -> None:
     """Serve one client until it leaves."""
-    turns = _Turns(seat)
+    turns = _Turns(session)
     async for message in connection:
         number = 0
         try:
             kind, payload, number = opened(message)
-            reply = await _reply(kind, payload, turns, about)
+            reply = await _reply(kind, payload, turns, policy)
         except Exception as error:  # of a client or a policy: both are told
-            _log.warning("no actions for a client of %s", about.name, exc_info=error)
+            _log.warning("no actions for a client of %s", policy.name, exc_info=error)
             reply = "error", {"error": one_line(error)}
         if reply is not None:
             await connection.send(sealed(*reply, number))
 
 
 async def _reply(
-    kind: str, payload: Any, turns: _Turns, about: About
+    kind: str, payload: Any, turns: _Turns, policy: LoadedPolicy
 ) -> tuple[str, Mapping[str, Any]] | None:
     """Kind and payload of the reply to a message, if there is to be one."""
     if kind == "hello":
         turns.takes_chunks = _CHUNKS in payload
-        return "hello", _server_hello(about)
+        return "hello", _server_hello(policy)
     if kind == "observation":
         return "action", await turns.answer(payload)
     if kind in ("episode_start", "episode_end"):
         turns.begin()
     elif kind == "error":
-        _log.warning("a client of %s reports: %s", about.name, payload)
+        _log.warning("a client of %s reports: %s", policy.name, payload)
     else:
         raise CodecError(f"a message of an unknown kind: {kind!r:.80}")
     return None
@@ -214,19 +215,21 @@ def _hello(**more: Any) -> dict[str, Any]:
     return {"harness_version": version, "protocol_version": PROTOCOL, **more}
 
 
-def _server_hello(about: About) -> dict[str, Any]:
-    hello = _hello(model_server=about.name, capabilities={})
-    if about.action_spec is not None:
+def _server_hello(policy: LoadedPolicy) -> dict[str, Any]:
+    options, dims = policy.options, {"language": DIM_LANGUAGE}
+    if options.cameras:
+        dims["image"] = DIM_IMAGE
+    if options.proprioception:
+        dims["state"] = DIM_STATE
+    hello = _hello(
+        model_server=policy.name,
+        capabilities={},
+        observation_spec=dims,
+        observation_params=_params(options),
+        observation_options=asdict(options),
+    )
+    if policy.info.action_spec is not None:
         hello["action_spec"] = action_dims()
-    if about.observation is not None:
-        dims = {"language": DIM_LANGUAGE}
-        if about.observation.cameras:
-            dims["image"] = DIM_IMAGE
-        if about.observation.proprioception:
-            dims["state"] = DIM_STATE
-        hello["observation_spec"] = dims
-        hello["observation_params"] = _params(about.observation)
-        hello["observation_options"] = asdict(about.observation)
     return hello
 
 

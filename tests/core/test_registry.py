@@ -143,8 +143,8 @@ def test_a_suite_of_another_distribution_is_found(added):
 def test_a_policy_of_another_distribution_is_found(added):
     added(entry("waiter", "tests.core.test_registry:Waiter"))
     source = policy_loader.PolicySource("waiter", {"name": "Ada"})
-    assert source.make().name == "Ada"
-    assert policy_loader.PolicySource("waiter:folder").make().name == "folder"
+    assert source.make().policy.name == "Ada"
+    assert policy_loader.PolicySource("waiter:folder").make().policy.name == "folder"
     with pytest.raises(UnknownNameError, match="unknown policy 'porter'; allowed: .*, waiter$"):
         policy_loader.PolicySource("porter")
 

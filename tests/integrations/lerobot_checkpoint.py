@@ -54,7 +54,7 @@ def ours(checkpoint: Path, folder: str, steps: int, settings: dict[str, Any]) ->
     suite = load_suite(folder=Path(folder))
     source = PolicySource(f"lerobot:{checkpoint}", settings)
     policy = source.make(suite)
-    options = source.options(policy, suite)
+    options = policy.options
     names = suite.robots()[0], suite.criteria()[0], options.cameras, options.size_px
     env = suite.make(EnvConfig("pick", "test", *names))
     told: Actions = []

@@ -69,7 +69,7 @@ class One:
 class Together:
     """Acts for several; ``sizes`` says for how many at once."""
 
-    batched = True
+    concurrency = "batched"
     made: ClassVar[list[Together]] = []
 
     def __init__(self) -> None:

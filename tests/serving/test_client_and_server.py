@@ -281,11 +281,10 @@ def test_one_action_and_the_numbers_of_a_policy_that_draws(dialect: str) -> None
 
 def test_a_policy_is_loaded_as_any_other_and_says_what_it_wants(dialect: str) -> None:
     with served("Asking", dialect, height=1) as url:
-        source = PolicySource(url, {"timeout_s": 30, "compress": "jpeg"})
-        policy = source.make()
-        assert source.options(policy) == Asking.observation
+        policy = PolicySource(url, {"timeout_s": 30, "compress": "jpeg"}).make()
+        assert policy.options == policy.info.observation == Asking.observation
         if dialect == "openpi":
-            assert policy.action_spec == ACTION_SPEC
+            assert policy.info.action_spec == ACTION_SPEC
         policy.reset(prompt())
         np.testing.assert_array_equal(policy.act(observation(history=2)), actions(0, 1))
 

@@ -28,7 +28,7 @@ from tests.serving.test_codecs import DATA, assert_equal
 @pytest.mark.parametrize("version", ["N1.6", "N1.7"])
 def test_an_episode(version: str) -> None:
     with gr00t_server(version) as server:
-        policy = PolicySource(server.url).make()
+        policy = PolicySource(server.url).make().policy
         assert policy.observation == ObservationOptions(
             ("base_camera", "hand_camera"), prompt="language"
         )

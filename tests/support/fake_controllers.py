@@ -29,7 +29,7 @@ class Restless:
 class Attentive:
     """Keeps what it is told and shown, several at once; it does not move."""
 
-    batched = True
+    concurrency = "batched"
     observation = ObservationOptions(cameras=("hand_camera",), size_px=32, history=2, look="flat")
     told: ClassVar[list[PromptInput]] = []
     shown: ClassVar[list[Any]] = []

@@ -131,7 +131,7 @@ def trouble(kind: str, action: np.ndarray) -> Any:
 class Crowd:
     """One object for all episodes; ``size`` and ``calls`` tell how it was asked."""
 
-    batched = True
+    concurrency = "batched"
     observation = SEES
 
     def __init__(self, trouble: str = "", at_seed: int = -1) -> None:

@@ -147,7 +147,7 @@ def _teachers(names: Sequence[str], tasks: Sequence[str]) -> dict[str, str]:
         # workers run elsewhere
         head, _, rest = name.partition(":")
         name = f"{head}:{located(Path(rest)).absolute()}" if head == "rl" else name
-        task = make_teacher(name).task
+        task = make_teacher(name).info.only_task
         if task in found:
             raise ClevrSkillsError(f"{found[task]} and {name} both teach {task}: name one of them")
         found[task] = name

@@ -23,7 +23,7 @@ import numpy as np
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
 from clevrskills.core.observer import Observer
-from clevrskills.core.policy_loader import PolicySource, is_batched, is_privileged
+from clevrskills.core.policy_loader import LoadedPolicy, PolicySource
 from clevrskills.core.suite import Environment, Oracle, Suite, load_suite
 from clevrskills.dataset_tools.layout import POLICY, TEACHER
 from clevrskills.errors import ClevrSkillsError
@@ -154,7 +154,9 @@ class TaughtOracle:
         teacher_action: What the teacher would do in the state before the action given last, (7,).
     """
 
-    def __init__(self, env: Environment, policy: Any, teacher: Any, interface: Interface) -> None:
+    def __init__(
+        self, env: Environment, policy: Any, teacher: LoadedPolicy, interface: Interface
+    ) -> None:
         self._env, self._teacher, self._read = env, teacher, interface.read
         self._student = Student(env, policy, interface)
 
@@ -163,7 +165,7 @@ class TaughtOracle:
         generator = self._student.reset()
         env: Any = self._env
         episode = SimpleNamespace(task=env.task.key, robot=getattr(env, "robot_name", ""))
-        self._teacher.reset(None, env=env, episode=episode)
+        self._teacher.reset(None, env, episode)
         share = generator.uniform(*TEACHER_STARTS)
         self._left = max(1, round(share * env.task.max_steps))
         self.attempt, self._policy_steps = 0, 0
@@ -199,8 +201,8 @@ class TaughtOracle:
         self.step = f"Follow the {self.skill}"
 
 
-def make_teacher(name: str) -> Any:
-    """A policy that can teach.
+def make_teacher(name: str) -> LoadedPolicy:
+    """Make a policy that can teach.
 
     Args:
         name: Its name, such as ``rl:DIR``.
@@ -210,10 +212,10 @@ def make_teacher(name: str) -> Any:
             simulation, or it does not say which task it is for.
     """
     teacher = PolicySource(name).make()
-    cameras = getattr(getattr(teacher, "observation", None), "cameras", ())
-    if is_batched(teacher) or not is_privileged(teacher) or cameras:
+    observed = teacher.info.observation
+    if not teacher.info.privileged or (observed and observed.cameras):
         raise ClevrSkillsError(f"{name} is no teacher: it does not act by states; allowed: rl:DIR")
-    if not hasattr(teacher, "task"):
+    if not teacher.info.only_task:
         raise ClevrSkillsError(f"{name} is no teacher: it does not say for which task")
     return teacher
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from clevrskills.errors import ClevrSkillsError
 
@@ -15,13 +15,20 @@ LOOKED_AT = 20
 """Episodes of each task and split that are started to be measured, at most."""
 
 
-class Talker(Protocol):
-    """A policy that can tell what an episode costs."""
+@runtime_checkable
+class CostEstimator(Protocol):
+    """A policy that estimates what an episode costs.
+
+    Attributes:
+        reply_tokens: Tokens that a reply is taken to have.
+        prices: Prices of a million tokens sent and replied; ``None``: not known.
+    """
 
     reply_tokens: int
+    prices: tuple[float, float] | None
 
     def estimate(self, observation: Observation, turns: int) -> dict[str, float]:
-        """What an episode costs at most that has only been seen at its start."""
+        """Return what an episode costs at most of which only the first observation is known."""
 
 
 def dry_run(request: EvaluationRequest) -> int:
@@ -33,7 +40,6 @@ def dry_run(request: EvaluationRequest) -> int:
     Raises:
         ClevrSkillsError: The policy cannot be made, or asks no language model.
     """
-    from clevrskills.core.policy_loader import is_privileged
     from clevrskills.evaluation.env_pool import EnvPool
     from clevrskills.evaluation.request import left_out
     from clevrskills.evaluation.results import RUN_FILE, USAGE, read_results
@@ -42,13 +48,13 @@ def dry_run(request: EvaluationRequest) -> int:
 
     config = request.config
     policy = config.policy.make(config.suite, config.rules.interface)
-    if not hasattr(policy, "estimate"):
+    estimator = policy.policy
+    if not isinstance(estimator, CostEstimator):
         raise ClevrSkillsError(f"--dry-run: {config.policy.name} asks no language model")
-    options = config.policy.options(policy, config.suite)
-    envs = EnvPool(config, options, controllers=config.controllers())
+    envs = EnvPool(config, policy.options, controllers=config.controllers())
     known = read_results(config.root) if (config.root / RUN_FILE).exists() else ()
     done = {result.id for result in known if result.counts}
-    omitted = left_out(request, options.prompt)
+    omitted = left_out(request, policy.options.prompt)
     asked = [ref for ref in request.episodes if ref.task not in omitted]
     refs = [ref for ref in asked if ref.id not in done]
     total = dict.fromkeys(("episodes", *USAGE), 0.0)
@@ -59,13 +65,12 @@ def dry_run(request: EvaluationRequest) -> int:
             looked_at = same[::step]
             for ref in looked_at:
                 rollout = envs.start(0, ref)
-                about = {"env": rollout.env, "episode": rollout.episode}
-                policy.reset(rollout.prompt, **(about if is_privileged(policy) else {}))
-                for name, value in policy.estimate(rollout.observation, rollout.limit).items():
+                policy.reset(rollout.prompt, rollout.env, rollout.episode)
+                for name, value in estimator.estimate(rollout.observation, rollout.limit).items():
                     total[name] += value * len(same) / len(looked_at)
             total["episodes"] += len(same)
             display.update(int(total["episodes"]))
-    priced = getattr(policy, "prices", None) is not None
+    priced = estimator.prices is not None
     numbers: dict[str, Any] = {name: round(total[name]) for name in ("episodes", *USAGE)}
     numbers["cost"] = round(total["cost"], 6) if priced else None
     if request.args.json:
@@ -77,7 +82,8 @@ def dry_run(request: EvaluationRequest) -> int:
     told = [f"{numbers[name]:,} {word}" for name, word in USAGE.items() if name != "cost"]
     price = f", price {numbers['cost']:,.4f}" if priced else ""
     print(f"at most: {', '.join(told)}{price}")
-    print(f"if a reply has {policy.reply_tokens} tokens, and a token is 4 characters or 750 pixels")
+    tokens = estimator.reply_tokens
+    print(f"if a reply has {tokens} tokens, and a token is 4 characters or 750 pixels")
     if not priced:
         print("no price: --policy-arg price_in=… price_out=…, of a million tokens")
     return 0

@@ -49,8 +49,7 @@ class Controllers:
     ) -> None:
         self.source, self.suite, self.clip, self.chunk = source, suite, clip, chunk
         self.runner, policy = make_runner(partial(source.make, suite), slots)
-        self.options = source.options(policy, suite)
-        self.track = str(getattr(policy, "track", ""))
+        self.options, self.track = policy.options, policy.info.track
 
     def begin(
         self, slot: int, env: Environment, episode: Episode, seed: Callable[[str], int]

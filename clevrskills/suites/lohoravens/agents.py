@@ -145,7 +145,6 @@ class GreedyText:
     observation = ObservationOptions(cameras=(), proprioception=False)
     track = NO_TRACK
     privileged = True
-    needs_suite = True
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
         if interface.name != PICK_PLACE_TEXT.name:

@@ -68,9 +68,9 @@ def test_a_checkpoint_is_evaluated(saved: Path, tmp_path: Path) -> None:
 
 
 def test_a_policy_by_its_folder(saved: Path, tmp_path: Path) -> None:
-    source = PolicySource(f"checkpoint:{saved}")
-    made = source.make()
-    assert source.options(made) == made.spec.observation
+    made = PolicySource(f"checkpoint:{saved}").make()
+    assert made.options == made.policy.spec.observation
+    assert made.info.concurrency == "batched"
     with pytest.raises(ClevrSkillsError, match="is no checkpoint"):
         PolicySource(f"checkpoint:{tmp_path}").make()
     with pytest.raises(ClevrSkillsError, match="unknown policy 'checkpoint'; allowed: .*DIR"):

@@ -17,7 +17,7 @@ from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
-from clevrskills.baselines.training.dagger_rollout import DaggerOracle, TaughtOracle
+from clevrskills.baselines.training.dagger_rollout import DaggerOracle, TaughtOracle, make_teacher
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.core.checkpoint import find
 from clevrskills.core.env_config import EnvConfig
@@ -106,7 +106,7 @@ class Drifter:
     """Moves along the diagonal; counts how often it is asked."""
 
     observation = ObservationOptions(("base_camera", "hand_camera"), history=2)
-    batched = True
+    concurrency = "batched"
 
     def reset(self, prompts: dict) -> None:
         assert set(prompts) == {0} and prompts[0].images
@@ -218,7 +218,7 @@ class Homing:
     """A teacher: goes to the next target that was not reached, at a speed of its own."""
 
     privileged = True
-    task = "visit"
+    only_task = "visit"
 
     def reset(self, prompt: None, *, env: Any, episode: Any) -> None:
         assert (episode.task, prompt) == ("visit", None)
@@ -248,7 +248,9 @@ class Unknowing:
 @dataclass(frozen=True)
 class Taught(Turns):
     def oracle(self, env: Any, interface: Interface | None = None) -> Any:
-        return TaughtOracle(env, load(self.checkpoint, "cpu"), Homing(), DELTA)
+        return TaughtOracle(
+            env, load(self.checkpoint, "cpu"), make_teacher(f"{__name__}:Homing"), DELTA
+        )
 
 
 def test_a_teacher_labels_every_state(trained: Path, demos: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.suite import load_suite
+from clevrskills.errors import UnknownNameError
 
 TURNS = 36
 """Turns that the interface tells apart."""
@@ -118,13 +119,21 @@ class Cliport(LearnedPolicy[CliportConfig]):
         action = dict(load_suite(SUITE).interface(INTERFACE).spec)
         return PolicySpec(options, {}, {"state": none, "action": plain}, action)
 
-    def stop_by_itself(self) -> None:
-        """Say from now on when there is nothing left to do."""
-        self._stops = True
+    def configure(self, stop: str | None, map: str | None) -> None:
+        """Set how the policy acts from now on.
 
-    def see_fused(self) -> None:
-        """See from now on the map that is fused of the cameras beside the field."""
-        self._views = FUSED_VIEWS
+        Args:
+            stop: ``learned``: it declares when there is nothing left to do.
+            map: ``fused``: it observes the map that is fused of the cameras beside the field.
+
+        Raises:
+            UnknownNameError: A value is not allowed.
+        """
+        for name, value, allowed in (("stop", stop, "learned"), ("map", map, "fused")):
+            if value not in (None, allowed):
+                raise UnknownNameError(f"value of {name}", value, (allowed,))
+        self._stops = stop is not None
+        self._views = VIEWS if map is None else FUSED_VIEWS
 
     @property
     def observation(self) -> ObservationOptions:

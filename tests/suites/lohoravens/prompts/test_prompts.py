@@ -175,8 +175,8 @@ def test_statements_of_a_report_are_judged() -> None:
 def test_parts_of_par_have_arguments_of_their_own() -> None:
     given = policy_arguments(["planner=chat:http://x/v1", "planner.model=m", "reporter=none"])
     policy = PAR(SUITE, WORDS, **given)
-    assert policy.own_views == ("top",)
-    assert PAR(SUITE, WORDS, planner="greedy_text").own_views == ("caption_change",)
+    assert policy.extra_views == ("top",)
+    assert PAR(SUITE, WORDS, planner="greedy_text").extra_views == ("caption_change",)
     with pytest.raises(UnknownNameError):
         PAR(SUITE, WORDS, **{"thinker.model": "m"})
     with pytest.raises(UnknownNameError):
@@ -195,7 +195,7 @@ def test_parts_of_par_see_what_they_need_whatever_the_planner_is_shown() -> None
     }
     shown = {"views": SUITE.presets()["p10_explicit"].options["view"]}
     source = PolicySource("par", given, overrides=shown, own=SUITE.policies())
-    options = source.options(source.make(SUITE, WORDS.name), SUITE)
+    options = source.make(SUITE, WORDS.name).options
     assert options.views is not None and options.views[0] == "caption_change"
     assert {"map", "top"} <= {*options.views} and {"map", "top"} <= {*options.cameras}
 
