@@ -49,7 +49,7 @@ from torch import Tensor
 from clevrskills.core import geometry
 from clevrskills.core.goal.tree import nodes, outcomes, used
 from clevrskills.predicates import Outcome, Predicate
-from clevrskills.sim.world import RobotWorld
+from clevrskills.sim.simulation import SimWorld
 
 BODY_NUMBERS = 26
 """What is told of a body."""
@@ -58,7 +58,7 @@ BODY_NUMBERS = 26
 class Observer:
     """Makes the observations of environments from a goal, its tensors (B, ...), and their world."""
 
-    def __init__(self, goal: Predicate, world: RobotWorld) -> None:
+    def __init__(self, goal: Predicate, world: SimWorld) -> None:
         self._goal, self._world = goal, world
         self._is_leaf = [node.leaf is not None for node in nodes(goal)]
         self._used = used(goal, world.num_envs)[:, self._is_leaf].float()

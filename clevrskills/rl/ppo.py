@@ -84,7 +84,6 @@ class PPO:
     def start(self, seed: int) -> None:
         """Start episodes, the seed being that of the first one."""
         observation, _ = self.envs.reset(seed=seed)
-        self._on_gpu = isinstance(observation, Tensor)
         self._observation = self._tensors(observation)
         if isinstance(self.agent, Agent) and not self.agent.states.count:
             self._measure_states(self.agent)
@@ -123,7 +122,7 @@ class PPO:
         for _ in range(self.config.rollout_steps):
             shape = (self.envs.num_envs, agent.spaces.actions)
             actions = torch.rand(shape, generator=self.generator) * 2.0 - 1.0
-            states.append(self._tensors(self.envs.step(self._as_they_are(actions))[0])[STATE])
+            states.append(self._tensors(self.envs.step(actions.numpy())[0])[STATE])
         agent.states.add(torch.cat(states))
         self.steps += self.config.rollout_steps * self.envs.num_envs
 
@@ -140,7 +139,7 @@ class PPO:
             steps["actions"].append(action)
             steps["log_probs"].append(chosen.log_prob(action))
             steps["values"].append(self.agent.returns.undo(value))
-            cut = self._as_they_are(self.agent.bounded(action))
+            cut = self.agent.bounded(action).cpu().numpy()
             observation, reward, terminated, truncated, infos = self.envs.step(cut)
             stats.add(reward, infos)
             self._observation = self._tensors(observation)
@@ -170,10 +169,6 @@ class PPO:
             return torch.zeros(len(cut_off), device=self.device)
         value = self.agent.value(self._tensors(infos["final_obs"]))
         return torch.where(self._numbers(cut_off) > 0, value, 0.0)
-
-    def _as_they_are(self, actions: Tensor) -> Array:
-        """Actions as the environments have theirs: on a GPU tensors, else numpy arrays."""
-        return actions.to(self.device) if self._on_gpu else actions.cpu().numpy()
 
     def _numbers(self, values: Array) -> Tensor:
         return torch.as_tensor(values, dtype=torch.float32, device=self.device)

@@ -107,8 +107,6 @@ class Settings:
     """Key of the task, e.g. `pick`."""
     suite: str = CLEVRSKILLS
     """Suite of the task; options about robots, images and rewards are of clevrskills alone."""
-    backend: Literal["cpu", "gpu"] = "cpu"
-    """Where scenes are simulated; gpu is experimental."""
     num_envs: int = 32
     """Environments that run at the same time."""
     total_steps: int = 1_000_000
@@ -171,7 +169,6 @@ class Run(Settings):
         return make_vec(
             self.task,
             num_envs=self.num_envs,
-            backend=self.backend,
             workers=workers,
             split=self.split,
             seed=self.seed,
@@ -199,9 +196,6 @@ def read_run(root: Path) -> Run:
         raise ClevrSkillsError(f"{root} is no training of `clevrskills rl`: it has no {RUN_FILE}")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        data.setdefault("look", "flat")  # before there were others
-        data.setdefault("suite", CLEVRSKILLS)
-        data.setdefault("begin_with", "")
         values = {f.name: data[f.name] for f in fields(Run)}
         ppo = {f.name: _frozen(data["ppo"][f.name]) for f in fields(PPOConfig)}
     except (ValueError, KeyError, TypeError) as error:

@@ -23,7 +23,7 @@ from clevrskills.sim.robots.agent import VacuumAgent
 from clevrskills.sim.robots.controller import EndEffectorDeltaController
 from clevrskills.sim.robots.vacuum import Vacuum
 from clevrskills.sim.suction import sealed_cups
-from clevrskills.sim.world import GRAVITY, RobotWorld, World
+from clevrskills.sim.world import GRAVITY, World
 
 SIM_HZ = 100
 """Physics steps per second."""
@@ -368,8 +368,10 @@ class Simulation:
             entity.set_pose(self._tcp.entity_pose * before.inv() * entity.pose)
 
 
-class SimWorld(RobotWorld):
-    """Reads and steps simulations, one per environment; keeps what it read until they change.
+class SimWorld(World):
+    """World of simulations, one per environment; keeps what it read until they change.
+
+    To :meth:`World.touches`, the table, the gripper and the rest of the arm come behind the slots.
 
     Args:
         keys: Names of the body slots.
@@ -405,6 +407,7 @@ class SimWorld(RobotWorld):
 
     @property
     def filled(self) -> Tensor:
+        """Which slots have a body, also one that cannot be touched, (B, K) bool."""
         return torch.tensor([[body is not None for body in s.bodies] for s in self.simulations])
 
     @property
@@ -440,19 +443,34 @@ class SimWorld(RobotWorld):
 
     @property
     def end_effector_velocity(self) -> Tensor:
+        """Linear (m/s) and angular (rad/s) velocity of the tool centre point, (B, 6)."""
         read = _read(Simulation.end_effector_velocity)
         return self.select_rows(self.cached("end effector velocity", read))
 
     @property
+    def end_effector_speed(self) -> Tensor:
+        return geometry.length(self.end_effector_velocity[:, :3])
+
+    def gripper_touches(self, body: Tensor) -> Tensor:
+        return self.touches(body, torch.full_like(body, len(self.keys) + 1))
+
+    def robot_touches(self, body: Tensor) -> Tensor:
+        arm = torch.full_like(body, len(self.keys) + 2)
+        return self.gripper_touches(body) | self.touches(body, arm)
+
+    @property
     def qpos(self) -> Tensor:
+        """Joint angles in rad, (B, n)."""
         return self.select_rows(self.cached("qpos", _read(lambda s: s.controller.qpos)))
 
     @property
     def qvel(self) -> Tensor:
+        """Joint speeds in rad/s, (B, n)."""
         return self.select_rows(self.cached("qvel", _read(lambda s: s.controller.qvel)))
 
     @property
     def vacuum_on(self) -> Tensor:
+        """Whether the vacuum is on, (B,) bool."""
         return _stacked(simulation.controller.vacuum_on for simulation in self._of())
 
     @property

@@ -22,7 +22,7 @@ from clevrskills.core.goal.context import FEW, Context
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.body_geometry import Solids
 
-__all__ = ["CONTACT_TOLERANCE_M", "RobotWorld", "World"]
+__all__ = ["CONTACT_TOLERANCE_M", "World"]
 
 GRAVITY = 9.81
 CONTACT_TOLERANCE_M = 2e-3
@@ -376,49 +376,6 @@ class World(Context):
         reach = torch.where(touching[..., None], reach, -geometry.PAD)
         points[..., 2] += height
         return height[..., 0], reach.amax(-2).amin(-1), points
-
-
-class RobotWorld(World):
-    """A world with a robot that moves, of which an observer tells more than goals ask for.
-
-    To :meth:`World.touches`, the table, the gripper and the rest of the arm come behind the slots.
-    """
-
-    @property
-    def filled(self) -> Tensor:
-        """Which slots have a body, also one that cannot be touched, (B, K) bool."""
-        raise NotImplementedError
-
-    @property
-    def qpos(self) -> Tensor:
-        """Joint angles in rad, (B, n)."""
-        raise NotImplementedError
-
-    @property
-    def qvel(self) -> Tensor:
-        """Joint speeds in rad/s, (B, n)."""
-        raise NotImplementedError
-
-    @property
-    def vacuum_on(self) -> Tensor:
-        """Whether the vacuum is on, (B,) bool."""
-        raise NotImplementedError
-
-    @property
-    def end_effector_velocity(self) -> Tensor:
-        """Linear (m/s) and angular (rad/s) velocity of the tool centre point, (B, 6)."""
-        raise NotImplementedError
-
-    @property
-    def end_effector_speed(self) -> Tensor:
-        return geometry.length(self.end_effector_velocity[:, :3])
-
-    def gripper_touches(self, body: Tensor) -> Tensor:
-        return self.touches(body, torch.full_like(body, len(self.keys) + 1))
-
-    def robot_touches(self, body: Tensor) -> Tensor:
-        arm = torch.full_like(body, len(self.keys) + 2)
-        return self.gripper_touches(body) | self.touches(body, arm)
 
 
 def _offset(world: World) -> Tensor:

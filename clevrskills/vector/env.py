@@ -7,15 +7,18 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
 
+from clevrskills.core.interface import in_range
 from clevrskills.core.suite import DEFAULT, load_suite, suite_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.tasks import LEVELS
 from clevrskills.vector.mixed import MixedSpec, Spec, make_batch, tasks_of
-from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
+from clevrskills.vector.spec import VectorSpec
 from clevrskills.vector.workers import LocalShard, RemoteShard, SharedArrays, rows_of
 
-BACKENDS = ("cpu", "gpu")
 _OTHER_NAMES = {"max_episode_steps": "episode_steps", "robot": "robot_name"}
 
 
@@ -23,20 +26,17 @@ def make_vec(
     task: str,
     num_envs: int,
     *,
-    backend: str = "cpu",
     workers: int = 1,
     seed: int = 0,
     **spec: Any,
-) -> gym.vector.VectorEnv:
+) -> "VectorEnv":
     """Make a vector environment of a task, as ``gym.make_vec("ClevrSkills/…-v1")`` does, or of all
     tasks of a level, see :mod:`clevrskills.vector.mixed`.
 
     Args:
         task: Key of the task, of any suite with an arm, or a level, such as ``L0``.
         num_envs: Number of environments.
-        backend: ``cpu``: a :class:`VectorEnv`; ``gpu``, experimental: a
-            :class:`~clevrskills.vector.gpu.GpuVectorEnv`.
-        workers: Processes that step them, this one among them, with ``cpu``.
+        workers: Processes that step them, this one among them.
         seed: Where the seeds of the first episodes count from.
         spec: Attributes of :class:`~clevrskills.vector.spec.VectorSpec`; ``max_episode_steps``, as
             Gymnasium has it, stands for ``episode_steps``, and ``robot`` for ``robot_name``.
@@ -44,8 +44,6 @@ def make_vec(
     Raises:
         ClevrSkillsError: A name is unknown or a value is not allowed.
     """
-    if backend not in BACKENDS:
-        raise UnknownNameError("backend", backend, BACKENDS)
     check_arguments(spec, {f.name for f in fields(VectorSpec)} | _OTHER_NAMES.keys())
     # gym.make_vec adds the task's limit to what it is given
     others = {_OTHER_NAMES[name]: spec.pop(name) for name in _OTHER_NAMES.keys() & spec.keys()}
@@ -53,20 +51,13 @@ def make_vec(
     if suite != DEFAULT:
         others = {"suite": suite, "robot_name": load_suite(suite).robots()[0], **others}
     spec = {**others, **spec}
+    what: Spec = VectorSpec(task=task, **spec)
     if task in LEVELS:
-        if backend != "cpu":
-            raise ClevrSkillsError(f"backend={backend!r}; allowed with the tasks of {task}: 'cpu'")
-        return VectorEnv(MixedSpec.of(tasks_of(task), **spec), num_envs, workers=workers, seed=seed)
-    if backend == "gpu":
-        from clevrskills.vector.gpu import GpuVectorEnv
-
-        if workers != 1:
-            raise ClevrSkillsError(f"workers={workers}; allowed with backend 'gpu': 1")
-        return GpuVectorEnv(VectorSpec(task=task, **spec), num_envs, seed=seed)
-    return VectorEnv(VectorSpec(task=task, **spec), num_envs, workers=workers, seed=seed)
+        what = MixedSpec.of(tasks_of(task), **spec)
+    return VectorEnv(what, num_envs, workers=workers, seed=seed)
 
 
-class VectorEnv(TaskVectorEnv):
+class VectorEnv(gym.vector.VectorEnv):
     """Environments of one task, or of all of a level, as Gymnasium defines a vector environment;
     numpy arrays.
 
@@ -138,7 +129,12 @@ class VectorEnv(TaskVectorEnv):
         self._shards.append(LocalShard(own, rows_of(self._arrays, start, end)))
         self._began = False
         spaces = {name: _space(array[0]) for name, array in self._group("obs").items()}
-        self._set_spaces(gym.spaces.Dict(spaces) if spec.images else spaces["state"])
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_fps": CONTROL_HZ}
+        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (7,), np.float32)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        observations = gym.spaces.Dict(spaces) if spec.images else spaces["state"]
+        self.single_observation_space = observations
+        self.observation_space = batch_space(observations, num_envs)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
@@ -177,7 +173,12 @@ class VectorEnv(TaskVectorEnv):
         Raises:
             ClevrSkillsError: The actions have another shape or are not numbers.
         """
-        self._arrays["actions"][:], clipped = self._in_range(np.asarray(actions, np.float32))
+        actions = np.asarray(actions, np.float32)
+        if actions.shape != (self.num_envs, 7):
+            raise ClevrSkillsError(
+                f"actions of shape {actions.shape}; allowed: ({self.num_envs}, 7)"
+            )
+        self._arrays["actions"][:], clipped = in_range(actions)
         for shard in self._shards:
             shard.send("step")
         self._wait()
@@ -186,7 +187,14 @@ class VectorEnv(TaskVectorEnv):
         infos, ended = {**self._infos(), "clipped": clipped}, terminated | truncated
         if ended.any():
             final = self._observations("final_obs")
-            infos = self._with_final(infos, ended, final, self._group("episode"))
+            infos = {
+                **infos,
+                "final_obs": final,
+                "_final_obs": ended,
+                "final_observation": final,
+                "final_info": {**infos, "episode": self._group("episode")},
+                "_final_info": ended,
+            }
         return self._observations("obs"), reward, terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:

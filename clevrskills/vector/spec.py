@@ -1,22 +1,16 @@
-"""Specification of a vector environment, and what all vector environments share."""
+"""Specification of a vector environment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import gymnasium as gym
-import numpy as np
-from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from torch import Tensor
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
-from clevrskills.core.interface import in_range
 from clevrskills.core.suite import DEFAULT, load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv, make_env
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome
-from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.tasks import task
 
 OBS_MODES = ("state", "rgb")
@@ -126,36 +120,3 @@ class VectorSpec:
         suite.levels()
         kind = getattr(suite, "env_kind", lambda: None)()
         return make_env(config, "rgb" if self.images else "none", kind, reward_mode="none")
-
-
-class TaskVectorEnv(gym.vector.VectorEnv):
-    """Spaces, checks and infos of environments of one task, on a CPU or a GPU."""
-
-    def _set_spaces(self, observations: gym.Space) -> None:
-        """Set the spaces; of the observations, the one of a single environment is given."""
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_fps": CONTROL_HZ}
-        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (7,), np.float32)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self.single_observation_space = observations
-        self.observation_space = batch_space(observations, self.num_envs)
-
-    def _in_range(self, actions: Any) -> tuple[Any, Any]:
-        """Actions (B, 7) in [-1, 1], and which of them (B,) were not."""
-        shape = tuple(actions.shape)
-        if shape != (self.num_envs, 7):
-            raise ClevrSkillsError(f"actions of shape {shape}; allowed: ({self.num_envs}, 7)")
-        return in_range(actions)
-
-    @staticmethod
-    def _with_final(
-        infos: dict[str, Any], ended: Any, observations: Any, episode: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Infos of a step in which episodes ended (B,), with what became of them."""
-        return {
-            **infos,
-            "final_obs": observations,
-            "_final_obs": ended,
-            "final_observation": observations,
-            "final_info": {**infos, "episode": episode},
-            "_final_info": ended,
-        }

@@ -37,7 +37,6 @@ RUN = Run(
     episode_steps=None,
     terminate_on_success=False,
     head_starts=0.0,
-    backend="cpu",
     num_envs=2,
     total_steps=TOTAL,
     seed=0,

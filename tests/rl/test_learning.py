@@ -25,11 +25,6 @@ def test_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(re.findall(r"--[a-z-]+[a-z]", table)) <= known
 
 
-def test_links() -> None:
-    for name in re.findall(r"\]\((?!#)([^)]+)\)", PAGE):
-        assert (ROOT / "docs" / name.partition("#")[0]).exists(), name
-
-
 @pytest.mark.slow
 def test_the_vector_environment_of_the_page() -> None:
     code = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]

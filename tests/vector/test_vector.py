@@ -216,8 +216,6 @@ def test_images():
         ({"size_px": 0}, ClevrSkillsError, "1 and more"),
         ({"episode_steps": 0}, ClevrSkillsError, "1 and more"),
         ({"split": "all"}, UnknownNameError, "train"),
-        ({"backend": "tpu"}, UnknownNameError, "cpu"),
-        ({"backend": "gpu", "workers": 2}, ClevrSkillsError, "with backend 'gpu': 1"),
     ],
 )
 def test_what_is_not_allowed_raises(kwargs, error, said):
