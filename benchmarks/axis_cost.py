@@ -18,8 +18,9 @@ import torch
 import tyro
 from common import print_table
 
+from clevrskills.core.env import RecordableEnv
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Environment, load_suite
+from clevrskills.core.suite import load_suite
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Args:
     """How often each is run, after one run that does not count."""
 
 
-def run(env: Environment, episode: Any, steps: int) -> float:
+def run(env: RecordableEnv, episode: Any, steps: int) -> float:
     """CPU-seconds of an episode in which nothing is done."""
     begin = time.process_time()
     env.reset(options={"episode": episode})
@@ -56,6 +57,7 @@ def main(args: Args) -> None:
     axes = args.axis or tuple(name for name in suite.axes() if name != "embodiment")
     cameras = tuple(suite.default_cameras())
     env = suite.make(EnvConfig(args.task, "train", cameras=cameras, size_px=256))
+    assert isinstance(env, RecordableEnv)
     clean = suite.frozen(args.task, "train")[0]
     rows: list[list[object]] = []
     for name in axes:

@@ -30,7 +30,7 @@ from PIL import Image
 from scipy.stats import binomtest
 
 from clevrskills import task_keys
-from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.suite import TrajectoryRenderer, load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
@@ -38,6 +38,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.run_folder import versions
+from clevrskills.sim.render.vulkan import renderer
 
 CAMERAS = ("base_camera", "hand_camera")
 
@@ -100,7 +101,7 @@ def write(args: MachinesArgs) -> None:
     data = {
         "machine": platform.processor() or platform.machine(),
         "processor": processor(),
-        "renderer": load_suite().renderer(),
+        "renderer": renderer(LOOKS[0]),
         "versions": versions(),
         "episodes": episodes,
         "policy": args.policy,

@@ -17,7 +17,6 @@ import numpy as np
 import tyro
 from common import Args, print_table, zero_action
 
-from clevrskills.core.suite import load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.evaluation.freeze.screening import succeeds_blindly
 
@@ -38,7 +37,7 @@ class ResetArgs(Args):
 def look(env: ClevrSkillsEnv, seed: int, policy: str) -> dict[str, bool]:
     """Reset and report what is wrong."""
     env.reset(seed=seed)
-    wrong = load_suite().faults(env)
+    wrong = env.faults()
     generator = np.random.default_rng((seed, 2))
 
     def action() -> np.ndarray:

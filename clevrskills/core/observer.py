@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clevrskills.core.env import Env, Prompt
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.core.suite import Environment, Prompt
 from clevrskills.errors import ClevrSkillsError
 
 __all__ = ["Observer"]
@@ -30,7 +30,7 @@ class Observer:
 
     def __init__(
         self,
-        env: Environment,
+        env: Env,
         options: ObservationOptions,
         prompt: Prompt | None = None,
         capture: Callable[[], Arrays] | None = None,
@@ -50,13 +50,12 @@ class Observer:
         """
         self._frames.clear()
         prompt = self._env.prompt if self._prompt is None else self._prompt
-        about = getattr(prompt, "about", {})
         if self._options.prompt == LANGUAGE:
             self._text = say(prompt)
-            return PromptInput(self._text, {}, seed, about)
+            return PromptInput(self._text, {}, seed, prompt.about)
         self._text = prompt.text
         images = prompt.images() if self._options.cameras else {}
-        return PromptInput(self._text, images, seed, about)
+        return PromptInput(self._text, images, seed, prompt.about)
 
     def look(self) -> Observation:
         """The observation of the present state; to be called once after each control step, or at
@@ -77,7 +76,7 @@ class Observer:
         }
         if options.views is not None:
             others = [name for name in options.views if name not in images]
-            drawn = {**images, **(env.look(others) if others else {})}  # type: ignore[attr-defined]
+            drawn = {**images, **(env.look(others) if others else {})}
             observation["views"] = {name: drawn[name] for name in options.views}
         return observation
 

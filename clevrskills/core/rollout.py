@@ -6,9 +6,9 @@ Recording, evaluating, screening and replaying all run episodes by this.
 from collections.abc import Callable
 from typing import Any
 
+from clevrskills.core.env import Env
 from clevrskills.core.interface import Actuator, Step, StepActuator, Turn
 from clevrskills.core.policy import GaveUp
-from clevrskills.core.suite import Environment
 
 STEP_LIMIT = "step limit"
 
@@ -34,7 +34,7 @@ class Rollout:
 
     def __init__(
         self,
-        env: Environment,
+        env: Env,
         limit: int | None = None,
         stop_on_success: bool = True,
         actuator: Actuator | None = None,

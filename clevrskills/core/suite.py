@@ -11,11 +11,12 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.feedback import Mode, Phrasebook
@@ -24,21 +25,14 @@ from clevrskills.core.policy import Message, Observation, PromptInput, TextActio
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
-if TYPE_CHECKING:  # torch takes two seconds to import
-    from clevrskills.core.goal.predicate import Outcome, Predicate
-
 __all__ = [
-    "Environment",
-    "Episode",
     "Measure",
     "Oracle",
     "Preset",
-    "Prompt",
     "Prompter",
     "PublishedTable",
     "Suite",
     "TrajectoryRenderer",
-    "Watcher",
     "load_suite",
     "suite_names",
 ]
@@ -64,74 +58,6 @@ MILESTONE = "milestone: "
 """Begin of the name of a measure that is 1 where an episode passed a milestone, else 0."""
 
 
-class Prompt(Protocol):
-    """A task as it is told: text with placeholders, and what they stand for."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def others(self) -> Sequence[str]: ...
-    def plain(self, text: str | None = None) -> str: ...
-    def images(self) -> Mapping[str, NDArray[Any]]: ...
-    def to_json(self) -> dict[str, Any]: ...
-
-
-class Episode(Protocol):
-    """A frozen or drawn episode, as data; an environment starts it again anywhere."""
-
-    @property
-    def task(self) -> str: ...
-    @property
-    def split(self) -> str: ...
-    @property
-    def index(self) -> int: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def robot(self) -> str: ...
-    @property
-    def task_args(self) -> Mapping[str, Any]: ...
-    @property
-    def content_hash(self) -> str: ...
-    @property
-    def prompt(self) -> Prompt: ...
-    def to_json(self) -> dict[str, Any]: ...
-
-
-class Environment(Protocol):
-    """The part of an environment (``gym.make(...).unwrapped``) that tools use."""
-
-    task: Any
-    goal: Predicate
-    outcome: Outcome
-
-    @property
-    def limit(self) -> int:
-        """Turns after which the episode ends."""
-
-    @property
-    def prompt(self) -> Prompt: ...
-    @property
-    def elapsed_steps(self) -> Any: ...
-    @property
-    def action_spec(self) -> Mapping[str, Any]: ...
-    @property
-    def state_layout(self) -> Sequence[Mapping[str, Any]]: ...
-    @property
-    def nodes(self) -> Sequence[Mapping[str, Any]]: ...
-    @property
-    def textures(self) -> Mapping[str, str]: ...
-    def reset(self, *, seed: int = ..., options: dict[str, Any] = ...) -> Any: ...
-    def step(self, action: Any) -> Any: ...
-    def capture(self) -> Mapping[str, NDArray[Any]]: ...
-    def get_state(self) -> Any: ...
-    def goal_status(self) -> tuple[NDArray[Any], NDArray[Any]]: ...
-    def object_poses(self) -> NDArray[Any]: ...
-    def proprioception(self) -> Mapping[str, NDArray[Any]]: ...
-    def scene_description(self) -> Mapping[str, Any]: ...
-    def close(self) -> None: ...
-
-
 class Labels(Protocol):
     """What an action is for, in texts with placeholders and in names."""
 
@@ -154,20 +80,6 @@ class Oracle(Labels, Protocol):
     def failed(self) -> Sequence[tuple[int, int]]: ...
     def reset(self) -> None: ...
     def act(self) -> NDArray[Any]: ...
-
-
-class Watcher(Protocol):
-    """Watches one episode: tells what went wrong in it and how the arm moved."""
-
-    @property
-    def events(self) -> Sequence[Any]:
-        """What went wrong, each with a ``to_json``, in order after :meth:`finish`."""
-
-    def finish(self) -> None:
-        """The episode is over."""
-
-    def trajectory(self) -> Mapping[str, float]:
-        """Measures of the movement, by name."""
 
 
 Reader = Callable[[Sequence[Message]], str]
@@ -525,17 +437,6 @@ class Suite(Protocol):
         if task_args:
             raise UnknownNameError(f"argument of {task}", next(iter(task_args)), ("(none)",))
 
-    def faults(self, env: Environment) -> Mapping[str, bool]:
-        """What is wrong with the start of an episode, just after the reset."""
-        return {"goal holds": bool(env.outcome.holds[0])}
-
-    def pairing_fault(self, episode: Episode) -> str:
-        """Why an episode is no pair with that of the same seed in the split that it is paired with;
-        empty: it is, or is to be paired with none.
-        """
-        del episode
-        return ""
-
     def axes(self) -> Mapping[str, Axis]:
         """Axes along which its frozen episodes can be perturbed, by name."""
         return {}
@@ -574,23 +475,10 @@ class Suite(Protocol):
         del episode
         return ""
 
-    def leaves(self, episode: Episode) -> Sequence[str]:
-        """Names of the predicates that are achieved one after the other in an episode.
-
-        Raises:
-            ClevrSkillsError: The suite does not tell.
-        """
-        del episode
-        raise ClevrSkillsError(f"suite {self.name} has no handover")
-
     def alone(self, predicate: str) -> str:
         """The task in which a kind of leaf is the first thing to do; empty: there is none."""
         del predicate
         return ""
-
-    def leaf_prompt(self, env: Environment, leaf: Predicate) -> Prompt:
-        """What asks for one leaf of the goal of an environment alone."""
-        raise ClevrSkillsError(f"suite {self.name} has no handover")
 
     def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
         """An episode's prompt in another wording.
@@ -608,19 +496,14 @@ class Suite(Protocol):
             raise ClevrSkillsError(f"suite {self.name} has no wordings but its own")
         return episode.prompt
 
-    def make(self, config: EnvConfig) -> Environment:
+    def make(self, config: EnvConfig) -> Env:
         """Build an environment; it draws images only if there are cameras.
 
         Raises:
             ClevrSkillsError: It cannot be built.
         """
 
-    def watcher(self, env: Environment) -> Watcher | None:
-        """What watches an episode from where an environment stands; ``None``: nothing does."""
-        del env
-        return None
-
-    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
         """Return what solves the task of an environment.
 
         Args:
@@ -678,30 +561,12 @@ class Suite(Protocol):
         del episode
         raise ClevrSkillsError(f"suite {self.name} writes no files of others")
 
-    def pack(self, episode: Episode) -> Mapping[str, Any]:
-        """An episode as JSON data for a frozen file, from which :meth:`read_episode` makes the same
-        one.
-        """
-        return episode.to_json()
-
-    def planned_turns(self, episode: Episode) -> tuple[int, int] | None:
-        """Turns of a plan for an episode that was found when it was drawn, and how many may be
-        taken; ``None``: there is none without acting.
-        """
-        del episode
-        return None
-
     def read_episode(self, data: Mapping[str, Any]) -> Episode:
         """An episode from JSON data.
 
         Raises:
             ValueError, KeyError, TypeError: It is damaged.
         """
-
-    def renderer(self, look: str) -> str:
-        """Name and driver of what draws, and the digest of its shaders."""
-        del look
-        return ""
 
 
 def suite_names() -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from clevrskills.core.interface import in_range
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.disturber import Disturber
 from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.envs.events.tabletop import TabletopWatcher
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.envs.scene_reuse import SceneReuse
 from clevrskills.envs.scene_sampling import (
@@ -357,7 +358,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             gym.Env.reset(self, seed=seed)  # Gymnasium's own generator
         with torch.inference_mode():
             if options.keys() & MANISKILL_OPTIONS:
-                found = super().reset(seed=seed, options=options)
+                found = BaseEnv.reset(self, seed=seed, options=options)
             else:
                 self.begin(seed, options)
                 self._look_first()
@@ -499,6 +500,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def action_spec(self) -> dict[str, Any]:
         """What an action means, as data."""
         return ACTION_SPEC
+
+    def watcher(self) -> TabletopWatcher:
+        return TabletopWatcher(self)
 
     def look(self, views: Sequence[str]) -> Mapping[str, str]:
         """What can be told of the scene in words: the view ``state``, see

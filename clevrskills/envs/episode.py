@@ -2,26 +2,27 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from clevrskills.core.episode import episode_name
+from clevrskills.assets import split
+from clevrskills.core.env import Episode
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Keystep, Prompt
 from clevrskills.sim.setting import TABLETOP, Setting
-from clevrskills.tasks import Layout, Task
+from clevrskills.tasks import Layout, Task, stack_roles
 from clevrskills.tasks import task as make_task
 
 
 @dataclass(frozen=True, eq=False)
-class EpisodeSpec:
+class EpisodeSpec(Episode):
     """An episode as data: it depends on nothing that is drawn.
 
     ``env.reset(options={"episode": spec})`` starts it.
@@ -74,11 +75,6 @@ class EpisodeSpec:
             if name in (task_args or ()) or value != getattr(plain, name)
         }
         return cls(task, split, index, seed, scene.layout, scene.prompt, robot, arguments)
-
-    @property
-    def id(self) -> str:
-        """Its name, e.g. ``sort_test_007``."""
-        return episode_name(self.task, self.split, self.index)
 
     def check(self, task: Task, split: str, robot: str) -> None:
         """Check that it is an episode of a task in a split, with a robot.
@@ -155,13 +151,23 @@ class EpisodeSpec:
 
     @property
     def axes(self) -> Mapping[str, int]:
-        """Level of each axis that perturbs it."""
         return self.conditions.axes
 
     @property
     def twin(self) -> str:
-        """Content hash of the clean episode that it is made of; its own if it is that."""
-        return self.conditions.twin or self.content_hash
+        return self.conditions.twin
+
+    def subgoals(self) -> Sequence[str]:
+        """Return the names of the predicates that are achieved in turn."""
+        made = make_task(self.task, **self.task_args).in_split(self.split)
+        return [step.name for step in made.goal(stack_roles([self.layout])).steps()]
+
+    def pairing_fault(self) -> str:
+        model = split(self.split).layouts
+        if not model:
+            return ""
+        other = self.draw(self.task, model, self.seed, robot=self.robot)
+        return "" if self.layout.arranged_as(other.layout) else f"not arranged as in {model}"
 
     @cached_property
     def content_hash(self) -> str:

@@ -1,25 +1,31 @@
 """Recorder's view of an environment: camera images, proprioception, poses, goal tree, scene."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from mani_skill.envs.sapien_env import BaseEnv
 
+from clevrskills.core.env import RecordableEnv
 from clevrskills.core.goal.tree import Node, outcomes
 from clevrskills.envs.scene_sampling import DrawnScene
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.predicates import Criteria, Outcome, Predicate
+from clevrskills.predicates import Criteria, Leaf, Outcome, Predicate
 from clevrskills.sim.cameras import FixedCamera, orthographic_depth_m, perspective_depth_m
 from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.render.image_noise import NoisyCamera
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
-from clevrskills.sim.simulation import SIM_HZ, SimWorld
+from clevrskills.sim.setting import Setting
+from clevrskills.sim.simulation import SIM_HZ, Simulation, SimWorld
 from clevrskills.tasks import Layout, Task
 
+OVERLAP_M, DRIFT_M = 1e-3, 5e-4
+"""How deep bodies may overlap, and how far they may drift while they settle, at the start."""
 
-class RecorderView(BaseEnv):
+
+class RecorderView(BaseEnv, RecordableEnv):
     """What a recorder, an evaluator or a policy sees of an environment beside its observations.
 
     Attributes:
@@ -34,6 +40,9 @@ class RecorderView(BaseEnv):
         goal: The goal tree.
         outcome: What it says of the world now.
         conditions: How the episode differs from its clean twin.
+        setting: Table, cameras and light.
+        simulation: The simulated bodies.
+        after_step: Functions that are called after each control step of the episode.
     """
 
     task: Task
@@ -50,6 +59,9 @@ class RecorderView(BaseEnv):
     _camera_names: tuple[str, ...]
     _fixed_cameras: dict[str, FixedCamera]
     conditions: Conditions
+    setting: Setting
+    simulation: Simulation
+    after_step: list[Callable[[], None]]
     _spoil: NoisyCamera | None
 
     @property
@@ -66,6 +78,28 @@ class RecorderView(BaseEnv):
     def prompt(self) -> Prompt:
         """The prompt of the first environment."""
         return self.scenes[0].prompt
+
+    def subgoal_prompt(self, leaf: Leaf) -> Prompt:
+        """Return the prompt that asks for one leaf of the goal, or of a command, alone."""
+        text, _, _ = leaf.describe(self.world).partition(" after ")
+        bodies = tuple(body for body in self.layouts[0].bodies if body)
+        radius_m, setting = self.prompt.picture_radius_m, self.prompt.setting
+        return Prompt(f"{text}.", bodies, picture_radius_m=radius_m, setting=setting)
+
+    def faults(self) -> Mapping[str, bool]:
+        world, layout = self.world, self.layouts[0]
+        gaps = [gap for _, _, gap in world.contacts()]
+        present = [(k, body) for k, body in enumerate(layout.bodies) if body]
+        points = torch.cat([world.world_points(torch.tensor([k]))[0] for k, _ in present])
+        free = [(k, body) for k, body in present if k != layout.in_gripper]
+        laid = torch.tensor([body.pose[:3] for _, body in free])
+        drift_m = (world.body_pose[0, [k for k, _ in free], :3] - laid).norm(dim=-1)
+        return {
+            **super().faults(),
+            "overlap": bool(gaps) and min(gaps) < -OVERLAP_M,
+            "out of view": not self.task.setting.main_camera.sees(points.numpy(), margin=0.0),
+            "moved while settling": bool((drift_m > DRIFT_M).any()),
+        }
 
     def capture(self) -> dict[str, np.ndarray]:
         """Take an image with every camera.

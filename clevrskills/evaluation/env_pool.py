@@ -6,11 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import Environment, Episode, Suite, TrajectoryRenderer, building
+from clevrskills.core.suite import Suite, TrajectoryRenderer, building
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.handover.controller import Controllers
 from clevrskills.evaluation.handover.director import Director
@@ -92,7 +93,7 @@ class EnvPool:
         self._worker, self.options, self._rollout = config, options, rollout
         self._controllers = controllers
         self._config: EnvConfig | None = None
-        self._envs: dict[int, Environment] = {}
+        self._envs: dict[int, Env] = {}
         self._films: dict[int, TrajectoryRenderer] = {}
         self._frozen: tuple[tuple[str, str], Sequence[Episode]] = ("", ""), ()
 
@@ -167,7 +168,7 @@ class EnvPool:
         """What takes the images of a policy whose controller is shown others."""
         return self._worker.suite.trajectory_renderer(self._config_of(episode, self.options))
 
-    def _env(self, slot: int, episode: Episode) -> Environment:
+    def _env(self, slot: int, episode: Episode) -> Env:
         worker, shown = self._worker, self._controllers or self
         config = self._config_of(episode, shown.options)
         if config != self._config:

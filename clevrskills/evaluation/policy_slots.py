@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from clevrskills.core.env import Env, Episode
 from clevrskills.core.policy import GaveUp, Observation, PolicyError, PromptInput
 from clevrskills.core.policy_loader import LoadedPolicy
-from clevrskills.core.suite import Environment, Episode
 
 
 class Interrupted(Exception):  # noqa: N818 (it is not to blame)
@@ -19,7 +19,7 @@ class Start(Protocol):
     """Beginning of an episode in a slot."""
 
     prompt: PromptInput
-    env: Environment
+    env: Env
     episode: Episode
 
 

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.env import Env, Episode, Prompt, RecordableEnv
 from clevrskills.core.episode import RecordedName
 from clevrskills.core.feedback import Mode
 from clevrskills.core.goal.tree import depth, leaves_met
@@ -19,7 +20,7 @@ from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
-from clevrskills.core.suite import Environment, Episode, Prompt, Suite, TrajectoryRenderer
+from clevrskills.core.suite import Suite, TrajectoryRenderer
 from clevrskills.evaluation.action_sizes import ActionSizes
 from clevrskills.evaluation.handover.director import Director
 from clevrskills.evaluation.results import EpisodeResult
@@ -63,7 +64,8 @@ class Views:
         env: The environment; its episode has begun.
     """
 
-    def __init__(self, film: TrajectoryRenderer, env: Environment) -> None:
+    def __init__(self, film: TrajectoryRenderer, env: Env) -> None:
+        assert isinstance(env, RecordableEnv), "only they are filmed"
         self._film, self._env = film, env
         film.open(env.scene_description())
 
@@ -96,12 +98,12 @@ class EpisodeVideo:
         self._aside = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}.mp4"
         self._video: VideoWriter | None = None
 
-    def open(self, env: Environment) -> None:
+    def open(self, env: Env) -> None:
         """Film the first state."""
         self._views = Views(self._film, env)
         self.add(env)
 
-    def add(self, env: Environment) -> None:
+    def add(self, env: Env) -> None:
         """Film the present state."""
         (image,) = self._views.capture().values()
         if self._video is None:
@@ -151,7 +153,7 @@ class PolicyRollout(Rollout):
 
     def __init__(
         self,
-        env: Environment,
+        env: Env,
         episode: Episode,
         options: ObservationOptions,
         rules: Rules,
@@ -172,7 +174,7 @@ class PolicyRollout(Rollout):
             actuator = self._interface.hand_to(controller, env)
         super().__init__(env, 0, rules.stop_on_success, actuator)
         self.episode, self._rules, self.video, self._suite = episode, rules, video, suite
-        data = getattr(episode.prompt if told is None else told, "wording", {})
+        data = (episode.prompt if told is None else told).wording
         self._wording = {"from": wording, **data} if data or wording != "own" else {}
         self._repeat, self._turns = repeat, list[dict[str, Any]]()
         self._refused, self._codes = 0, Counter[str]()
@@ -192,7 +194,7 @@ class PolicyRollout(Rollout):
                 self.limit, self.cause, told = start.limit, start.cause, start.prompt or told
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
-            self._watcher = suite.watcher(env)
+            self._watcher = env.watcher()
             self._capture = None if film is None else Views(film, env).capture
             self._tell(told)
             self.observation: Observation = self._look()
@@ -288,8 +290,7 @@ class PolicyRollout(Rollout):
         told: dict[str, Any] = {"reply": said.reply, "action": said.action, "stop": said.stop}
         if said.plan:
             told["plan"] = [*said.plan]
-        if hear := getattr(self.env, "hear", None):
-            hear(said)
+        self.env.hear(said)
         self.transcript.append({"turn": self.turns, **said.record, **told, "usage": said.usage})
 
     def _look(self) -> Observation:
@@ -350,9 +351,9 @@ class PolicyRollout(Rollout):
             max_turns=self.limit,
             refused=self._refused,
             codes=dict(self._codes),
-            measures=dict(getattr(self.env, "measures", dict)()),
-            curves={k: [*v] for k, v in getattr(self.env, "curves", dict)().items()},
-            tags=dict(getattr(episode, "tags", {})),
+            measures=dict(self.env.measures()),
+            curves={name: [*curve] for name, curve in self.env.curves().items()},
+            tags=dict(episode.tags),
             repeat=self._repeat,
             wording=self._wording,
             revision=self._suite.revision,
@@ -361,8 +362,8 @@ class PolicyRollout(Rollout):
             greatest=self._sizes.greatest(labels),
             events=events,
             trajectory=trajectory,
-            axes=dict(getattr(episode, "axes", {})),
-            twin=episode.twin if getattr(episode, "axes", None) else "",  # type: ignore[attr-defined]
+            axes=dict(episode.axes),
+            twin=episode.twin,
             handover=self._director.record if self._director else {},
             controller="" if controller is None else controller.name,
         )

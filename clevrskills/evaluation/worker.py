@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from clevrskills.core.policy import GaveUp, ObservationOptions, PolicyError
+from clevrskills.core.suite import NO_ROBOT
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.evaluation.dialogue.transcripts import write_transcript
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
@@ -18,6 +19,7 @@ from clevrskills.evaluation.results import NO_TRACK, EpisodeResult
 from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.jobs.files import StorageError
 from clevrskills.jobs.process_setup import now, return_freed_memory, trim_heap, worker_name
+from clevrskills.sim.render.vulkan import renderer
 
 HOPELESS = 3
 """Episodes in a row that end in errors, with a policy that has not come to the end of any, until it
@@ -100,8 +102,10 @@ class Evaluator:
         """
         if isinstance(job, Group):
             return self._evaluate(job)
-        renderer = self._config.suite.renderer(self._options.look) if self._draws else ""
-        return Description(self._options, renderer, self._track, self._task)
+        drawn_by = (
+            renderer(self._options.look) if self._draws and self._config.robot != NO_ROBOT else ""
+        )
+        return Description(self._options, drawn_by, self._track, self._task)
 
     def _evaluate(self, group: Group) -> Ended:
         self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}

@@ -14,11 +14,12 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
+from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import make_step
 from clevrskills.core.observer import say
 from clevrskills.core.policy import ObservationOptions
-from clevrskills.core.suite import Environment, Suite, load_suite
+from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import check_in_words, choose_tasks, count_episodes
 from clevrskills.jobs.arguments import check_names
@@ -94,7 +95,7 @@ class LeRobotEnv(gym.Env):
         self._episodes = count_episodes(suite, task, split, robot, episodes)
         check_in_words(suite, task, split, range(self._episodes), MULTIMODAL)
         self._index: int | None = None
-        self._env: Environment | None = None
+        self._env: Env | None = None
         image = spaces.Box(0, 255, (size_px, size_px, 3), np.uint8)
         state = spaces.Box(-np.inf, np.inf, (state_size(robot),), np.float32)
         images = spaces.Dict(dict.fromkeys(cameras, image))
@@ -148,7 +149,7 @@ class LeRobotEnv(gym.Env):
             env.close()
 
     @property
-    def _simulation(self) -> Environment:
+    def _simulation(self) -> Env:
         if self._env is None:
             raise ClevrSkillsError("call reset() first")
         return self._env

@@ -30,7 +30,7 @@ from clevrskills.serving.message_fields import DIM_STATE, action_dims
 
 # SAPIEN is imported by nothing at the top: it would choose the renderer before it can be chosen
 if TYPE_CHECKING:
-    from clevrskills.core.suite import Environment, Episode
+    from clevrskills.core.env import Env, Episode
     from clevrskills.evaluation.rollout import PolicyRollout
 
 __all__ = ["ClevrSkillsBenchmark"]
@@ -116,7 +116,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
             count_episodes(suite, task, split, robot, episodes) for task in self._tasks
         )
         self._always_shown = prompt_images == "always"
-        self._env: Environment | None = None
+        self._env: Env | None = None
         self._rollout: PolicyRollout | None = None
         self._frozen: tuple[str, Sequence[Episode]] = "", ()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrskills.core import env
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.sim.setting import TABLETOP, Setting
@@ -58,7 +59,7 @@ class Keystep:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class Prompt(env.Prompt):
     """What a task asks for, as text with placeholders for images.
 
     ``{obj:key}`` is an image of a body alone, ``{tex:key}`` a swatch of its texture, ``{ks:k}``
@@ -76,6 +77,7 @@ class Prompt:
         names: Which set of names (:mod:`clevrskills.assets.names`) objects and textures have in the
             text and in each of the others; none: all have those of tables, as before version 0.3.
         wording: Which of the task's wordings the text is, ``index``, ``style`` and ``held_out``.
+        about: Facts about the episode that every policy is given; not part of its JSON data.
     """
 
     text: str
@@ -86,6 +88,7 @@ class Prompt:
     setting: Setting = TABLETOP
     names: tuple[int, ...] = ()
     wording: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         keys = tuple(body.key for body in self.bodies)

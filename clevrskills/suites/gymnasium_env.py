@@ -11,11 +11,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from clevrskills.core.env import Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import MODES, Mode
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import PolicyError
-from clevrskills.core.suite import Episode, building, load_suite
+from clevrskills.core.suite import building, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import check_names
 

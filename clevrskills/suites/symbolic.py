@@ -6,7 +6,7 @@ are trees of symbolic predicates. No simulator is imported.
 
 import hashlib
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -15,12 +15,12 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.episode import FrozenEpisodes, episode_name
+from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface, TextInterface, Turn
-from clevrskills.core.policy import TextAction
 from clevrskills.core.suite import Suite
 from clevrskills.jobs.files import to_json
 
@@ -28,7 +28,7 @@ __all__ = ["SymbolicEnv", "SymbolicEpisode", "SymbolicOracle", "SymbolicSuite", 
 
 
 @dataclass(frozen=True)
-class TextPrompt:
+class TextPrompt(Prompt):
     """A prompt in words.
 
     Attributes:
@@ -57,7 +57,7 @@ class TextPrompt:
 
 
 @dataclass(frozen=True)
-class SymbolicEpisode:
+class SymbolicEpisode(Episode):
     """An episode as data.
 
     Attributes:
@@ -83,18 +83,13 @@ class SymbolicEpisode:
     task_args: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def id(self) -> str:
-        """Its name, e.g. ``lamps_test_007``."""
-        return episode_name(self.task, self.split, self.index)
-
-    @property
     def content_hash(self) -> str:
         """SHA-256, in hexadecimal, of what it is, wherever it stands in a file."""
         content = {**asdict(self), "index": 0}
         return hashlib.sha256(to_json(content).encode()).hexdigest()
 
     @property
-    def prompt(self) -> TextPrompt:
+    def prompt(self) -> TextPrompt:  # type: ignore[override]
         """What it asks for."""
         return TextPrompt(self.text)
 
@@ -112,7 +107,7 @@ class SymbolicTask:
     max_steps: int
 
 
-class SymbolicEnv(ABC):
+class SymbolicEnv(Env):
     """An environment of one episode at a time.
 
     Args:
@@ -129,10 +124,6 @@ class SymbolicEnv(ABC):
     world: Any
     goal: Predicate
     outcome: Outcome
-    action_spec: ClassVar[Mapping[str, Any]] = {}
-    state_layout: ClassVar[Sequence[Mapping[str, Any]]] = ()
-    nodes: ClassVar[Sequence[Mapping[str, Any]]] = ()
-    textures: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, config: EnvConfig, level: str) -> None:
         self.config, self.limit, self.elapsed_steps = config, 0, 0
@@ -158,9 +149,6 @@ class SymbolicEnv(ABC):
             GaveUp: There is none.
         """
 
-    def hear(self, said: TextAction) -> None:  # noqa: B027 (most need not know)
-        """What a policy said, before its command is taken."""
-
     def ended(self) -> str:
         """Why the environment ends the episode now; empty: it goes on."""
         return ""
@@ -170,9 +158,8 @@ class SymbolicEnv(ABC):
         """What the episode asks for."""
         return self.episode.prompt
 
-    def reset(self, *, seed: int = 0, options: Mapping[str, Any]) -> tuple[None, dict[str, Any]]:
+    def reset(self, *, options: Mapping[str, Any]) -> tuple[None, dict[str, Any]]:
         """Start the episode ``options["episode"]``."""
-        del seed
         self.episode: SymbolicEpisode = options["episode"]
         self.limit, self.elapsed_steps = self.episode.limit, 0
         self.task = SymbolicTask(self.episode.task, self.task.level, self.limit)
@@ -204,36 +191,9 @@ class SymbolicEnv(ABC):
         self.world.invalidate()
         self.outcome = self.goal.evaluate(self.world, state)
 
-    def step(self, action: Any) -> Any:
-        """There are no control steps."""
-        raise NotImplementedError("a symbolic environment takes commands, see command()")
-
-    def capture(self) -> Mapping[str, np.ndarray]:
-        """No images."""
-        return {}
-
-    def proprioception(self) -> Mapping[str, np.ndarray]:
-        """No robot."""
-        return {}
-
-    def object_poses(self) -> np.ndarray:
-        """No bodies, (0, 7)."""
-        return np.zeros((0, 7), np.float32)
-
-    def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether the goal holds, and its reward, (1,) each."""
-        return self.outcome.holds.numpy(), self.outcome.reward.numpy()
-
-    def scene_description(self) -> Mapping[str, Any]:
-        """The world at the start."""
-        return self.episode.start
-
     def get_state(self) -> np.ndarray:
         """Turns taken: a symbolic world need not be restored, it is played again."""
         return np.array([self.elapsed_steps])
-
-    def close(self) -> None:  # noqa: B027 (there is nothing to do)
-        """Nothing is held open."""
 
 
 class SymbolicOracle:

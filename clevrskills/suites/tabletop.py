@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
-from clevrskills.core.suite import Axis, Environment, Episode, StatePart, Suite, Watcher
+from clevrskills.core.suite import Axis, StatePart, Suite
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from clevrskills.sim.setting import Setting
 
 __all__ = ["TabletopSuite"]
-
-OVERLAP_M, DRIFT_M = 1e-3, 5e-4
-"""How far bodies may reach into each other, and move by themselves, at the start."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ class TabletopSuite(Suite):
         self.check_noise(config.noise)
         return {}
 
-    def make(self, config: EnvConfig) -> Environment:
+    def make(self, config: EnvConfig) -> Env:
         from clevrskills.envs.environment import make_env
 
         self.import_tasks()
@@ -105,33 +103,6 @@ class TabletopSuite(Suite):
         if config.cameras and not env.can_draw:
             raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
         return env
-
-    def faults(self, env: Environment) -> Mapping[str, bool]:
-        import torch
-
-        from clevrskills.envs.environment import ClevrSkillsEnv
-
-        assert isinstance(env, ClevrSkillsEnv)
-        world, layout = env.world, env.layouts[0]
-        gaps = [gap for _, _, gap in world.contacts()]
-        present = [(k, body) for k, body in enumerate(layout.bodies) if body]
-        points = torch.cat([world.world_points(torch.tensor([k]))[0] for k, _ in present])
-        free = [(k, body) for k, body in present if k != layout.in_gripper]
-        laid = torch.tensor([body.pose[:3] for _, body in free])
-        drift_m = (world.body_pose[0, [k for k, _ in free], :3] - laid).norm(dim=-1)
-        return {
-            **super().faults(env),
-            "overlap": bool(gaps) and min(gaps) < -OVERLAP_M,
-            "out of view": not env.task.setting.main_camera.sees(points.numpy(), margin=0.0),
-            "moved while settling": bool((drift_m > DRIFT_M).any()),
-        }
-
-    def watcher(self, env: Environment) -> Watcher | None:
-        from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.envs.events.tabletop import TabletopWatcher
-
-        assert isinstance(env, ClevrSkillsEnv)
-        return TabletopWatcher(env)
 
     def axes(self) -> Mapping[str, Axis]:
         from clevrskills.envs.axes import AXES
@@ -179,11 +150,6 @@ class TabletopSuite(Suite):
         setting = replace(self.setting(config.task), look=config.look)
         robot = config.robot or self.robots()[0]
         return TrajectoryRenderer(config.cameras, robot, config.size_px, setting=setting)
-
-    def renderer(self, look: str) -> str:
-        from clevrskills.sim.render.vulkan import renderer
-
-        return renderer(look)
 
     def frozen(self, task: str, split: str) -> FrozenEpisodes[EpisodeSpec]:
         return FrozenEpisodes(self.frozen_folder(task), task, split, self.read_episode)

@@ -21,6 +21,7 @@ from clevrskills.evaluation.report.command import ReportArgs, report
 from clevrskills.evaluation.report.tables import clipped_lines, numbers, records, task_rows
 from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
 from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
+from clevrskills.sim.render.vulkan import renderer
 
 HERE = Path(__file__).parents[1] / "support"
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
@@ -214,7 +215,7 @@ def test_images_with_a_history(tmp_path: Path) -> None:
         "views": None,
         "look": "soft",
     }
-    assert run.renderer == "a fake"
+    assert run.renderer == renderer("soft")
 
 
 # --- the same whoever makes it

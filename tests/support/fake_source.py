@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.env import Prompt, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import BoxInterface, Interface
 from clevrskills.core.policy import GaveUp
@@ -45,7 +46,7 @@ class Box:
         return np.array([[int(corner) for corner in face] for face in digits.split()])
 
 
-class FakePrompt:
+class FakePrompt(Prompt):
     text = "Move to {obj:target_0}, then to <b>{obj:target_1}</b>."
 
     def plain(self, text: str | None = None) -> str:
@@ -64,7 +65,7 @@ class FakePrompt:
         return {"text": self.text}
 
 
-class FakeEnv:
+class FakeEnv(RecordableEnv):
     """Steps like a batched environment of batch size one."""
 
     action_spec = DELTA.spec

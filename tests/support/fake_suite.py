@@ -6,13 +6,14 @@ An episode's index decides where the targets are. Its goal is an order of two le
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 
+from clevrskills.core.env import Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenHeader
 from clevrskills.core.interface import BoxInterface
@@ -51,7 +52,7 @@ def outcome(holds: bool, state: dict | None = None, children: tuple = ()) -> Out
 
 
 @dataclass(frozen=True)
-class FakeEpisode:
+class FakeEpisode(Episode):
     task: str
     split: str
     index: int
@@ -60,16 +61,15 @@ class FakeEpisode:
     task_args: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def id(self) -> str:
-        return f"{self.task}_{self.split}_{self.index:03d}"
-
-    @property
     def content_hash(self) -> str:
         return f"hash of {self.task} {self.split} {self.seed}"
 
     @property
-    def prompt(self) -> Prompt:
+    def prompt(self) -> Prompt:  # type: ignore[override]
         return Prompt("Go there", ())
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 class FakeFrozen(list):
@@ -77,7 +77,7 @@ class FakeFrozen(list):
     content_hash = ""
 
 
-class FakeEnv:
+class FakeEnv(RecordableEnv):
     """Steps like a batched environment of batch size one."""
 
     def __init__(self, config: EnvConfig, broken: Sequence[str] = ()) -> None:
@@ -95,9 +95,8 @@ class FakeEnv:
     def elapsed_steps(self) -> torch.Tensor:
         return torch.tensor([self.steps])
 
-    @property
-    def textures(self) -> dict[str, str]:
-        return {}
+    def get_state(self) -> np.ndarray:
+        return np.array([*self.point, self.reached])
 
     def reset(self, *, options: dict[str, Any]) -> tuple[None, dict]:
         self.episode = options["episode"]
@@ -141,14 +140,18 @@ class FakeEnv:
             "noise": np.array([self.noise], np.float32),
         }
 
+    action_spec = DELTA.spec
+    nodes = state_layout = ()
+    textures: Mapping[str, str] = {}
+
+    def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.outcome.holds.numpy(), self.outcome.reward.numpy()
+
     def object_poses(self) -> np.ndarray:
         return np.zeros((0, 7), np.float32)
 
     def scene_description(self) -> dict[str, Any]:
         return {"bodies": []}
-
-    def close(self) -> None:
-        pass
 
 
 class FakeFilm:
@@ -213,6 +216,3 @@ class FakeSuite(Suite):
 
     def trajectory_renderer(self, config: EnvConfig) -> FakeFilm:
         return FakeFilm()
-
-    def renderer(self, look: str) -> str:
-        return "a fake"

@@ -20,11 +20,12 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy_loader import LoadedPolicy, PolicySource
-from clevrskills.core.suite import Environment, Oracle, Suite, load_suite
+from clevrskills.core.suite import Oracle, Suite, load_suite
 from clevrskills.dataset_tools.layout import POLICY, TEACHER
 from clevrskills.errors import ClevrSkillsError
 
@@ -46,7 +47,7 @@ class Student:
         interface: What it acts by.
     """
 
-    def __init__(self, env: Environment, policy: Any, interface: Interface) -> None:
+    def __init__(self, env: Env, policy: Any, interface: Interface) -> None:
         self._env, self._policy, self._read = env, policy, interface.read
         self._observer = Observer(env, policy.observation)
 
@@ -75,7 +76,7 @@ class DaggerOracle:
         interface: What both act by.
     """
 
-    def __init__(self, env: Environment, policy: Any, oracle: Oracle, interface: Interface) -> None:
+    def __init__(self, env: Env, policy: Any, oracle: Oracle, interface: Interface) -> None:
         self._env, self._oracle = env, oracle
         self._student = Student(env, policy, interface)
 
@@ -154,9 +155,7 @@ class TaughtOracle:
         teacher_action: What the teacher would do in the state before the action given last, (7,).
     """
 
-    def __init__(
-        self, env: Environment, policy: Any, teacher: LoadedPolicy, interface: Interface
-    ) -> None:
+    def __init__(self, env: Env, policy: Any, teacher: LoadedPolicy, interface: Interface) -> None:
         self._env, self._teacher, self._read = env, teacher, interface.read
         self._student = Student(env, policy, interface)
 
@@ -240,7 +239,7 @@ class DaggerSuite:
             raise AttributeError(name)
         return getattr(self.suite, name)
 
-    def make(self, config: EnvConfig) -> Environment:
+    def make(self, config: EnvConfig) -> Env:
         """Build an environment, which draws what the policy is shown."""
         from clevrskills.baselines.checkpoint import describe
         from clevrskills.core.checkpoint import find
@@ -249,7 +248,7 @@ class DaggerSuite:
         size_px, look = options.size_px, options.look
         return self.suite.make(replace(config, cameras=options.cameras, size_px=size_px, look=look))
 
-    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
         """What acts in an environment: the policy, and who shows it what to do."""
         from clevrskills.baselines.checkpoint import load
 

@@ -13,8 +13,9 @@ import tyro
 from clevrskills.jobs.arguments import WorkerArgs, check_least
 
 if TYPE_CHECKING:
+    from clevrskills.core.env import Env
     from clevrskills.core.env_config import EnvConfig
-    from clevrskills.core.suite import Environment, Suite
+    from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.check.fault import Fault
     from clevrskills.dataset_tools.dataset import Episode
     from clevrskills.dataset_tools.layout import Header
@@ -159,7 +160,7 @@ class Checker:
         kinds = suite.views() if header.views else {}
         self._images = tuple(name for name in header.views if kinds.get(name) == "image")
         self._config: EnvConfig | None = None
-        self._env: Environment | None = None
+        self._env: Env | None = None
 
     def __call__(self, job: Job) -> list[Fault]:
         """Find the faults of an episode.
@@ -184,7 +185,8 @@ class Checker:
         return faults
 
     def _replay(self, path: Path) -> list[Fault]:
-        from clevrskills.core.suite import Episode as Start
+        from clevrskills.core.env import Episode as Start
+        from clevrskills.core.env import RecordableEnv
         from clevrskills.dataset_tools.check.fault import Fault
         from clevrskills.dataset_tools.check.replay import replay
         from clevrskills.dataset_tools.check.turns import replay_turns
@@ -205,12 +207,13 @@ class Checker:
             if interface := self._header.interface:
                 what = replay_turns(episode, env, self._suite, interface)
                 return [Fault(episode.id, TURNS_FILE, f"replay: {what}")] if what else []
+            assert isinstance(env, RecordableEnv), "it was recorded"
             report = replay(episode, env, start)
         except Exception as error:  # the simulator raises what it likes
             return [Fault(episode.id, "", f"replay: {type(error).__name__}: {error}")]
         return [] if report else [Fault(episode.id, STATES_FILE, f"replay: {report}")]
 
-    def _environment(self, episode: Episode) -> Environment:
+    def _environment(self, episode: Episode) -> Env:
         from clevrskills.core.env_config import EnvConfig
 
         info = episode.info

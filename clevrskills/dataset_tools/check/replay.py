@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.env import Episode as Start
+from clevrskills.core.env import RecordableEnv
 from clevrskills.core.interface import Step, make_step
-from clevrskills.core.suite import Environment
-from clevrskills.core.suite import Episode as Start
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.record.recorder import STEP_FIELDS
 
@@ -41,7 +41,7 @@ class Replay:
         return f"state {self.step} differs in {self.where} by up to {self.difference:.3g}"
 
 
-def replay(episode: Episode, env: Environment, start: Start | None = None) -> Replay:
+def replay(episode: Episode, env: RecordableEnv, start: Start | None = None) -> Replay:
     """Reset to the episode's seed, make its actions, compare.
 
     Compared are the simulator's states, proprioception, poses of the objects, reward, progress,
@@ -91,7 +91,7 @@ class _Columns:
         return np.asarray(self._steps[name].iloc[index - 1]).reshape(-1)
 
 
-def _observed(env: Environment, step: Step | None) -> Iterator[tuple[str, np.ndarray]]:
+def _observed(env: RecordableEnv, step: Step | None) -> Iterator[tuple[str, np.ndarray]]:
     """What is said of the present state, by name of the column."""
     yield from env.proprioception().items()
     yield "object_poses", env.object_poses()

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clevrskills.core.env import Env, RecordableEnv
 from clevrskills.core.episode import RecordedName
 from clevrskills.core.interface import Step
-from clevrskills.core.suite import Environment, Suite
+from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.check.fault import schema_faults
 from clevrskills.dataset_tools.check.tables import image_faults
 from clevrskills.dataset_tools.dataset import Episode
@@ -136,7 +137,7 @@ def _image_faults(path: Path, rows: list[dict[str, Any]], info: Mapping[str, Any
         yield from image_faults(row["name"], row["image"]["bytes"], "PNG", "TIFF")
 
 
-def replay_turns(episode: Episode, env: Environment, suite: Suite, interface: str) -> str:
+def replay_turns(episode: Episode, env: Env, suite: Suite, interface: str) -> str:
     """Take the recorded turns again, from the recorded start; compared are states, views, rewards
     and all that was said of each turn.
 
@@ -156,7 +157,7 @@ def replay_turns(episode: Episode, env: Environment, suite: Suite, interface: st
     start = suite.read_episode(info["episode"])
     if start.content_hash != info["content_hash"]:
         return "the start is not that of the content_hash"
-    env.reset(seed=start.seed, options={"episode": start})
+    env.reset(options={"episode": start})
     acts = suite.interface(interface)
     actuator, states = acts.begin(env), _States(episode, env)
     for k in range(len(rows) + 1):
@@ -195,11 +196,12 @@ class _States:
         differs: Number of the first state that is another; ``None``: none is.
     """
 
-    def __init__(self, episode: Episode, env: Environment) -> None:
+    def __init__(self, episode: Episode, env: Env) -> None:
         self._env, self._made = env, -1
         self.differs: int | None = None
-        self._states = iter(episode.states if env.state_layout else ())
-        if env.state_layout:
+        recordable = isinstance(env, RecordableEnv)
+        self._states = iter(episode.states if recordable else ())
+        if recordable:
             self.compare()
 
     def compare(self, step: Step | None = None) -> None:

@@ -8,16 +8,10 @@ from typing import Any
 
 import torch
 
+from clevrskills.core.env import Env, RecordableEnv
+from clevrskills.core.env import Episode as Start
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import (
-    NO_ROBOT,
-    Environment,
-    Oracle,
-    Suite,
-    TrajectoryRenderer,
-    building,
-)
-from clevrskills.core.suite import Episode as Start
+from clevrskills.core.suite import NO_ROBOT, Oracle, Suite, TrajectoryRenderer, building
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.generate.schedule import Attempt
 from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
@@ -66,7 +60,7 @@ class GenerateWorker:
         self._images = tuple(view for view in views or () if kinds[view] == "image")
         self._interface = interface or suite.step_interface().name
         self._config: EnvConfig | None = None
-        self._made: tuple[Environment, Oracle, TrajectoryRenderer | None] | None = None
+        self._made: tuple[Env, Oracle, TrajectoryRenderer | None] | None = None
 
     def __call__(self, attempt: Attempt) -> ManifestLine:
         """Roll out one seed and keep the episode if it succeeds.
@@ -90,6 +84,7 @@ class GenerateWorker:
                 if isinstance(recorder, TurnRecorder | ArmTurnRecorder):
                     result = rollout_turns(env, oracle, recorder, self._interface)
                 else:
+                    assert isinstance(env, RecordableEnv), "it makes control steps"
                     result = rollout(env, oracle, recorder, attempt.seed, episode=start)
                 if result.success:
                     recorder.commit(success=True)
@@ -162,7 +157,7 @@ class GenerateWorker:
             files=file_hashes(path),
         )
 
-    def _prepare(self, config: EnvConfig) -> tuple[Environment, Oracle, TrajectoryRenderer | None]:
+    def _prepare(self, config: EnvConfig) -> tuple[Env, Oracle, TrajectoryRenderer | None]:
         if self._made is None or config != self._config:
             if self._made is not None:
                 self._made[0].close()

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.env import Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface, Step, Turn
-from clevrskills.core.suite import Environment, Episode, Labels, Suite, TrajectoryRenderer
+from clevrskills.core.suite import Labels, Suite, TrajectoryRenderer
 from clevrskills.dataset_tools.record.camera_tracks import write_images
 from clevrskills.dataset_tools.record.recorder import Recorder
 from clevrskills.dataset_tools.record.turns import TurnLog
@@ -64,13 +65,13 @@ class ArmTurnRecorder(Recorder):
         self._refused: Counter[int] = Counter()  # turns by the sub-goal that they were for
         self._labels = StepLabels("", "", -1, "", "", "", 0)
 
-    def start(self, env: Environment, limit: int = 0) -> None:
+    def start(self, env: RecordableEnv, limit: int = 0) -> None:
         """Record the start; ``limit`` is that of turns."""
         super().start(env)
         self._info |= self.log.start_facts(self.episode, limit)
         self.log.look(env)
 
-    def begin(self, env: Environment, action: Any, oracle: Labels) -> None:
+    def begin(self, env: RecordableEnv, action: Any, oracle: Labels) -> None:
         """A turn is about to be taken: note what it is for.
 
         What the oracle does not say itself is told by the goal: the first leaf that is open.
@@ -90,7 +91,7 @@ class ArmTurnRecorder(Recorder):
             *(subgoal, predicate, oracle.skill, oracle.action_class, attempt),
         )
 
-    def record_step(self, env: Environment, step: Step) -> None:
+    def record_step(self, env: RecordableEnv, step: Step) -> None:
         """Record a control step of the turn."""
         of = self._labels
         labels = StepLabels(
@@ -102,7 +103,7 @@ class ArmTurnRecorder(Recorder):
         )
         self.record(env, step.action, labels, step)
 
-    def record_turn(self, env: Environment, action: Any, oracle: Labels, turn: Turn) -> None:
+    def record_turn(self, env: RecordableEnv, action: Any, oracle: Labels, turn: Turn) -> None:
         """Record a turn that was just taken, after its control steps."""
         labels = self._labels
         start = self.log.rows[-1]["step_stop"] if self.log.rows else 0

@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 import pyarrow.parquet as pq
 
+from clevrskills.core.env import RecordableEnv, Watcher
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Step
-from clevrskills.core.suite import RATE, Environment, Labels, Suite, TrajectoryRenderer, Watcher
+from clevrskills.core.suite import RATE, Labels, Suite, TrajectoryRenderer
 from clevrskills.dataset_tools.layout import (
     EPISODE_FILE,
     STATES_FILE,
@@ -92,7 +93,7 @@ class Recorder:
         """Number of control steps recorded so far."""
         return len(self._rows)
 
-    def start(self, env: Environment) -> None:
+    def start(self, env: RecordableEnv) -> None:
         """Record the state after the reset, the prompt, the goal and the scene."""
         self._words = functools.cache(env.prompt.plain)
         prompt, scene = env.prompt.to_json(), env.scene_description()
@@ -123,11 +124,11 @@ class Recorder:
             "action_spec": env.action_spec,
             "state_layout": list(env.state_layout),
         }
-        self._watcher = self._suite.watcher(env)
+        self._watcher = env.watcher()
         self._observe(env)
         self._add_keystep(subgoal=None)
 
-    def record(self, env: Environment, action: np.ndarray, oracle: Labels, step: Step) -> None:
+    def record(self, env: RecordableEnv, action: np.ndarray, oracle: Labels, step: Step) -> None:
         """Record a control step that was just made.
 
         Args:
@@ -210,7 +211,7 @@ class Recorder:
             self._footage = None
         self._directory.discard()
 
-    def _observe(self, env: Environment) -> None:
+    def _observe(self, env: RecordableEnv) -> None:
         """Take in the current state, and film it."""
         with spent(self.times_s, "write"):
             self._states.append(np.array(env.get_state()).reshape(-1))

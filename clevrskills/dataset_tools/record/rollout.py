@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from clevrskills.core.env import Episode, RecordableEnv
 from clevrskills.core.interface import Step, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Environment, Episode, Oracle
+from clevrskills.core.suite import Oracle
 from clevrskills.dataset_tools.record.camera_tracks import spent
 from clevrskills.dataset_tools.record.recorder import Recorder
 
@@ -37,7 +38,7 @@ class EpisodeResult:
 
 
 def rollout(
-    env: Environment,
+    env: RecordableEnv,
     oracle: Oracle,
     recorder: Recorder | None = None,
     seed: int = 0,
@@ -82,7 +83,9 @@ def rollout(
 class _Timed(Rollout):
     """A rollout whose control steps are timed."""
 
-    def __init__(self, env: Environment, times_s: dict[str, float], max_steps: int | None) -> None:
+    def __init__(
+        self, env: RecordableEnv, times_s: dict[str, float], max_steps: int | None
+    ) -> None:
         super().__init__(env, max_steps)
         self._times_s = times_s
 

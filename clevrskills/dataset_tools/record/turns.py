@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clevrskills.core.env import Env, Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.goal.tree import nodes, outcomes
 from clevrskills.core.interface import Actuator, Step, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Environment, Episode, Labels, Oracle, Suite, path_of
+from clevrskills.core.suite import Labels, Oracle, Suite, path_of
 from clevrskills.dataset_tools.layout import TURNS_FILE
 from clevrskills.dataset_tools.record.camera_tracks import spent, write_images
 from clevrskills.dataset_tools.record.columns import OWNER
@@ -80,7 +81,7 @@ class TurnLog:
         """See the class."""
         return {name: data for data, name in self._names.items()}
 
-    def look(self, env: Environment) -> None:
+    def look(self, env: Env) -> None:
         """Take in what is seen."""
         with spent(self._times_s, "render"):
             shown = look(env, self._views, self._cameras)
@@ -96,7 +97,7 @@ class TurnLog:
 
     def add(
         self,
-        env: Environment,
+        env: Env,
         action: Any,
         labels: Labels,
         turn: Turn,
@@ -184,7 +185,7 @@ class TurnRecorder:
         """Number of turns recorded so far."""
         return len(self.log.rows)
 
-    def start(self, env: Environment, limit: int) -> None:
+    def start(self, env: Env, limit: int) -> None:
         """Record what is seen after the reset, the prompt, the goal and the episode."""
         self._info = {
             "task": self.config.task,
@@ -199,7 +200,7 @@ class TurnRecorder:
                 "plain": env.prompt.plain(),
                 "images": {},
                 "data": env.prompt.to_json(),
-                "about": dict(getattr(env.prompt, "about", {})),
+                "about": dict(env.prompt.about),
             },
             "nodes": [
                 {
@@ -207,7 +208,7 @@ class TurnRecorder:
                     "predicate": node.predicate.name,
                     "depth": node.depth,
                     "leaf": node.leaf,
-                    "text": (text := node.predicate.describe(getattr(env, "world", None))),
+                    "text": (text := node.predicate.describe(env.world)),
                     "plain": env.prompt.plain(text),
                 }
                 for node in nodes(env.goal)
@@ -217,13 +218,13 @@ class TurnRecorder:
         }
         self.log.look(env)
 
-    def begin(self, env: Environment, action: Any, oracle: Labels) -> None:
+    def begin(self, env: Env, action: Any, oracle: Labels) -> None:
         """A turn is about to be taken."""
 
-    def record_step(self, env: Environment, step: Step) -> None:
+    def record_step(self, env: Env, step: Step) -> None:
         """There are no control steps."""
 
-    def record_turn(self, env: Environment, action: Any, oracle: Labels, turn: Turn) -> None:
+    def record_turn(self, env: Env, action: Any, oracle: Labels, turn: Turn) -> None:
         """Record a turn that was just taken.
 
         Args:
@@ -266,14 +267,14 @@ class RecordsTurns(Protocol):
     episode: Episode
     suite: Suite
 
-    def start(self, env: Environment, limit: int) -> None: ...
-    def begin(self, env: Environment, action: Any, oracle: Labels) -> None: ...
-    def record_step(self, env: Environment, step: Step) -> None: ...
-    def record_turn(self, env: Environment, action: Any, oracle: Labels, turn: Turn) -> None: ...
+    def start(self, env: Any, limit: int) -> None: ...
+    def begin(self, env: Any, action: Any, oracle: Labels) -> None: ...
+    def record_step(self, env: Any, step: Step) -> None: ...
+    def record_turn(self, env: Any, action: Any, oracle: Labels, turn: Turn) -> None: ...
 
 
 def rollout_turns(
-    env: Environment, oracle: Oracle, recorder: RecordsTurns, interface: str | None = None
+    env: Env, oracle: Oracle, recorder: RecordsTurns, interface: str | None = None
 ) -> EpisodeResult:
     """Run the oracle through the recorder's episode until success, failure or the limit of turns.
 
@@ -282,7 +283,7 @@ def rollout_turns(
     """
     times_s = recorder.times_s
     with spent(times_s, "reset"):
-        env.reset(seed=recorder.episode.seed, options={"episode": recorder.episode})
+        env.reset(options={"episode": recorder.episode})
         oracle.reset()
     episode = _Recorded(env, recorder.suite.interface(interface).begin(env), recorder)
     recorder.start(env, episode.limit)
@@ -306,7 +307,7 @@ class _Recorded(Rollout):
     ``physics``, the skills at work included.
     """
 
-    def __init__(self, env: Environment, actuator: Actuator, recorder: RecordsTurns) -> None:
+    def __init__(self, env: Env, actuator: Actuator, recorder: RecordsTurns) -> None:
         super().__init__(env, actuator=actuator)
         self._recorder = recorder
 
@@ -323,7 +324,7 @@ class _Recorded(Rollout):
         return turn
 
 
-def turn_facts(env: Environment, turn: Turn, suite: Suite) -> dict[str, Any]:
+def turn_facts(env: Env, turn: Turn, suite: Suite) -> dict[str, Any]:
     """What is recorded of what came of a turn, by column."""
     holds, terms = status(env)
     return {
@@ -338,16 +339,16 @@ def turn_facts(env: Environment, turn: Turn, suite: Suite) -> dict[str, Any]:
     }
 
 
-def status(env: Environment) -> tuple[list[bool], list[float]]:
+def status(env: Env) -> tuple[list[bool], list[float]]:
     """Which of the nodes of the goal hold, and their rewards."""
-    if env.nodes:
+    if isinstance(env, RecordableEnv):
         holds, terms = env.goal_status()
         return [bool(value) for value in holds], [float(value) for value in terms]
     found = list(outcomes(env.goal, env.outcome))
     return [bool(o.holds[0]) for o in found], [float(o.reward[0]) for o in found]
 
 
-def look(env: Any, views: Sequence[str], images: Sequence[str]) -> Mapping[str, Any]:
+def look(env: Env, views: Sequence[str], images: Sequence[str]) -> Mapping[str, Any]:
     """Views by name, in this order: images (H, W, 3) uint8 as :meth:`capture` gives them, or what
     the environment's ``look`` says.
     """
@@ -356,9 +357,11 @@ def look(env: Any, views: Sequence[str], images: Sequence[str]) -> Mapping[str, 
     return {view: shown[view] for view in views}
 
 
-def state_json(env: Environment) -> str:
+def state_json(env: Env) -> str:
     """The state of a world of symbols as JSON; empty of an arm, whose control steps have them."""
-    return "" if env.state_layout else json.dumps(np.asarray(env.get_state()).tolist())
+    if isinstance(env, RecordableEnv):
+        return ""
+    return json.dumps(np.asarray(env.get_state()).tolist())
 
 
 def encoded(pixels: np.ndarray) -> bytes:

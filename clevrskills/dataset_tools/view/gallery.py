@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from clevrskills.core.env import RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import Suite, load_suite, suite_of
@@ -112,6 +113,7 @@ def solve(
     oracle, reason = suite.oracle(env), ""
     try:
         for tried in range(seed, seed + SEEDS):
+            assert isinstance(env, RecordableEnv)
             env.reset(seed=tried)
             oracle.reset()
             frames = [env.capture()[camera]]

@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 
 from clevrskills.core.goal.tree import Node, leaf_status, nodes, reasons
-from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.events.kinds import KINDS, Event
 from clevrskills.envs.events.trajectory import path_length_m, spectral_arc_length
+from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.predicates.avoiding import Avoiding
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
@@ -103,7 +103,7 @@ class TabletopWatcher:
         events: What went wrong so far, in order.
     """
 
-    def __init__(self, env: ClevrSkillsEnv) -> None:
+    def __init__(self, env: RecorderView) -> None:
         self._env, self._world, self._simulation = env, env.world, env.simulation
         self._simulation.watched = True
         self.events = list[Event]()

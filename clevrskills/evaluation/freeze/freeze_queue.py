@@ -145,7 +145,7 @@ class SeedQueue:
             self.suite.read_episode({**(result.episode or {}), "index": i})
             for i, result in enumerate(accepted)
         ]
-        write(root, head, specs, self.suite.pack)
+        write(root, head, specs)
         return head
 
 

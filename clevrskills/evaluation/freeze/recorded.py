@@ -84,7 +84,7 @@ def write_given(
     """
     if steps is None:
         steps = _solved(suite, task, split, robot, episodes)
-    limits = tuple(getattr(episode, "limit", 0) for episode in episodes)
+    limits = tuple(episode.limit for episode in episodes)
     head = FrozenHeader(
         task,
         split,
@@ -96,7 +96,7 @@ def write_given(
         suite=suite.name,
         limits=limits,
     )
-    write(out, head, episodes, suite.pack)
+    write(out, head, episodes)
     return head
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Environment, Episode, Oracle, Suite, load_suite
+from clevrskills.core.suite import Oracle, Suite, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.jobs.files import to_json
@@ -38,7 +39,7 @@ class Screener:
     ) -> None:
         torch.set_num_threads(1)
         self._suite, self._axes, self._planned = suite or load_suite(), axes or {}, planned
-        self._made: tuple[EnvConfig, Environment] | None = None
+        self._made: tuple[EnvConfig, Env] | None = None
 
     def __call__(self, candidate: Candidate) -> ScreeningResult:
         """Screen a seed, as an episode written and read again.
@@ -53,7 +54,7 @@ class Screener:
             raise
         except ClevrSkillsError as error:  # no scene fits
             return ScreeningResult(seed, str(error))
-        if fault := suite.pairing_fault(drawn):
+        if suite.paired_with(candidate.split) and (fault := drawn.pairing_fault()):
             return ScreeningResult(seed, fault)
         spec = suite.perturb(drawn, self._axes)
         if isinstance(spec, str):
@@ -63,16 +64,15 @@ class Screener:
         episode = suite.read_episode(json.loads(to_json(data)))
         start = {"episode": episode}
         env.reset(options=start)
-        found = [name for name, is_there in suite.faults(env).items() if is_there]
+        found = [name for name, is_there in env.faults().items() if is_there]
         if found:
             return ScreeningResult(seed, "start: " + ", ".join(found))
         if self._axes and (hidden := suite.hidden(episode)):
             return ScreeningResult(seed, hidden)
         if self._planned:
-            plan = suite.planned_turns(spec)
-            if plan is None:
+            if spec.planned_turns is None:
                 raise ClevrSkillsError(f"suite {suite.name} has no plans without acting")
-            turns, limit = plan
+            turns, limit = spec.planned_turns
             return ScreeningResult(seed, "", turns, data, limit)
         steps, reason = solve(env, suite.oracle(env), interface)
         if reason:
@@ -82,7 +82,7 @@ class Screener:
             return ScreeningResult(seed, "solved by doing nothing")
         return ScreeningResult(seed, "", steps, data, interface.begin(env).limit)
 
-    def _prepare(self, episode: Episode) -> Environment:
+    def _prepare(self, episode: Episode) -> Env:
         config = EnvConfig(episode.task, episode.split, episode.robot, cameras=())
         if self._made is None or self._made[0] != config:
             if self._made is not None:
@@ -91,7 +91,7 @@ class Screener:
         return self._made[1]
 
 
-def solve(env: Environment, oracle: Oracle, interface: Interface | None = None) -> tuple[int, str]:
+def solve(env: Env, oracle: Oracle, interface: Interface | None = None) -> tuple[int, str]:
     """Let the oracle act from the start of an episode.
 
     Returns:
@@ -104,7 +104,7 @@ def solve(env: Environment, oracle: Oracle, interface: Interface | None = None) 
 
 
 def succeeds_blindly(
-    env: Environment,
+    env: Env,
     action: Callable[[], Any],
     steady: bool = False,
     interface: Interface | None = None,

@@ -11,15 +11,16 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from clevrskills.core.env import Env, Episode
 from clevrskills.core.goal.predicate import Leaf
 from clevrskills.core.interface import BoxInterface
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import GaveUp, Observation, PolicyError
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import Environment, Episode, Suite
+from clevrskills.core.suite import Suite
 from clevrskills.errors import one_line
 from clevrskills.evaluation.action_sizes import ActionSizes
-from clevrskills.evaluation.handover.parts import limit_alone
+from clevrskills.evaluation.handover.parts import limit_alone, subgoal_prompt
 from clevrskills.evaluation.policy_slots import make_runner
 
 MOST_STEPS = 600
@@ -52,7 +53,7 @@ class Controllers:
         self.options, self.track = policy.options, policy.info.track
 
     def begin(
-        self, slot: int, env: Environment, episode: Episode, seed: Callable[[str], int]
+        self, slot: int, env: Env, episode: Episode, seed: Callable[[str], int]
     ) -> Controller:
         """What carries out the commands of an episode that begins in a slot; ``seed`` gives that of
         the draws of a part of it.
@@ -76,7 +77,7 @@ class Controller:
 
     of: Controllers
     slot: int
-    env: Environment
+    env: Env
     episode: Episode
     seed: Callable[[str], int]
 
@@ -91,7 +92,7 @@ class Controller:
         suite, options = self.of.suite, self.of.options
         interface = suite.interface(None)
         assert isinstance(interface, BoxInterface)
-        observer = Observer(self.env, options, suite.leaf_prompt(self.env, leaf))
+        observer = Observer(self.env, options, subgoal_prompt(self.env, leaf))
         self.prompt = observer.begin(self.seed(f"command/{self._told}"))
         self._told += 1
         self.of.runner.reset({self.slot: self})

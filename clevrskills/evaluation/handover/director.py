@@ -6,12 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clevrskills.core.env import Env, Prompt
 from clevrskills.core.goal.predicate import Leaf
 from clevrskills.core.goal.tree import leaf_status
 from clevrskills.core.interface import Actuator
 from clevrskills.core.policy import GaveUp
-from clevrskills.core.suite import Environment, Prompt, Suite
-from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, WHOLE, Part, limit_alone
+from clevrskills.core.suite import Suite
+from clevrskills.evaluation.handover.parts import (
+    LONGER,
+    OWN,
+    PLAN,
+    WHOLE,
+    Part,
+    limit_alone,
+    subgoal_prompt,
+)
 
 NO_HANDOVER = "no handover"
 """Why a part ended that never began: the oracle did not come to its leaf, or it held by itself."""
@@ -65,7 +74,7 @@ class Director:
             data["told"] = self._told
         return data
 
-    def begin(self, env: Environment, actuator: Actuator) -> Start:
+    def begin(self, env: Env, actuator: Actuator) -> Start:
         """Bring an episode that was just reset to where the policy begins."""
         self._env, self._steps = env, [step for step in env.goal.steps() if isinstance(step, Leaf)]
         if self._part.kind == WHOLE:
@@ -79,7 +88,7 @@ class Director:
         self._met = self._count()
         self._told = 1
         own = self._part.sentence == OWN
-        return Start(self._suite.leaf_prompt(env, leaf) if own else None, limit)
+        return Start(subgoal_prompt(env, leaf) if own else None, limit)
 
     @property
     def achieved(self) -> bool:
@@ -101,7 +110,7 @@ class Director:
         if leaf is None or (self._told and self._keeps_on(leaf)):
             return None
         self._now, self._told, self._back = leaf, self._told + 1, 0
-        return self._suite.leaf_prompt(self._env, leaf)
+        return subgoal_prompt(self._env, leaf)
 
     def _keeps_on(self, leaf: Leaf) -> bool:
         """Whether the policy goes on with what it was told, now that a leaf is the next one."""

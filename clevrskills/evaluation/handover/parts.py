@@ -14,8 +14,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from clevrskills.core.env import Env, Prompt, SubgoalPrompting
 from clevrskills.core.suite import Suite
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.core.goal.predicate import Leaf
 
 PLAN, WHOLE = "plan", "whole"
 OWN, PROMPT = "own", "prompt"
@@ -53,6 +59,17 @@ def limit_alone(suite: Suite, kind: str) -> int | None:
     """
     task = suite.alone(kind)
     return int(suite.describe(task)["max_steps"]) if task else None
+
+
+def subgoal_prompt(env: Env, leaf: Leaf) -> Prompt:
+    """Return the prompt that asks for one leaf of a goal, or of a command, alone.
+
+    Raises:
+        ClevrSkillsError: The environment has no such prompts.
+    """
+    if not isinstance(env, SubgoalPrompting):
+        raise ClevrSkillsError(f"{type(env).__name__} has no prompts of single subgoals")
+    return env.subgoal_prompt(leaf)
 
 
 def leaf_part(leaf: int, sentence: str) -> str:

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from clevrskills.core.env import Composable
 from clevrskills.core.suite import Suite
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.handover.parts import OWN, PLAN, PROMPT, WHOLE, leaf_part
 
@@ -23,12 +25,15 @@ def in_parts(suite: Suite, refs: Sequence[EpisodeRef], mode: Mode) -> list[Episo
         mode: Which parts.
 
     Raises:
-        ClevrSkillsError: The suite does not tell its leaves.
+        ClevrSkillsError: The suite has no tasks of single subgoals.
     """
     found: dict[str, EpisodeRef] = {}
     alone: dict[str, EpisodeRef] = {}
     for ref in refs:
-        leaves = suite.leaves(suite.frozen(ref.task, ref.split)[ref.index])
+        episode = suite.frozen(ref.task, ref.split)[ref.index]
+        leaves = episode.subgoals() if isinstance(episode, Composable) else ()
+        if not any(map(suite.alone, leaves)):
+            raise ClevrSkillsError(f"suite {suite.name} has no handover")
         for name in _names(len(leaves), mode):
             part = replace(ref, part=name)
             found[part.id] = part

@@ -15,8 +15,9 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 
 if TYPE_CHECKING:
+    from clevrskills.core.env import Env, Episode
     from clevrskills.core.interface import Interface, Turn
-    from clevrskills.core.suite import Environment, Episode, Suite
+    from clevrskills.core.suite import Suite
     from clevrskills.evaluation.rollout import PolicyRollout
 
 HUMAN = "human"
@@ -183,16 +184,15 @@ def default_views(known: Mapping[str, str], browser: bool) -> tuple[str, ...]:
     return (*images, *(name for name, kind in known.items() if kind == "text"))
 
 
-def goals(env: Environment) -> list[dict[str, Any]]:
+def goals(env: Env) -> list[dict[str, Any]]:
     """The leaves of the goal: where they are in the tree, in words, and whether they hold."""
     from clevrskills.core.goal.tree import nodes, outcomes
 
     found = zip(nodes(env.goal), outcomes(env.goal, env.outcome), strict=True)
-    world = getattr(env, "world", None)
     return [
         {
             "path": node.path,
-            "text": env.prompt.plain(node.predicate.describe(world)),
+            "text": env.prompt.plain(node.predicate.describe(env.world)),
             "holds": bool(outcome.holds[0]),
         }
         for node, outcome in found
@@ -200,7 +200,7 @@ def goals(env: Environment) -> list[dict[str, Any]]:
     ]
 
 
-def state_hash(env: Environment) -> str:
+def state_hash(env: Env) -> str:
     """Tells states apart: SHA-256 of the environment's state, its first 16 digits."""
     import numpy as np
 

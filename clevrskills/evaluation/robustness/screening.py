@@ -8,8 +8,9 @@ from typing import Self
 
 import torch
 
+from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Environment, Episode, Suite
+from clevrskills.core.suite import Suite
 from clevrskills.evaluation.freeze.screening import solve, succeeds_blindly
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import parse_record
@@ -79,7 +80,7 @@ class PerturbedScreener:
     def __init__(self, suite: Suite, axes: Mapping[str, int]) -> None:
         torch.set_num_threads(1)
         self._suite, self._axes = suite, axes
-        self._made: tuple[EnvConfig, Environment] | None = None
+        self._made: tuple[EnvConfig, Env] | None = None
         self._frozen: tuple[tuple[str, str], Sequence[Episode]] = ("", ""), ()
 
     def __call__(self, job: PerturbedEpisode) -> Verdict:
@@ -103,7 +104,7 @@ class PerturbedScreener:
         env, interface = self._env(episode), self._suite.interface()
         oracle, start = self._suite.oracle(env), {"episode": episode}
         env.reset(options=start)
-        faults = self._suite.faults(env)
+        faults = env.faults()
         if found := [name for name in TURNED_AWAY if faults.get(name)]:
             return f"start: {', '.join(found)}"
         if hidden := self._suite.hidden(episode):
@@ -115,7 +116,7 @@ class PerturbedScreener:
             return "solved by doing nothing"
         return ""
 
-    def _env(self, episode: Episode) -> Environment:
+    def _env(self, episode: Episode) -> Env:
         config = EnvConfig(
             *(episode.task, episode.split, episode.robot), task_args=episode.task_args
         )

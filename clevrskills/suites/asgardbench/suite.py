@@ -9,12 +9,13 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.env import Episode
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.tree import nodes
 from clevrskills.core.interface import Interface, TextInterface
-from clevrskills.core.suite import WORDINGS, Episode, Measure, Preset, PublishedTable, Reader
+from clevrskills.core.suite import WORDINGS, Measure, Preset, PublishedTable, Reader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.suites.asgardbench.drawing.views import VIEWS
 from clevrskills.suites.asgardbench.env import HouseEnv, house_of, prompt_of

@@ -84,7 +84,7 @@ class Disorderly(OraclePolicy):
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
         """An episode begins."""
         steps = [step for step in env.goal.steps() if isinstance(step, Leaf)]
-        told = [step for step in steps if self._suite.leaf_prompt(env, step).text == prompt.text]
+        told = [step for step in steps if env.subgoal_prompt(step).text == prompt.text]
         if not told:
             order = np.random.default_rng(prompt.seed).permutation(len(steps))
             told = [steps[k] for k in order]

@@ -7,18 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.feedback import Phrasebook
-from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import (
-    Environment,
-    Episode,
-    Oracle,
-    Preset,
-    Prompt,
-    Reader,
-)
+from clevrskills.core.suite import Oracle, Preset, Reader
 from clevrskills.suites.tabletop import TabletopSuite
 
 if TYPE_CHECKING:
@@ -170,26 +163,8 @@ class ClevrSkillsSuite(TabletopSuite):
 
         return {**PRESETS, **IN_WORDS}
 
-    def leaves(self, episode: Episode) -> Sequence[str]:
-        from clevrskills.envs.episode import EpisodeSpec
-        from clevrskills.tasks import stack_roles, task
-
-        assert isinstance(episode, EpisodeSpec)
-        made = task(episode.task, **episode.task_args).in_split(episode.split)
-        return [step.name for step in made.goal(stack_roles([episode.layout])).steps()]
-
     def alone(self, predicate: str) -> str:
         return ALONE.get(predicate, "")
-
-    def leaf_prompt(self, env: Environment, leaf: Predicate) -> Prompt:
-        from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.sim.prompt import Prompt as Shown
-
-        assert isinstance(env, ClevrSkillsEnv) and isinstance(env.prompt, Shown)
-        told, _, _ = leaf.describe(env.world).partition(" after ")
-        bodies = tuple(body for body in env.layouts[0].bodies if body)
-        radius_m, setting = env.prompt.picture_radius_m, env.prompt.setting
-        return Shown(f"{told}.", bodies, picture_radius_m=radius_m, setting=setting)
 
     def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
         from clevrskills.envs.episode import EpisodeSpec
@@ -216,18 +191,7 @@ class ClevrSkillsSuite(TabletopSuite):
         kind = tasks().get(task)
         return self.folder or (EPISODES_DIR if kind is None or is_own(kind) else episodes_of(kind))
 
-    def pairing_fault(self, episode: Episode) -> str:
-        from clevrskills.assets import split
-        from clevrskills.envs.episode import EpisodeSpec
-
-        assert isinstance(episode, EpisodeSpec)
-        model = split(episode.split).layouts
-        if not model:
-            return ""
-        other = EpisodeSpec.draw(episode.task, model, episode.seed, robot=episode.robot)
-        return "" if episode.layout.arranged_as(other.layout) else f"not arranged as in {model}"
-
-    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
         from clevrskills.envs.environment import ClevrSkillsEnv
         from clevrskills.solvers.oracle import Oracle
         from clevrskills.suites.clevrskills.words.agents import Commander

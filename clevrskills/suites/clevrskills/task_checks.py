@@ -251,7 +251,7 @@ def _declared(made: Task) -> Check:
 
 def _starts(runs: Sequence[Run]) -> Check:
     def look(run: Run, seed: int) -> str:
-        starts = ClevrSkillsSuite().faults(run.reset(seed))
+        starts = run.reset(seed).faults()
         return ", ".join(name for name, is_so in starts.items() if is_so)
 
     faults = [_at(run, seed, error) for run in runs for seed, error in run.errors.items()]

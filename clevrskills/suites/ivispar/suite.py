@@ -11,12 +11,12 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills import env_id
+from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import (
     NO_ROBOT,
-    Environment,
     Measure,
     Oracle,
     Preset,
@@ -24,7 +24,6 @@ from clevrskills.core.suite import (
     Reader,
     StatePart,
     TrajectoryRenderer,
-    Watcher,
 )
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
@@ -192,13 +191,10 @@ class IVisparSuite(SymbolicSuite):
         check_names(**{f"view of {config.task}": (config.cameras, VIEWS)})
         return super().make(config)
 
-    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
         if isinstance(env, BoardEnv):
             return super().oracle(env)
         return self.arm.oracle(env, interface or self.text)
-
-    def watcher(self, env: Environment) -> Watcher | None:
-        return None if isinstance(env, BoardEnv) else self.arm.watcher(env)
 
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         return self.arm.trajectory_renderer(config) if config.task == ARM else None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Self
 
 from clevrskills.envs.episode import EpisodeSpec
-from clevrskills.suites.lohoravens.packed import unpack
+from clevrskills.suites.lohoravens.packed import pack, unpack
 
 PRIMITIVE_TURNS = 3
 """Turns of a primitive."""
@@ -31,20 +32,27 @@ class RavensEpisode(EpisodeSpec):
         """Read what :meth:`to_json` wrote, packed or not."""
         return super().from_json(unpack(data))
 
+    def pack(self) -> Mapping[str, Any]:
+        return pack(self.to_json())
+
     @property
     def n_min(self) -> int:
         """How many moves it takes at least."""
         return int(self.layout.roles["n_min"])
 
     @property
-    def limit(self) -> int:
+    def planned_turns(self) -> tuple[int, int]:
+        return self.n_min, self.limit
+
+    @cached_property
+    def limit(self) -> int:  # type: ignore[override]
         """Turns after which it ends."""
         from clevrskills.suites.lohoravens.tasks import tasks
 
         return turn_limit(tasks()[self.task].level, self.n_min)
 
-    @property
-    def tags(self) -> Mapping[str, Any]:
+    @cached_property
+    def tags(self) -> Mapping[str, Any]:  # type: ignore[override]
         """What tables sort it by: capabilities, their number, family, ``n_min`` and its bin."""
         from clevrskills.suites.lohoravens.tasks import tasks
 

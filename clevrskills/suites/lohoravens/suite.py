@@ -8,19 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills import env_id
+from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import (
-    Environment,
-    Episode,
-    Measure,
-    Oracle,
-    Preset,
-    Prompter,
-    PublishedTable,
-    Reader,
-)
+from clevrskills.core.suite import Measure, Oracle, Preset, Prompter, PublishedTable, Reader
 from clevrskills.suites.lohoravens.published import HARD_TASKS, PUBLISHED, WORKSHOP_TASKS
 from clevrskills.suites.tabletop import TabletopSuite
 
@@ -147,17 +139,6 @@ class LoHoRavensSuite(TabletopSuite):
 
         return RavensEpisode
 
-    def pack(self, episode: Episode) -> Mapping[str, Any]:
-        from clevrskills.suites.lohoravens.packed import pack
-
-        return pack(episode.to_json())
-
-    def planned_turns(self, episode: Episode) -> tuple[int, int]:
-        from clevrskills.suites.lohoravens.episode import RavensEpisode
-
-        assert isinstance(episode, RavensEpisode)
-        return episode.n_min, episode.limit
-
     def policies(self) -> Mapping[str, str]:
         module = "clevrskills.suites.lohoravens.agents"
         return {
@@ -212,7 +193,7 @@ class LoHoRavensSuite(TabletopSuite):
     def published(self) -> Sequence[PublishedTable]:
         return PUBLISHED
 
-    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
         from clevrskills.suites.lohoravens.agents import MoveOracle
         from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 

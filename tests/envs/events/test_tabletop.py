@@ -63,7 +63,7 @@ def test_the_oracle_does_nothing_wrong(task: str) -> None:
     env.reset(options={"episode": suite.frozen(task, "test")[0]})
     oracle = suite.oracle(env)
     oracle.reset()
-    watcher = suite.watcher(env)
+    watcher = env.watcher()
     assert watcher is not None
     rollout = Rollout(env)
     assert rollout.run(oracle.act) == ("", "")

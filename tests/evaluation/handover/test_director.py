@@ -61,10 +61,8 @@ def make(
         leaves=lambda: iter(leaves),
         next_leaf=lambda outcome: outcome,
     )
-    env = SimpleNamespace(goal=goal, outcome=leaves[0])
-    suite = SimpleNamespace(
-        leaf_prompt=lambda env, leaf: leaf.name, alone=lambda kind: "", oracle=lambda env: oracle
-    )
+    env = SimpleNamespace(goal=goal, outcome=leaves[0], subgoal_prompt=lambda leaf: leaf.name)
+    suite = SimpleNamespace(alone=lambda kind: "", oracle=lambda env: oracle)
     return Director(suite, part), env, Actuator()  # type: ignore[arg-type]
 
 

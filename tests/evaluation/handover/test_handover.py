@@ -53,7 +53,7 @@ def test_every_leaf_of_l1_and_l2_has_a_task_in_which_it_is_first() -> None:
     for task, level in suite.levels().items():
         if level in ("L1", "L2"):
             for episode in suite.frozen(task, "train")[:10]:
-                leaves = suite.leaves(episode)
+                leaves = episode.subgoals()
                 assert leaves and all(suite.alone(leaf) in suite.levels() for leaf in leaves)
 
 

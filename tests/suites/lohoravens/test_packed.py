@@ -32,4 +32,4 @@ def test_frozen_episodes_are_those_of_their_seeds() -> None:
     for episode in frozen[:2]:
         drawn = SUITE.draw("pick_place_color", "test", episode.seed, episode.index)
         assert drawn.content_hash == episode.content_hash
-        assert SUITE.planned_turns(episode) == (episode.n_min, episode.limit) == (1, 3)
+        assert episode.planned_turns == (episode.n_min, episode.limit) == (1, 3)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Environment, Oracle
+from clevrskills.core.suite import Oracle
 from clevrskills.envs.environment import make_env
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.robots.delta_action import DELTA
@@ -50,7 +51,7 @@ class ArmBoards(TabletopSuite):
     def interfaces(self) -> Mapping[str, Interface]:
         return {DELTA.name: DELTA}
 
-    def make(self, config: EnvConfig) -> Environment:
+    def make(self, config: EnvConfig) -> Env:
         drawn = tuple(name for name in config.cameras if name in VIEWS)
         cameras = tuple(name for name in config.cameras if name not in VIEWS)
         filmed = replace(config, cameras=cameras)
@@ -59,7 +60,7 @@ class ArmBoards(TabletopSuite):
             raise ClevrSkillsError("images are asked for, but rendering is off")
         return env
 
-    def oracle(self, env: Environment, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
         assert isinstance(env, GeomsArmEnv)
         if interface is None or interface is DELTA:
             return BoardOracle(env)

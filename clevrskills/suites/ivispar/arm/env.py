@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,18 +23,6 @@ KEPT = "1/"
 """Prefix of what the goal remembers of its second part, the rules."""
 BESIDE = -1
 """Cell of a piece that is beside the board."""
-
-
-@dataclass(frozen=True)
-class BoardPrompt(Prompt):
-    """A prompt that also tells the words of the board.
-
-    Attributes:
-        about: What prompts of language models need to know, see
-            :class:`~clevrskills.suites.ivispar.prompts.prompter.BoardPrompter`.
-    """
-
-    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 class GeomsArmEnv(ClevrSkillsEnv):
@@ -80,12 +68,10 @@ class GeomsArmEnv(ClevrSkillsEnv):
         self._limit = steps
 
     @property
-    def prompt(self) -> BoardPrompt:
+    def prompt(self) -> Prompt:
         """What the episode asks for, with the words of its set."""
-        told = super().prompt
         about = {"task": "geoms", "size": SIZE, "colors": words_of()[0], "shapes": words_of()[1]}
-        values = {f.name: getattr(told, f.name) for f in fields(Prompt)}
-        return BoardPrompt(**values, about=about)
+        return replace(super().prompt, about=about)
 
     @property
     def state(self) -> State:
