@@ -1,4 +1,4 @@
-"""Planner, actor and reporter: one plans in words, one carries that out, one tells what is seen."""
+"""Planner, actor and reporter: one plans in words, one acts, one describes what is seen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 PARTS = ("planner", "actor", "reporter")
 TRUTH, NONE, PERFECT = "truth", "none", "perfect"
 REPORT = "report"
-"""Name of the view that a reporter's words are for the planner."""
+"""Name of the view of the planner that holds the words of a reporter."""
 _CHAT = "chat:"
 _REPORTER = """\
 You look at a table from above and report to a planner who cannot see it. Top is near the robot, and
@@ -37,7 +37,7 @@ Of bowls and zones no size is told. Add nothing else."""
 
 
 class PAR:
-    """A planner in words, an actor that carries its instructions out, and a reporter.
+    """Policy of a planner in words, an actor that carries its instructions out, and a reporter.
 
     Arguments of a part have its name and a dot before theirs, as in ``planner.model``.
 
@@ -47,11 +47,11 @@ class PAR:
         planner: Any policy that acts in words, such as ``chat:URL`` or ``greedy_text``.
         actor: ``perfect``, or a policy of another interface such as ``checkpoint:DIR``, which is
             given the instruction as its prompt.
-        reporter: ``truth``: what is where is told as it is; ``chat:URL``: a model tells it that is
-            shown an image; ``none``: the planner is shown the image itself.
-        actor_interface: What the actor acts by. All images look as it wants them.
-        image: The view that is shown.
-        caption: The view that tells the truth.
+        reporter: ``truth``: a true description; ``chat:URL``: the description of an image by a
+            model; ``none``: the planner is given the image itself.
+        actor_interface: What the actor acts by. All images have the look that it asks for.
+        image: The view that is an image.
+        caption: The view that is the true description.
         parts: Arguments of the parts.
 
     Raises:
@@ -96,7 +96,7 @@ class PAR:
         self.track = self._planner.info.track
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._env, self._seed = env, prompt.seed
         env.judges = True
         env.actor = self._act_out if self._actor is not None else None
@@ -105,7 +105,7 @@ class PAR:
             self._reporter.begin(prompt)
 
     def act(self, observation: Observation) -> Any:
-        """The next instruction.
+        """Return the next instruction.
 
         Raises:
             PolicyError: No reply has arrived.
@@ -124,7 +124,7 @@ class PAR:
         return TextAction(said.action, said.reply, said.stop, total, said.record)
 
     def _act_out(self, instruction: str) -> Any:
-        """The action with which the actor carries an instruction out, as its interface has it."""
+        """Return the action of the actor for an instruction, as its interface has it."""
         assert self._actor is not None
         observer = Observer(self._env, self._actor.options)
         observer.begin(self._seed)
@@ -135,7 +135,7 @@ class PAR:
 
 
 def _by_part(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Arguments of each part.
+    """Return the arguments of each part.
 
     Raises:
         UnknownNameError: One is of no part.
@@ -151,7 +151,7 @@ def _by_part(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _reporter(name: str, arguments: Mapping[str, Any]) -> ChatClient | None:
-    """The model that reports; ``None``: none does.
+    """Return the model that reports; ``None``: none does.
 
     Raises:
         UnknownNameError: There is no such reporter.
@@ -166,6 +166,6 @@ def _reporter(name: str, arguments: Mapping[str, Any]) -> ChatClient | None:
 
 
 def _request(image: Any) -> list[Message]:
-    """What a reporter is asked."""
+    """Return what a reporter is asked."""
     shown: list[str | ImagePart] = ["The table now:", ImagePart("table", image)]
     return [Message("system", (_REPORTER,)), message("user", shown)]

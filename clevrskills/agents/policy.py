@@ -1,4 +1,4 @@
-"""Chat policy: tells a language model of an episode, turn by turn, and does what it replies."""
+"""Chat policy: asks a language model, turn by turn, and does what it replies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ENDPOINT = tuple(name for name in signature(ChatClient.__init__).parameters)[2:]
 
 
 class ChatPolicy:
-    """Asks a model what to do.
+    """Policy that asks a language model.
 
     Args:
         target: Address of an endpoint, or a stand-in, one of
@@ -41,12 +41,12 @@ class ChatPolicy:
         suite: What it acts in; it gives the prompter.
         interface: What it acts by.
         replay: A run whose transcripts reply in place of the model.
-        history: Past turns that are shown, at most; ``None``: as many as the prompter shows.
-        max_images: Images of a request, at most; the earliest are left out.
-        image_px: Length of the longer side of an image, at most.
+        history: Largest number of past turns that are sent; ``None``: that of the prompter.
+        max_images: Largest number of images of a request; the earliest are left out.
+        image_px: Largest length of the longer side of an image, in pixels.
         price_in: Price of a million tokens that are sent.
         price_out: Price of a million tokens that are replied.
-        reply_tokens: What a reply is taken to have in estimates.
+        reply_tokens: Tokens of a reply in estimates.
         prompt: Options of the suite's prompter.
         endpoint: Arguments of :class:`~clevrskills.agents.client.ChatClient`.
 
@@ -126,14 +126,14 @@ class ChatPolicy:
         return ChatClient(target, **endpoint)
 
     def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._prompter.begin(prompt)
         self._model.begin(prompt, env)
         self._recorder = Recorder()
         self._history: list[tuple[Observation, TextAction]] = []
 
     def act(self, observation: Observation) -> TextAction:
-        """What the model says to do.
+        """Return the action that the model replies.
 
         Raises:
             PolicyError: No reply has arrived.
@@ -142,7 +142,7 @@ class ChatPolicy:
         return self.read(observation, messages, self._model.answer(messages))
 
     def read(self, observation: Observation, messages: list[Message], reply: Reply) -> TextAction:
-        """What a reply says to do, of what was sent for an observation."""
+        """Return the action of a reply to the messages that were sent for an observation."""
         said = self._prompter.parse(reply.text)
         usage = {**reply.usage, "images": len(images_of(messages))}
         if self.prices is not None:
@@ -157,7 +157,7 @@ class ChatPolicy:
         return said
 
     def request(self, observation: Observation) -> list[Message]:
-        """What is sent, within the budget of images."""
+        """Return the messages for an observation, within the budget of images."""
         messages = self._prompter.messages(observation, self._history)
         prefix = f"turn_{observation['turn']:03d}"
         named = [
@@ -175,8 +175,11 @@ class ChatPolicy:
         return budgeted(named, self._most, self._largest_px)
 
     def estimate(self, observation: Observation, turns: int) -> dict[str, float]:
-        """What an episode costs that has only been seen at its start, if it is this long: requests,
-        tokens, images, price.
+        """Return what an episode of so many turns costs: requests, tokens, images, price.
+
+        Args:
+            observation: Its first observation.
+            turns: Its number of turns.
         """
         action = "x" * 4 * 5  # five tokens
         total = dict.fromkeys(("requests", "prompt_tokens", "completion_tokens", "images"), 0.0)
@@ -196,19 +199,19 @@ class ChatPolicy:
         return total
 
     def price(self, sent: float, replied: float) -> float:
-        """What so many tokens cost."""
+        """Return the price of so many tokens."""
         assert self.prices is not None
         return (sent * self.prices[0] + replied * self.prices[1]) / 1e6
 
     def remember(self, observation: Observation, said: TextAction) -> None:
-        """Take note of what was said, for later requests."""
+        """Keep a turn for later requests."""
         self._history.append((observation, said))
         shown = self._prompter.history
         self._history = self._history[-shown:] if shown else []
 
 
 def _prompter(suite: Suite, interface: Interface, options: Mapping[str, Any]) -> Prompter:
-    """The suite's own prompter, or the plain one.
+    """Return the suite's own prompter, or the plain one.
 
     Raises:
         ClevrSkillsError: There is no such option.

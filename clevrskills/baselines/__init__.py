@@ -52,17 +52,18 @@ def load(
     map: str | None = None,
     together: bool = False,
 ) -> LearnedPolicy | ToldPolicy:
-    """A trained policy; see :func:`clevrskills.baselines.checkpoint.load`.
+    """Load a trained policy; see :func:`clevrskills.baselines.checkpoint.load`.
 
     Args:
-        path: Folder of a checkpoint, or of a training.
-        device: Where it is to be.
+        path: Folder of a checkpoint, or of a training run.
+        device: Device of the policy.
         weights: A folder with published weights.
-        told: Tell it, from the simulation, where the things of the sub-task are: a yardstick.
-        stop: ``learned``: it says itself when all is done, for ``--stop declared``.
-        map: ``fused``: it is shown the map as the cameras beside the field see it.
-        together: It works on all episodes of ``--batch`` at once on a CPU, too, as it does on a
-            GPU: quicker, but what it does depends on their number by rounding.
+        told: Give it the true positions of the objects of the sub-task, from the simulation: an
+            upper bound.
+        stop: ``learned``: it declares itself when all is done, for ``--stop declared``.
+        map: ``fused``: it observes the map that is fused of the cameras beside the field.
+        together: Act in all episodes of ``--batch`` at once on a CPU, too, as on a GPU: quicker,
+            but actions depend on their number by rounding.
 
     Raises:
         ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't be told or

@@ -34,11 +34,11 @@ OF_FOLDER = {
     "lerobot": "clevrskills.integrations.lerobot_policy:LeRobotPolicy",
     "chat": "clevrskills.agents.policy:ChatPolicy",
 }
-"""Those that are made from a folder, as in ``replay:DATASET``, or from an address."""
+"""Policies that are made from a folder, as in ``replay:DATASET``, or from an address."""
 CONNECT = "clevrskills.serving:connect"
-"""What makes those behind an address."""
+"""Function that connects to policies behind an address."""
 CHAT = "chat:"
-"""How those begin that ask a language model."""
+"""Prefix of policies that ask a language model."""
 FORMS = (
     *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR", "lerobot:DIR"),
     *("chat:URL", "chat:oracle", "chat:random", "chat:garbage", "chat:reader"),
@@ -187,7 +187,7 @@ class PolicySource:
 
 
 def _others() -> Mapping[str, EntryPoint]:
-    """Policies that other distributions add: alone, or with a folder as in ``NAME:DIR``."""
+    """Return the policies that other distributions add: alone, or with a folder, ``NAME:DIR``."""
     return others("policies", {**BUILT_IN, **OF_FOLDER})
 
 
@@ -207,7 +207,7 @@ def _declared(policy: Any, name: str) -> PolicyInfo:
 
 
 def _attribute(name: str) -> Any:
-    """What ``module:attribute`` names.
+    """Import what ``module:attribute`` names.
 
     Raises:
         ClevrSkillsError: There is no such module or attribute.
@@ -230,10 +230,10 @@ def _attribute(name: str) -> Any:
 
 
 def policy_arguments(pairs: Sequence[str]) -> dict[str, Any]:
-    """What ``NAME=VALUE`` says; a value that is JSON is read as such, others are text.
+    """Parse ``NAME=VALUE``; a value that is JSON is read as such, others are text.
 
     Raises:
-        ClevrSkillsError: One says something else, or a name comes twice.
+        ClevrSkillsError: One has another form, or a name comes twice.
     """
     values: dict[str, Any] = {}
     for pair in pairs:

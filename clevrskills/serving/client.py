@@ -1,9 +1,10 @@
-"""A policy behind a server, as the runner sees it: like any other."""
+"""Policy behind a server, which acts as any other."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -26,13 +27,14 @@ PROMPT_IMAGES = ("first", "always")
 
 
 class RemotePolicy(ABC):
-    """Acts as a policy server says; see :func:`clevrskills.serving.connect`.
+    """Policy that acts as a server does; see :func:`clevrskills.serving.connect`.
 
     Attributes:
         url: Address of the server.
-        action_spec: What the server declares its actions to mean, if it does so in our terms.
-        observation: What the server asks to be shown; ``None``: it does not say.
-        greeting: All that the server says of itself.
+        action_spec: Meaning of the server's actions, if it declares one in the terms of an
+            interface.
+        observation: Observation options that the server asks for; ``None``: it does not say.
+        greeting: The whole greeting of the server.
 
     Raises:
         PolicyError: The server cannot be reached, or does not talk its dialect. So do all
@@ -52,12 +54,13 @@ class RemotePolicy(ABC):
         self._compress = compress
         self._always_shown = prompt_images == "always"
         self._wire = wire
+        finalize(self, wire.close)  # or the server would keep a policy for nobody
         self._prompt = PromptInput("", {})
         self._starts = True
         self._open()
 
     def reset(self, prompt: PromptInput) -> None:
-        """An episode begins; a broken connection is opened again."""
+        """Begin an episode; a broken connection is opened again."""
         if not self._wire.is_open:
             before = self.observation
             self._open()
@@ -67,7 +70,7 @@ class RemotePolicy(ABC):
         self._begin()
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The actions that the server answers with, (A,) or (H, A) float32.
+        """Return the actions of the server, (A,) or (H, A) float32.
 
         Raises:
             GaveUp: The policy stops trying.
@@ -76,8 +79,8 @@ class RemotePolicy(ABC):
         return self.answer()
 
     def ask(self, observation: Observation) -> None:
-        """The first half of :meth:`act`: who asks several policies before they answer lets a server
-        with a batched policy act for all of them at once.
+        """Send the observation, the first half of :meth:`act`. A caller that asks several policies
+        before they answer lets a server with a batched policy act for all of them at once.
         """
         sent = self._starts or self._always_shown
         prompt = self._prompt if sent else replace(self._prompt, images={})
@@ -85,7 +88,7 @@ class RemotePolicy(ABC):
         self._starts = False
 
     def answer(self) -> np.ndarray:
-        """The second half of :meth:`act`."""
+        """Receive the actions, the second half of :meth:`act`."""
         try:
             answer = self._receive_answer()
         except CodecError as error:
@@ -102,10 +105,6 @@ class RemotePolicy(ABC):
     def close(self) -> None:
         """Leave the server."""
         self._wire.close()
-
-    def __del__(self) -> None:
-        if hasattr(self, "_wire"):
-            self._wire.close()  # or the server would keep a policy for nobody
 
     def _open(self) -> None:
         self._wire.open()
@@ -127,7 +126,7 @@ class RemotePolicy(ABC):
 
     @abstractmethod
     def _greet(self) -> Any:
-        """What the server says of itself."""
+        """Receive the greeting of the server."""
 
     @abstractmethod
     def _check_action_spec(self, declared: Any) -> None:
@@ -142,11 +141,11 @@ class RemotePolicy(ABC):
 
     @abstractmethod
     def _receive_answer(self) -> Any:
-        """What the server answers."""
+        """Receive the answer of the server."""
 
 
 def options_from_json(data: Mapping[str, Any] | None) -> ObservationOptions | None:
-    """The options that ``asdict`` made data of."""
+    """Return the options of which ``asdict`` made the data."""
     if data is None:
         return None
     values = dict(data)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.request import EvaluationRequest
 
 LOOKED_AT = 20
-"""Episodes of each task and split that are started to be measured, at most."""
+"""Largest number of episodes of each task and split that are started to be measured."""
 
 
 @runtime_checkable
