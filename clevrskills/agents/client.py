@@ -52,7 +52,7 @@ class Model(Protocol):
     """What replies to messages."""
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """An episode begins."""
+        """Begin an episode."""
 
     def answer(self, messages: Sequence[Message]) -> Reply:
         """The reply to messages.
@@ -154,7 +154,7 @@ class ChatClient:
         self._media, self._heard = media, False
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """An episode begins: its seed decides how long is waited before asking again."""
+        """Begin an episode: its seed decides how long is waited before asking again."""
         self._jitter = random.Random(prompt.seed)
         if self._seed is not None:
             seed = prompt.seed % 2**31 if self._seed == "episode" else self._seed

@@ -59,7 +59,7 @@ class PlainPrompter:
         self.views: Sequence[str] = tuple(views)
 
     def begin(self, prompt: PromptInput) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         spec = self._interface.spec
         known = [f"{name}: {_listed(value)}" for name, value in spec.items()]
         format_ = f"End your reply with one line of its own:\n{write_action('<command>')}"

@@ -45,11 +45,11 @@ class Oracle:
         self._suite, self._interface, self._prompter = suite, interface, prompter
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._oracle = self._suite.oracle(env, self._interface)
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """The next reply."""
+        """Return the next reply."""
         action = str(self._oracle.act())
         plan: Sequence[str] = getattr(self._oracle, "plan", ())
         return counted(messages, self._prompter.reply(action, plan))
@@ -66,11 +66,11 @@ class RandomWords:
         self._prompter = prompter
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._generator = np.random.default_rng(prompt.seed)
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """The next reply."""
+        """Return the next reply."""
         action = self._prompter.random(self._generator)
         return counted(messages, self._prompter.reply(action))
 
@@ -86,10 +86,10 @@ class Spoken:
         self._speak = speak
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """An episode begins."""
+        """Begin an episode."""
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """The next reply.
+        """Return the next reply.
 
         Raises:
             PolicyError: It finds nothing to reply to.
@@ -119,11 +119,11 @@ class Script:
             self._replies.append(entry)
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._turn = 0
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """The next reply; after the last one the first."""
+        """Return the next reply; after the last one the first."""
         self._turn += 1
         return counted(messages, self._replies[(self._turn - 1) % len(self._replies)])
 

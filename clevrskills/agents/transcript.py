@@ -73,7 +73,7 @@ class ReplayedModel:
             self._paths[head["policy_seed"]] = path
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """An episode begins; it is known by its seed.
+        """Begin an episode; it is known by its seed.
 
         Raises:
             PolicyError: There is no transcript of it.

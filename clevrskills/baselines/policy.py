@@ -105,35 +105,35 @@ class LearnedPolicy(nn.Module, Generic[Config]):
 
     @property
     def observation(self) -> ObservationOptions:
-        """What it is shown when it acts."""
+        """Return the observation options when it acts."""
         return self.spec.observation
 
     @property
     def required_cameras(self) -> tuple[str, ...]:
-        """Cameras without which it cannot act."""
+        """Return the cameras without which it cannot act."""
         return self.config.cameras
 
     @property
     def state_size(self) -> int:
-        """How many numbers of the robot's own state it gets, P."""
+        """Return the number of values of the robot's own state, P."""
         return self.spec.state_size if self.config.proprioception else 0
 
     @property
     def device(self) -> torch.device:
-        """Where it is."""
+        """Return its device."""
         return self.normalize_action.mean.device
 
     # --- what a policy has of its own
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        """What is to be made small, under ``loss``, and other terms worth watching, each a scalar.
+        """Return what is minimized, under ``loss``, and other terms worth watching, each a scalar.
 
         Means are over what ``batch.action_mask`` (and ``batch.observations.mask``) leave.
         """
         raise NotImplementedError
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Any]:
-        """What is remembered of each of n episodes as they begin.
+        """Return what is remembered of each of n episodes as they begin.
 
         Args:
             prompts: Their prompts.
@@ -142,7 +142,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         raise NotImplementedError
 
     def step(self, observations: Observations, memories: list[Any]) -> tuple[Tensor, list[Any]]:
-        """What to do next in n episodes.
+        """Return the next actions in n episodes.
 
         Args:
             observations: The latest observation of each (n, 1, ...), or, if the windows of training
@@ -194,7 +194,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return self.loss(ready)
 
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
-        """Episodes begin in these slots; the other slots go on."""
+        """Begin episodes in these slots; the other slots go on."""
         for slots in self._groups(prompts):
             size_px = self.config.image_size
             encoded = [encode(prompts[slot], self.tokenizer, size_px) for slot in slots]
@@ -206,7 +206,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
                 self._begun.pop(slot, None)
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray]:
-        """The next action (7,) or actions (H, 7) of these slots, in [-1, 1]."""
+        """Return the next action (7,) or actions (H, 7) of these slots, in [-1, 1]."""
         actions: dict[int, np.ndarray] = {}
         for slots in self._groups(observations):
             given = [observations[slot] for slot in slots]

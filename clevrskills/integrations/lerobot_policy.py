@@ -40,7 +40,7 @@ EMPTY_CAMERA = f"{IMAGES}empty_camera_"
 
 
 class LeRobotPolicy:
-    """Acts as a checkpoint of LeRobot does in ``lerobot-eval``.
+    """Policy that acts as a checkpoint of LeRobot does in ``lerobot-eval``.
 
     Cameras, size of the images, state and chunk are those of its configuration. Where it was
     trained on an export that is still there, so is the look of the images.
@@ -95,13 +95,13 @@ class LeRobotPolicy:
         self._random: list[torch.Tensor] = []
 
     def reset(self, prompt: PromptInput) -> None:
-        """An episode begins: actions that were still to come are forgotten."""
+        """Begin an episode: actions that were still to come are forgotten."""
         self._text = prompt.text
         with self._own_random(prompt.seed):
             self._model.reset()
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action (n,), or, where the policy decided on several, these (H, n).
+        """Return the next action (n,), or, where the policy decided on several, these (H, n).
 
         Raises:
             PolicyError: The state of the robot has another size than the checkpoint takes.
@@ -157,7 +157,7 @@ class LeRobotPolicy:
         self._model = model.to(self._config.device).eval()
 
     def _shown(self, inputs: Mapping[str, tuple[int, ...]], suite: Suite) -> dict[str, Any]:
-        """What the checkpoint is to be shown."""
+        """Return the observation options of the checkpoint."""
         cameras, renames = suite.cameras(), _renames(self._preprocess)
         ours = {renames.get(f"{IMAGES}{name}", f"{IMAGES}{name}"): name for name in cameras}
         names = [name for name in inputs if not name.startswith(EMPTY_CAMERA)]

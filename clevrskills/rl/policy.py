@@ -19,7 +19,7 @@ __all__ = ["RLPolicy", "load_actor"]
 
 
 def load_actor(folder: str | Path) -> Callable[[np.ndarray], np.ndarray]:
-    """What a training on states learned: mean actions (7,) of observations (D,), those of
+    """Load what a training run on states learned: mean actions (7,) of observations (D,), those of
     ``obs_mode="state"``.
 
     Raises:
@@ -36,7 +36,7 @@ def load_actor(folder: str | Path) -> Callable[[np.ndarray], np.ndarray]:
 
 
 class RLPolicy:
-    """Acts as it was learned; movements are without the noise of learning.
+    """Policy of a training run; movements are without the noise of learning.
 
     It is shown the state of the simulation, or, with images, what it saw while it learned. Moves on
     boards are drawn by their probabilities, from the seed of the episode.
@@ -67,7 +67,7 @@ class RLPolicy:
         )
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """An episode begins.
+        """Begin an episode.
 
         Raises:
             PolicyError: It learned another task, or with another robot.
@@ -81,7 +81,7 @@ class RLPolicy:
         self._env, self._generator = env, torch.Generator().manual_seed(prompt.seed)
 
     def act(self, observation: Observation) -> np.ndarray | str:
-        """The mean action, (7,), or a command."""
+        """Return the mean action, (7,), or a command."""
         if isinstance(self._agent, MovesAgent):
             return self._move(self._agent)
         images = {name: image[None] for name, image in observation["images"].items()}

@@ -52,14 +52,14 @@ class Student:
         self._observer = Observer(env, policy.observation)
 
     def reset(self) -> np.random.Generator:
-        """An episode begins; returns a generator of its own."""
+        """Begin an episode; return a generator of its own."""
         seed = crc32(np.asarray(self._env.get_state()).tobytes())  # the episode's own
         self._policy.reset({0: self._observer.begin(seed)})
         self._chunk: list[np.ndarray] = []
         return np.random.default_rng(seed)
 
     def act(self, afresh: bool) -> np.ndarray:
-        """Its next action, (7,): of the chunk that it goes through, unless it is asked afresh."""
+        """Return its next action, (7,): of the current chunk, unless it is asked afresh."""
         observation = self._observer.look()
         if afresh or not self._chunk:
             self._chunk = list(self._read(self._policy.act({0: observation})[0]))
@@ -81,7 +81,7 @@ class DaggerOracle:
         self._student = Student(env, policy, interface)
 
     def reset(self) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._generator = self._student.reset()
         self._steps, self._left, self._begun = 0, 0, 0
         self._runs: list[tuple[int, int]] = []
@@ -96,7 +96,7 @@ class DaggerOracle:
         return self._runs + self._turn_failed()
 
     def act(self) -> np.ndarray:
-        """The next action, (7,).
+        """Return the next action, (7,).
 
         Raises:
             ClevrSkillsError: The oracle gave up.
@@ -133,7 +133,7 @@ class DaggerOracle:
         return self._steps >= _ORACLE_FINISHES * self._env.task.max_steps
 
     def _turn_failed(self) -> list[tuple[int, int]]:
-        """What is not to be learned of this turn."""
+        """Return the runs of steps of this turn that are not to be learned."""
         if not self._oracle_acts:
             return [(self._begun, self._steps)]
         if self._begun == self._steps:
@@ -160,7 +160,7 @@ class TaughtOracle:
         self._student = Student(env, policy, interface)
 
     def reset(self) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         generator = self._student.reset()
         env: Any = self._env
         episode = SimpleNamespace(task=env.task.key, robot=getattr(env, "robot_name", ""))
@@ -171,7 +171,7 @@ class TaughtOracle:
         self._say()
 
     def act(self) -> np.ndarray:
-        """The next action, (7,)."""
+        """Return the next action, (7,)."""
         self._say()
         told = self._teacher.act({"images": {}})
         (self.teacher_action,) = (np.asarray(a, np.float32) for a in self._read(told))
@@ -187,7 +187,7 @@ class TaughtOracle:
         return [(0, self._policy_steps)]
 
     def _say(self) -> None:
-        """Tell what is to be achieved in this state, and who acts."""
+        """Set the labels: what is to be achieved in this state, and who acts."""
         goal = self._env.goal
         leaf = goal.next_leaf(self._env.outcome)
         known = [k for k, other in enumerate(goal.leaves()) if other is leaf]
@@ -240,7 +240,7 @@ class DaggerSuite:
         return getattr(self.suite, name)
 
     def make(self, config: EnvConfig) -> Env:
-        """Build an environment, which draws what the policy is shown."""
+        """Build an environment with the cameras of the policy."""
         from clevrskills.baselines.checkpoint import describe
         from clevrskills.core.checkpoint import find
 
@@ -249,7 +249,7 @@ class DaggerSuite:
         return self.suite.make(replace(config, cameras=options.cameras, size_px=size_px, look=look))
 
     def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
-        """What acts in an environment: the policy, and who shows it what to do."""
+        """Return the policy with what corrects it in an environment."""
         from clevrskills.baselines.checkpoint import load
 
         policy, interface = load(self.checkpoint), interface or self.suite.interface()

@@ -18,12 +18,12 @@ class RandomVerbs(Privileged):
     """
 
     def act(self, observation: Observation) -> str:
-        """The next command."""
+        """Return the next command."""
         commands = self.choices()
         return commands[int(self.generator.integers(len(commands)))]
 
     def choices(self) -> list[str]:
-        """What may be said now."""
+        """Return the allowed commands."""
         house = self.env.house
         seen = {e.type for e in house.entities.values() if house.visible(e)} - HIDDEN
         kinds = sorted(seen) or [kind for kind in house.types if kind not in HIDDEN]
@@ -34,7 +34,7 @@ class RandomValid(RandomVerbs):
     """Any command that would be done, each as likely."""
 
     def choices(self) -> list[str]:
-        """What would be done now."""
+        """Return the commands that would succeed."""
         house = self.env.house
         kinds = [kind for kind in house.types if kind not in HIDDEN]
         return [f"{v} {kind}" for v in VERBS for kind in kinds if allowed(house, v, kind)]
@@ -46,7 +46,7 @@ class Blind(Zero):
     """
 
     def reset(self, prompt: PromptInput) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._turn, self._plan = 0, list[str]()
         try:
             task, variant = read_sentence(prompt.text)
@@ -55,7 +55,7 @@ class Blind(Zero):
             pass
 
     def act(self, observation: Observation) -> str:
-        """The next command.
+        """Return the next command.
 
         Raises:
             GaveUp: What is asked for makes no sense here.

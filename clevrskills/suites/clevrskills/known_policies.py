@@ -18,7 +18,7 @@ from clevrskills.solvers.oracle import Oracle
 
 
 class Quitter(OraclePolicy):
-    """Solves episodes with the oracle, but gives up at each leaf with a probability.
+    """The oracle, but it gives up at each leaf with a probability.
 
     Args:
         suite: What it acts in.
@@ -36,12 +36,12 @@ class Quitter(OraclePolicy):
         self._p = p
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         super().reset(prompt, env=env, episode=episode)
         self._generator, self._begun = np.random.default_rng(prompt.seed), set[int]()
 
     def act(self, observation: Observation) -> Any:
-        """What the oracle does next.
+        """Return the next action of the oracle.
 
         Raises:
             GaveUp: It gave up.
@@ -55,17 +55,17 @@ class Quitter(OraclePolicy):
 
 
 class Starter(OraclePolicy):
-    """Achieves the first leaf of a goal with the oracle, and gives up where a later one begins."""
+    """The oracle for the first leaf of a goal; it gives up where a later one begins."""
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         super().reset(prompt, env=env, episode=episode)
         leaves = list(env.goal.leaves())
         first = next(step for step in env.goal.steps() if isinstance(step, Leaf))
         self._able = {-1, next(k for k, leaf in enumerate(leaves) if leaf is first)}
 
     def act(self, observation: Observation) -> Any:
-        """What the oracle does next.
+        """Return the next action of the oracle.
 
         Raises:
             GaveUp: A later leaf begins.
@@ -77,12 +77,12 @@ class Starter(OraclePolicy):
 
 
 class Disorderly(OraclePolicy):
-    """Solves what one sentence asks for with the oracle; told more, it does each leaf of the goal
+    """The oracle for a prompt of one leaf; with any other prompt it does each leaf of the goal
     once, in any order.
     """
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         steps = [step for step in env.goal.steps() if isinstance(step, Leaf)]
         told = [step for step in steps if env.subgoal_prompt(step).text == prompt.text]
         if not told:
@@ -92,7 +92,7 @@ class Disorderly(OraclePolicy):
 
 
 class _InOrder(Oracle):
-    """Does some leaves, once each, then gives up; the last one until it holds.
+    """The oracle for some leaves, once each, then gives up; the last one until it holds.
 
     Args:
         env: The environment.
@@ -104,7 +104,7 @@ class _InOrder(Oracle):
         super().__init__(env)
 
     def next_leaf(self) -> Leaf | None:
-        """What to achieve now."""
+        """Return what to achieve now."""
         if self.done:
             return None
         return self._left.pop(0) if len(self._left) > 1 else self._left[0]

@@ -16,7 +16,7 @@ class RandomMoves(Privileged):
     """
 
     def act(self, observation: Observation) -> Any:
-        """The next move; where the arm is moved itself, any action."""
+        """Return the next move; where the arm is moved itself, any action."""
         if isinstance(self._interface, BoxInterface):
             return self._interface.random(self.generator)
         if self.env.listing:
@@ -27,12 +27,12 @@ class RandomMoves(Privileged):
         return f"move {self.env.name_of(piece)} {DIRECTIONS[direction]}"
 
     def choose(self) -> tuple[int, int]:
-        """Piece and direction."""
+        """Return piece and direction."""
         moves = [move[:2] for move in self.env.puzzle.board.moves(self.env.state)]
         return moves[int(self.generator.integers(len(moves)))]
 
     def _listing(self) -> str:
-        """The pieces, each on a cell drawn at random."""
+        """Return the pieces, each on a cell drawn at random."""
         env = self.env
         cells = self.generator.permutation(env.puzzle.size**2)
         names = sorted(cell for cell, *_ in env.pieces())
@@ -46,7 +46,7 @@ class RandomAny(RandomMoves):
     """Any piece in any direction, whether that can be done or not."""
 
     def choose(self) -> tuple[int, int]:
-        """Piece and direction."""
+        """Return piece and direction."""
         return tuple(self.generator.integers((len(self.env.state), len(DIRECTIONS))).tolist())
 
 
@@ -56,7 +56,7 @@ class Greedy(RandomMoves):
     """
 
     def choose(self) -> tuple[int, int]:
-        """Piece and direction."""
+        """Return piece and direction."""
         board, goal = self.env.puzzle.board, self.env.puzzle.goal
         moves = [(board.bound(after, goal), *move) for *move, after in board.moves(self.env.state)]
         best = [(piece, direction) for far, piece, direction in moves if far == min(moves)[0]]

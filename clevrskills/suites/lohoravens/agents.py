@@ -29,14 +29,14 @@ from clevrskills.suites.lohoravens.prompts.phrasing import LookAhead, say
 from clevrskills.suites.lohoravens.solver import UnsolvableError, clearing_moves, moves
 
 SAME_MOVES = 3
-"""How often the same move is tried while nothing changes."""
+"""Number of times that the same move is tried while nothing changes."""
 ALTERNATIVES = 6
-"""How many moves are thought of, at most."""
+"""Largest number of moves that are considered."""
 
 
 class MoveOracle:
-    """Picks and places as the solver has it, again and again, each from what the world is then;
-    where all that help were refused, what may hinder the arm is taken away.
+    """Oracle that picks and places as the solver does, each time from the present state; where all
+    moves that help were refused, it takes away what may hinder the arm.
 
     Args:
         env: The environment.
@@ -62,14 +62,14 @@ class MoveOracle:
         self.reset()
 
     def reset(self) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self.subtask, self._placed = "", 0
         self.pose: list[float] | None = None
         self._tried = Counter[tuple[float, ...]]()
 
     def act(self) -> Any:
-        """The next pick and place, as the interface has it: of those that help, the one that was
-        tried least often since a block was moved last.
+        """Return the next pick and place, as the interface has it: of those that help, the one
+        that was tried least often since a block was moved last.
 
         Raises:
             GaveUp: None is known that helps, or all were tried too often.
@@ -132,7 +132,7 @@ def _rounded(move: Move) -> tuple[float, ...]:
 
 
 class GreedyText:
-    """Says the solver's next move in words, each once: it gives up where one was not done.
+    """Policy that says the solver's next move in words, each once: it gives up if one was not done.
 
     Args:
         suite: What it acts in.
@@ -153,11 +153,11 @@ class GreedyText:
         self._interface = interface
 
     def reset(self, prompt: PromptInput, *, env: LoHoRavensEnv, episode: Any) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._env, self._oracle = env, MoveOracle(env, self._interface)
 
     def act(self, observation: Observation) -> str:
-        """The next instruction.
+        """Return the next instruction.
 
         Raises:
             GaveUp: The last one was not done, or none is known that helps.
@@ -170,19 +170,19 @@ class GreedyText:
 
 
 class RandomActions(Privileged):
-    """Acts without skill: any pick and place in the field; in words, any instruction of the grammar
-    with the colors of the scene. For its arguments see
+    """Policy without skill: any pick and place in the field; in words, any instruction of the
+    grammar with the colors of the scene. For its arguments see
     :class:`~clevrskills.evaluation.policies.Zero`.
     """
 
     def reset(self, prompt: PromptInput, *, env: LoHoRavensEnv, episode: Any) -> None:  # type: ignore[override]
-        """An episode begins."""
+        """Begin an episode."""
         super().reset(prompt, env=env, episode=episode)
         bodies = (body for body in env.layouts[0].bodies if body is not None)
         self._colors = sorted({(body.texture or "").rpartition("/")[2] for body in bodies})
 
     def act(self, observation: Observation) -> Any:
-        """A random action."""
+        """Return a random action."""
         if self._interface.name == PICK_PLACE_TEXT.name:
             return PICK_PLACE_TEXT.random(self.generator, self._colors)
         return self._interface.random(self.generator)

@@ -18,7 +18,7 @@ _OBJECT = re.compile(r"\{obj:(\w+)\}")
 
 
 class ToldPolicy:
-    """Acts in one episode after the other, from the state of the simulation.
+    """Policy that acts from the state of the simulation.
 
     Args:
         policy: What acts.
@@ -32,12 +32,12 @@ class ToldPolicy:
         self.track = f"open (told the places of things; {policy.track or 'track not known'})"
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._env = env
         self._policy.reset({0: prompt})
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next actions, (H, 7)."""
+        """Return the next actions, (H, 7)."""
         self._policy.told_places = self.places().to(self._policy.device)
         return self._policy.act({0: observation})[0]
 

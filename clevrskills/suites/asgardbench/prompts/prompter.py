@@ -54,7 +54,7 @@ class HousePrompter:
         self.views: Sequence[str] = ("first_person",) if images else ()
 
     def begin(self, prompt: PromptInput) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._task, self._objects = prompt.text, tuple(prompt.about["objects"])
 
     def messages(

@@ -18,7 +18,7 @@ from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, any_com
 
 
 class Commander:
-    """Says the first open leaf of the goal tree as a command, again and again.
+    """Oracle in words: the first open leaf of the goal tree as a command, again and again.
 
     Args:
         env: The environment.
@@ -33,10 +33,10 @@ class Commander:
         self.subtask = ""
 
     def reset(self) -> None:
-        """An episode begins."""
+        """Begin an episode."""
 
     def act(self) -> Any:
-        """The next command.
+        """Return the next command.
 
         Raises:
             GaveUp: No command says it.
@@ -66,7 +66,7 @@ class SkillPlan(Privileged):
             )
 
     def act(self, observation: Observation) -> str:
-        """The next command."""
+        """Return the next command."""
         env: ClevrSkillsEnv = self.env
         leaf = env.goal.next_leaf(env.outcome)
         if leaf is None:
@@ -104,12 +104,12 @@ class RandomWords(Random):
     def reset(
         self, prompt: PromptInput, *, env: ClevrSkillsEnv | None = None, episode: Any = None
     ) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         super().reset(prompt)
         self._keys = [] if env is None else [*bodies_of(env)]
 
     def act(self, observation: Observation) -> Any:
-        """The next command or action."""
+        """Return the next command or action."""
         if not self.privileged:
             return super().act(observation)
         return any_command(self._generator, self._keys, self._by == "forms")

@@ -69,7 +69,7 @@ class BoardPrompter:
         self._explain = bool(options.get("explain", True))
 
     def begin(self, prompt: PromptInput) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._about = prompt.about
 
     def messages(

@@ -114,7 +114,7 @@ class FieldPrompter:
         self._examples = _EXAMPLES[: int(options.get("examples", len(_EXAMPLES)))]
 
     def begin(self, prompt: PromptInput) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._goal = prompt.text
 
     def messages(
