@@ -2,15 +2,14 @@
 
 Importing the package registers its tasks with Gymnasium: ``gym.make("ClevrSkills/Sort-v1")``, and
 ``gym.make_vec("ClevrSkills/Sort-v1", num_envs=16)`` for what ``clevrskills.make_vec`` makes. Tasks
-that other installed distributions add are registered too; none of their code is imported for it.
+of other distributions are registered too; none of their code is imported for it. Suites of other
+distributions are registered when they are loaded.
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,14 +18,20 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import WrapperSpec
 
-__all__ = ["env_id", "make_vec", "task_keys"]
+from clevrskills.suites import asgardbench, ivispar, lohoravens
+from clevrskills.suites import clevrskills as own
+
+__all__ = ["env_id", "make_vec", "register_task", "task_keys"]
 
 __version__ = "0.3.0"
+
+BATCHED = "ClevrSkillsBatched"
+"""Namespace of the ids of batched environments, for ManiSkill's scripts, which only take an id."""
 
 
 @cache
 def additions(kind: str) -> tuple[EntryPoint, ...]:
-    """What other distributions add to the package, by name; nothing of it is imported.
+    """Return what other distributions add to the package, by name; nothing of it is imported.
 
     Args:
         kind: What they add: ``tasks``, ``predicates``, ``objects`` and so on; it is the entry
@@ -37,17 +42,16 @@ def additions(kind: str) -> tuple[EntryPoint, ...]:
 
 
 def task_keys() -> list[str]:
-    """Keys of all tasks: level by level those of the package, where a task is the file
-    ``tasks/<level>/<key>.py``, then those that others add.
+    """Return the keys of all tasks of the ClevrSkills suite: those of the package level by level,
+    then those of other distributions.
     """
-    files = sorted((Path(__file__).parent / "tasks").glob("l[0-2]/[a-z]*.py"))
     others = (key for entry in additions("tasks") for key in keys_of(entry))
-    return list(dict.fromkeys([*(file.stem for file in files), *others]))
+    return list(dict.fromkeys([*own.TASKS, *others]))
 
 
 def keys_of(entry: EntryPoint) -> Iterator[str]:
-    """Keys of the tasks that an entry point names: a class, or a package in which each file is
-    one.
+    """Yield the keys of the tasks that an entry point names: a class, or a package in which each
+    file is one.
     """
     top, *inner = entry.module.split(".")
     spec = None if entry.attr else find_spec(top)
@@ -59,111 +63,81 @@ def keys_of(entry: EntryPoint) -> Iterator[str]:
         yield from (file.stem for file in sorted(folder.glob("[a-z]*.py")))
 
 
-def env_id(task_key: str, head: str = "ClevrSkills") -> str:
-    """Gymnasium id of a task, e.g. ``ClevrSkills/SimpleManipulation-v1``."""
-    return f"{head}/{_camel(task_key)}-v1"
+def env_id(task_key: str, namespace: str = "ClevrSkills") -> str:
+    """Return the Gymnasium id of a task, e.g. ``ClevrSkills/SimpleManipulation-v1``."""
+    return f"{namespace}/{''.join(map(str.capitalize, task_key.split('_')))}-v1"
 
 
-def _camel(key: str) -> str:
-    return "".join(word.capitalize() for word in key.split("_"))
+def register_task(
+    namespace: str,
+    suite: str,
+    task: str,
+    *,
+    arm: bool,
+    limit: int | None = None,
+    **arguments: Any,
+) -> None:
+    """Register the Gymnasium id of a task, unless it is registered.
 
-
-def batched_id(task_key: str) -> str:
-    """The id of the same with ``batched``, for ManiSkill's own scripts, which only take an id."""
-    return env_id(task_key).replace("/", "Batched/")
-
-
-class _Wrappers(tuple[WrapperSpec, ...]):
-    """Wrappers for ``gym.make`` alone: ``gym.make_vec``, which asks how many there are, would not
-    call an entry point of vector environments where there are some.
+    Args:
+        namespace: What stands before the slash.
+        suite: Name of the suite, or ``module:Class``.
+        task: Key of the task.
+        arm: Whether an arm acts, by control steps.
+        limit: Steps after which an episode is truncated; ``None``: each environment says it.
+        arguments: Other arguments of the environment.
     """
+    name = env_id(task, namespace)
+    if name in gymnasium.registry:
+        return
+    room = "envs" if arm else "suites"
+    kind = "GymnasiumEnv" if arm else "SymbolicGymnasiumEnv"
+    gymnasium.register(
+        id=name,
+        entry_point=f"clevrskills.{room}.gymnasium_env:{kind}",
+        vector_entry_point="clevrskills.vector:make_vec" if arm else None,
+        max_episode_steps=limit,
+        kwargs={"suite": suite, "task": task, **arguments},
+        disable_env_checker=arm,
+        order_enforce=not arm,
+    )
 
-    def __len__(self) -> int:
-        return 0
+
+def _register_batched(task: str, limit: int | None) -> None:
+    """Register the id of a task's batched environment, as ManiSkill registers its own."""
+    wrapper = "mani_skill.utils.registration:TimeLimitWrapper"
+    gymnasium.register(
+        id=env_id(task, BATCHED),
+        entry_point="clevrskills.envs.environment:ClevrSkillsEnv",
+        max_episode_steps=limit,
+        kwargs={"task_key": task},
+        disable_env_checker=True,
+        order_enforce=False,
+        additional_wrappers=(WrapperSpec("MSTimeLimit", wrapper, {"max_episode_steps": limit}),)
+        if limit
+        else (),
+    )
 
 
-_LIMITED = WrapperSpec("limited", "clevrskills.envs.gymnasium_env:limited", {})
-_LIMITS = json.loads((Path(__file__).parent / "tasks" / "step_limits.json").read_text("utf-8"))
+def _register() -> None:
+    limits = json.loads((Path(__file__).parent / "tasks" / "step_limits.json").read_text("utf-8"))
+    for task in task_keys():
+        register_task("ClevrSkills", "clevrskills", task, arm=True, limit=limits.get(task))
+        _register_batched(task, limits.get(task))
+    for task in lohoravens.TASKS:
+        cameras = ("base_camera", "hand_camera")
+        register_task("LoHoRavens", "lohoravens", task, arm=True, cameras=cameras)
+    for task in ivispar.TASKS:
+        register_task("IVispar", "ivispar", task, arm=task == ivispar.ARM)
+    for task in asgardbench.TASKS:
+        register_task("AsgardBench", "asgardbench", task, arm=False)
 
-for _key in task_keys():
-    for _id, _kwargs, _vector in (
-        (env_id(_key), {"task": _key}, "clevrskills.vector:make_vec"),
-        (batched_id(_key), {"task": _key, "batched": True}, None),
-    ):
-        gymnasium.register(
-            id=_id,
-            entry_point="clevrskills.envs.gymnasium_env:make",
-            vector_entry_point=_vector,
-            max_episode_steps=_LIMITS.get(_key),  # those of other distributions tell it once made
-            kwargs=_kwargs,
-            disable_env_checker=True,
-            order_enforce=False,
-            additional_wrappers=_Wrappers([_LIMITED]),
-        )
 
-_SYMBOLIC = {
-    "IVispar": ("ivispar", ("geoms", "tiles", "listing")),
-    "AsgardBench": (
-        "asgardbench",
-        (
-            *("coffee", "cook_potato", "cook_egg", "cook_toast", "cook_potato_slice"),
-            *("put_away_food", "put_away_dishes", "put_away_silverware", "distribute"),
-            *("set_table", "clean_mirror", "turn_on_tv"),
-        ),
-    ),
-}
-"""Head of the Gymnasium ids, suite and tasks of each suite of symbols."""
-
-for _head, (_suite, _tasks) in _SYMBOLIC.items():
-    for _key in _tasks:
-        gymnasium.register(
-            id=env_id(_key, _head),
-            entry_point="clevrskills.suites.gymnasium_env:make",
-            kwargs={"suite": _suite, "task": _key},
-        )
-
-gymnasium.register(
-    id="IVispar/GeomsArm-v1",
-    entry_point="clevrskills.suites.ivispar.arm.gymnasium_env:make",
-    disable_env_checker=True,
-    order_enforce=False,
-    additional_wrappers=_Wrappers([_LIMITED]),
-)
-_ON_TABLE = {"LoHoRavens": ("lohoravens", "suites/lohoravens/tasks/*/[a-z]*.py")}
-"""Head of the Gymnasium ids, suite and files of each suite with an arm; a file that names a key
-after itself is a task.
-"""
-
-for _head, (_suite, _files) in _ON_TABLE.items():
-    for _path in sorted(Path(__file__).parent.glob(_files)):
-        if f'    key = "{_path.stem}"' in _path.read_text("utf-8"):
-            gymnasium.register(
-                id=env_id(_path.stem, _head),
-                entry_point="clevrskills.suites.gymnasium_env:make_on_table",
-                vector_entry_point="clevrskills.vector:make_vec",
-                kwargs={"suite": _suite, "task": _path.stem},
-                disable_env_checker=True,
-                order_enforce=False,
-                additional_wrappers=_Wrappers([_LIMITED]),
-            )
+_register()
 
 
 def __getattr__(name: str) -> Any:
-    """:func:`clevrskills.vector.make_vec`, which imports the simulator, when it is first used."""
+    """Import :func:`clevrskills.vector.make_vec`, and with it the simulator, when it is used."""
     if name == "make_vec":
         return import_module("clevrskills.vector").make_vec
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-class _MovedModules:
-    """Finds modules by the paths that they had before; asked only where no other finder has any."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if not name.startswith(f"{__name__}."):
-            return None
-        found: ModuleSpec | None = import_module("clevrskills.core.moved").spec_of(name)
-        return found
-
-
-sys.meta_path.append(_MovedModules)

@@ -40,7 +40,7 @@ STEPS = 40  # the task's own limit is env.unwrapped.task.max_steps
 def main() -> None:
     """Roll it out in a loop of our own."""
     env = gym.make("ClevrSkills/SimpleManipulation-v1", split="test")
-    policy, observer = RandomWalk(), Observer(env.unwrapped, RandomWalk.observation)
+    policy, observer = RandomWalk(), Observer(env.unwrapped.base_env, RandomWalk.observation)
     solved = []
     for seed in range(3):
         env.reset(seed=seed)

@@ -24,7 +24,7 @@ print(prompt.plain())
 video = VideoWriter(Path("oracle_episode.mp4"), width=256, height=256, fps=20)
 video.write(observation["sensor_data"]["base_camera"]["rgb"])
 
-oracle = Oracle(env.unwrapped)  # it may take over in any state, not only here
+oracle = Oracle(env)  # it may take over in any state, not only here
 steps, instruction = 0, ""
 terminated = truncated = False
 try:

@@ -212,7 +212,7 @@ env = gym.make("ClevrSkills/PutBeside-v1", obs_mode="none", split=SPLIT)
 for seed in range(5):
     obs, info = env.reset(seed=seed)
     assert not info["success"] and info["prompt"].plain()
-    base = env.unwrapped
+    base = env.unwrapped.base_env
     goal, world = base.goal, TensorWorld.snapshot(base.world)
     goal.realize(world)
     outcome = goal.evaluate(world, {})
@@ -232,7 +232,7 @@ SOLVE = """
 from clevrskills.solvers.oracle import Oracle
 
 obs, info = env.reset(seed=0)
-oracle = Oracle(env.unwrapped)
+oracle = Oracle(env)
 while not oracle.done:
     assert not env.step(oracle.act())[3], "step limit"
 assert oracle.env.world.held[0] == -1

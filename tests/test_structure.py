@@ -58,8 +58,8 @@ def levels() -> dict[str, int]:
 def test_imports_point_downward() -> None:
     level = levels()
     for name, others in imports().items():
-        if name == "clevrskills":
-            assert not others  # what everything imports may import nothing
+        if name == "clevrskills":  # what everything imports may import nothing but lists of tasks
+            assert all(re.fullmatch(r"clevrskills\.suites\.\w+", other) for other in others)
             continue
         room = name.split(".")[1]
         assert room in level, f"{room} has no place in the layers of CONTRIBUTING.md"

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from clevrskills import register_task
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
@@ -34,6 +35,7 @@ __all__ = [
     "Suite",
     "TrajectoryRenderer",
     "load_suite",
+    "register_envs",
     "suite_names",
 ]
 
@@ -607,7 +609,19 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
     else:
         raise UnknownNameError("suite", name, suite_names())
     suite: Suite = kind(**arguments)
+    if name not in SUITES:
+        register_envs(suite)
     return suite
+
+
+def register_envs(suite: Suite) -> None:
+    """Register the Gymnasium ids ``<Suite>/<Task>-v1`` of a suite's tasks: ``<Suite>`` is the name
+    of its class, without ``Suite`` at its end.
+    """
+    namespace, path = type(suite).__name__.removesuffix("Suite"), path_of(suite)
+    for task in suite.levels():
+        arm = NO_ROBOT not in suite.robots_of(task)
+        register_task(namespace, path, task, arm=arm)
 
 
 def data_file(suite: Suite, name: str) -> Path | None:

@@ -69,7 +69,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     Args:
         task_key: Key of the task, e.g. ``sort``.
         split: Name of the split, one of those of the task.
-        robot_name: ``xarm6`` or ``panda``.
+        robot_name: Name of the robot; ``None``: the task's first one.
         criteria_name: Tolerances of success: ``paper`` or ``released``.
         obs_mode: ``rgb`` (images and proprioception), ``state`` (privileged), ``none`` or another
             mode of ManiSkill.
@@ -106,7 +106,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         task_key: str,
         *,
         split: str = "train",
-        robot_name: str = "xarm6",
+        robot_name: str | None = None,
         criteria_name: str = "paper",
         obs_mode: str | None = "rgb",
         cameras: Sequence[str] | None = None,
@@ -124,7 +124,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         check_arguments(kwargs, allowed_arguments())
         self.task = task(task_key, **(task_args or {})).in_split(split)
         self.split, self._limit = split, 0
-        self.robot_name = robot_name
+        self.robot_name = robot_name = robot_name or self.task.all_robots[0]
         self.criteria = criteria(criteria_name)
         self.prompt_index, self.prompt_style = prompt_index, prompt_style
         self.setting = self._own_setting = setting = replace(self.task.setting, look=look)
@@ -626,37 +626,32 @@ def _sizes(config: EnvConfig) -> dict[str, Any]:
 
 
 def make_env(
-    config: EnvConfig,
-    obs_mode: str = "none",
-    kind: type[ClevrSkillsEnv] | None = None,
-    **options: Any,
+    config: EnvConfig, kind: type[ClevrSkillsEnv] = ClevrSkillsEnv, **options: Any
 ) -> ClevrSkillsEnv:
-    """Make an environment from its configuration.
+    """Make an environment from its configuration; images are taken when they are asked for.
 
     Args:
         config: What it is made from; without cameras it needs no renderer.
-        obs_mode: ``none``: images are taken when they are asked for; or another one.
-        kind: Class of it, of a suite with one of its own.
-        **options: Other arguments of :class:`ClevrSkillsEnv`.
+        kind: Class of it.
+        **options: Arguments of the class, which win over the configuration.
 
     Raises:
         ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
     """
-    names: dict[str, Any] = {
+    names = {
         "split": config.split,
         "robot_name": config.robot,
         "criteria_name": config.criteria,
     }
-    return (kind or ClevrSkillsEnv)(
-        config.task,
+    backend = (config.render_backend or shaders.default_backend()) if config.cameras else "none"
+    arguments: dict[str, Any] = {
         **{name: value for name, value in names.items() if value},
-        look=config.look,
-        task_args=config.task_args,
-        obs_mode=obs_mode,
-        cameras=config.cameras,
-        sensor_configs=_sizes(config),
-        render_backend=(config.render_backend or shaders.default_backend())
-        if config.cameras
-        else "none",
+        "look": config.look,
+        "task_args": config.task_args,
+        "obs_mode": "none",
+        "cameras": config.cameras,
+        "sensor_configs": _sizes(config),
+        "render_backend": backend,
         **options,
-    )
+    }
+    return kind(config.task, **arguments)

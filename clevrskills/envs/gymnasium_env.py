@@ -1,113 +1,153 @@
-"""The environments as Gymnasium defines them: one episode, numpy arrays."""
+"""Environments in which an arm acts, as Gymnasium defines them: one episode, numpy arrays."""
 
-from collections.abc import Callable, Sequence
-from inspect import signature
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector.utils import read_from_shared_memory
-from gymnasium.wrappers import TimeLimit
 from mani_skill.utils import common
 from torch import Tensor
 
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.suite import DEFAULT, load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv, allowed_arguments
 from clevrskills.errors import UnknownNameError, check_arguments
+from clevrskills.predicates import Predicate
+from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
+from clevrskills.tasks import Task
 
-__all__ = ["GymnasiumEnv", "make"]
+__all__ = ["GymnasiumEnv"]
 
 RENDER_MODES = ["rgb_array"]
 
 
-class UnwrappedEnv:
-    """The batched environment below a single one, all of it but ``num_envs``: by that, libraries
-    such as TorchRL tell environments whose observations have the batch first.
-    """
-
-    def __init__(self, env: ClevrSkillsEnv) -> None:
-        vars(self)["_env"] = env
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return ClevrSkillsEnv
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "num_envs":
-            raise AttributeError("num_envs: for a single one; for ManiSkill's tools, batched=True")
-        return getattr(vars(self)["_env"], name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(vars(self)["_env"], name, value)
-
-
-class GymnasiumEnv(gym.Wrapper):
-    """The environment as Gymnasium defines one: a single episode, numpy arrays, the prompt among
-    the observations.
+class GymnasiumEnv(gym.Env[Any, np.ndarray]):
+    """A single episode at a time of a task, with numpy arrays, the prompt among the observations.
 
     ``reset`` gives the multi-modal :class:`~clevrskills.sim.prompt.Prompt` as ``info["prompt"]``.
+    A copy, by ``pickle`` or ``deepcopy``, is made anew from the arguments: reset it.
 
     Vector environments are made of it by ``gym.make_vec``. With images, the processes of
     asynchronous ones must be started afresh: ``vector_kwargs={"context": "spawn"}``.
+
+    Args:
+        task: Key of the task.
+        suite: Name of its suite, or ``module:Class``.
+        robot: Name of the robot; empty: the task's first one.
+        criteria: Name of the success criteria; empty: the suite's first ones.
+        noise: Noise of images and actions, as the suite names it; empty: none.
+        options: Other arguments of :class:`~clevrskills.envs.environment.ClevrSkillsEnv`.
+
+    Attributes:
+        base_env: The batched ManiSkill environment below it: torch tensors, batch first.
+
+    Raises:
+        ClevrSkillsError: A name is unknown or the machine cannot do what is asked for.
     """
 
     metadata = {"render_modes": RENDER_MODES, "render_fps": CONTROL_HZ}  # noqa: RUF012
     PROMPT_LENGTH = 1024
 
-    def __init__(self, env: ClevrSkillsEnv) -> None:
-        super().__init__(env)
-        self._unwrapped = cast(ClevrSkillsEnv, UnwrappedEnv(env))
-        self.action_space = env.single_action_space
-        space = env.single_observation_space
+    def __init__(
+        self,
+        task: str,
+        suite: str = DEFAULT,
+        *,
+        robot: str = "",
+        criteria: str = "",
+        noise: str = "",
+        **options: Any,
+    ) -> None:
+        own = {"task": task, "suite": suite, "robot": robot, "criteria": criteria, "noise": noise}
+        inner = allowed_arguments() - {"task_key", "robot_name", "criteria_name"}
+        check_arguments(options, own.keys() | inner)
+        self.render_mode = options.get("render_mode")
+        if self.render_mode not in (None, *RENDER_MODES):
+            raise UnknownNameError("render_mode", self.render_mode, RENDER_MODES)
+        self._arguments, self._truncates = {**own, **options}, True
+        config = EnvConfig(task, robot=robot, criteria=criteria, noise=noise)
+        defaults = {"obs_mode": "rgb", "cameras": None, "render_backend": None}
+        made: Any = load_suite(suite)
+        self.base_env: ClevrSkillsEnv = made.make(config, **{**defaults, **options})
+        self.action_space = self.base_env.single_action_space
+        space = self.base_env.single_observation_space
         if isinstance(space, gym.spaces.Dict):
             text = PromptText(self.PROMPT_LENGTH, charset=_PRINTABLE)
             space = gym.spaces.Dict({**space.spaces, "prompt": text})
         self.observation_space = space
 
-    @property
-    def unwrapped(self) -> ClevrSkillsEnv:
-        """The batched environment, but for its ``num_envs``."""
-        return self._unwrapped
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self._arguments), (), {"spec": self.spec}
 
     @property
-    def base_env(self) -> ClevrSkillsEnv:
-        """The same."""
-        return self._unwrapped
+    def task(self) -> Task:
+        """The task."""
+        return self.base_env.task
 
     @property
-    def spec(self) -> EnvSpec | None:
-        """How it is made again."""
-        return self.env.spec
+    def prompt(self) -> Prompt:
+        """The prompt of the episode."""
+        return self.base_env.prompt
+
+    @property
+    def goal(self) -> Predicate:
+        """The goal tree of the episode."""
+        return self.base_env.goal
+
+    @property
+    def action_spec(self) -> Mapping[str, Any]:
+        """The meaning of an action, as data."""
+        return self.base_env.action_spec
+
+    @property
+    def _has_time_limit(self) -> bool:
+        """Whether Gymnasium's ``TimeLimit`` truncates episodes, as where the id states a limit."""
+        registered = None if self.spec is None else gym.registry.get(self.spec.id)
+        return registered is not None and registered.max_episode_steps is not None
 
     def _observation(self, obs: Any) -> Any:
         single = _single(obs)
         if isinstance(single, dict):
-            single["prompt"] = self.env.prompt.text
+            single["prompt"] = self.prompt.text
         return single
 
-    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
-        """Start the episode of a seed."""
-        obs, info = self.env.reset(seed=seed, options=options)
-        info = {**_single_info(info), "prompt": self.env.prompt}
-        return self._observation(obs), info
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start the episode of a seed; without one, an episode drawn by the seed given last.
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        Args:
+            seed: The seed.
+            options: See :meth:`~clevrskills.envs.environment.ClevrSkillsEnv.reset`.
+        """
+        super().reset(seed=seed)
+        obs, info = self.base_env.reset(seed=seed, options=options)
+        self._truncates = not self._has_time_limit
+        return self._observation(obs), {**_single_info(info), "prompt": self.prompt}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Run one control step with an action (7,)."""
         action = np.asarray(action, np.float32)
-        obs, reward, terminated, truncated, info = self.env.step_uncopied(action)
+        obs, reward, terminated, truncated, info = self.base_env.step_uncopied(action)
         return (
             self._observation(obs),
             float(reward),
             bool(terminated),
-            bool(truncated),
+            self._truncates and bool(truncated),
             _single_info(info),
         )
 
     def render(self) -> Any:
-        """The image of the render camera, (512, 512, 3) uint8."""
-        frame = self.env.render()
+        """Return the image of the render camera, (512, 512, 3) uint8."""
+        frame = self.base_env.render()
         return None if frame is None else _single(frame)
+
+    def close(self) -> None:
+        """Release the environment."""
+        self.base_env.close()
 
 
 def _single(found: Any) -> Any:
@@ -156,46 +196,3 @@ class _SharedTexts(Sequence[str]):
 def _read_prompts(space: PromptText, shared_memory: Any, n: int = 1) -> _SharedTexts:
     read = read_from_shared_memory.dispatch(gym.spaces.Text)
     return _SharedTexts(lambda: read(space, shared_memory, n))
-
-
-def make(
-    task: str,
-    robot: str = "xarm6",
-    criteria: str = "paper",
-    batched: bool = False,
-    kind: Callable[..., ClevrSkillsEnv] = ClevrSkillsEnv,
-    **kwargs: Any,
-) -> gym.Env:
-    """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the
-    arguments. With ``batched`` it is that environment itself, as ManiSkill's tools want it: torch
-    tensors, batch first. ``kind`` is the class of another suite's environments.
-
-    Raises:
-        ClevrSkillsError: A name is unknown (it tells the allowed ones) or the machine cannot do
-            what is asked for.
-    """
-    here = signature(make).parameters.keys() - {"kwargs", "kind"}
-    check_arguments(
-        kwargs, here | allowed_arguments() - {"task_key", "robot_name", "criteria_name"}
-    )
-    if not batched and kwargs.get("render_mode") not in (None, *RENDER_MODES):
-        raise UnknownNameError("render_mode", kwargs["render_mode"], RENDER_MODES)
-    env = kind(task, robot_name=robot, criteria_name=criteria, **kwargs)
-    return env if batched else GymnasiumEnv(env)
-
-
-def limited(env: gym.Env) -> gym.Env:
-    """What ``gym.make`` makes of an environment last: one that itself ends episodes at the step
-    limit that was asked for, in place of a ``TimeLimit``, which knows no batches and would leave
-    the task's limit as it is.
-    """
-    inner = env.unwrapped
-    assert inner.spec is not None
-    own = gym.spec(inner.spec.id)
-    if isinstance(env, TimeLimit):
-        if env._max_episode_steps != own.max_episode_steps:
-            inner.limit = env._max_episode_steps
-        env = env.env
-    inner.spec.max_episode_steps = inner.limit
-    inner.spec.additional_wrappers = own.additional_wrappers
-    return env

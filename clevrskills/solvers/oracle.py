@@ -2,12 +2,14 @@
 
 from zlib import crc32
 
+import gymnasium as gym
 import numpy as np
 
 from clevrskills.core.goal.predicate import Leaf
 from clevrskills.core.goal.tree import nodes, outcomes
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.gymnasium_env import GymnasiumEnv
 from clevrskills.predicates import Predicate
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.requirements import require_planner
@@ -22,7 +24,7 @@ class Oracle:
     """Acts on what the world shows and nothing else, so it can take over in any state.
 
     Args:
-        env: The environment, at any time of an episode.
+        env: The environment at any time of an episode, as ``gym.make`` gives it or batched.
 
     Attributes, of the action given last:
         subtask: What is being achieved, with placeholders as in prompts.
@@ -37,9 +39,10 @@ class Oracle:
         ClevrSkillsError: The planner is not installed or can't run.
     """
 
-    def __init__(self, env: ClevrSkillsEnv) -> None:
+    def __init__(self, env: gym.Env) -> None:
         require_planner()
-        self.env: ClevrSkillsEnv = env.unwrapped
+        inner = env.unwrapped
+        self.env: ClevrSkillsEnv = inner.base_env if isinstance(inner, GymnasiumEnv) else inner
         self.reset()
 
     def reset(self) -> None:

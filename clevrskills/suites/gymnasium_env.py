@@ -1,10 +1,9 @@
-"""Environments of suites as Gymnasium defines them: an episode of a symbolic suite, a command a
-step, or one of a suite with an arm, a control step each.
-"""
+"""Environments of symbolic suites as Gymnasium defines them: a command is a step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from string import printable
 from typing import Any
 
@@ -20,14 +19,12 @@ from clevrskills.core.suite import building, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import check_names
 
-__all__ = ["SymbolicGymnasiumEnv", "make", "make_on_table"]
+__all__ = ["SymbolicGymnasiumEnv"]
 
 TEXT_LENGTH = 20_000
 """Characters of the longest text that is observed."""
 COMMAND_LENGTH = 400
 """Characters of the longest command that is drawn from the action space."""
-CONTROL_CAMERAS = ("base_camera", "hand_camera")
-"""Cameras of environments that are acted in by control steps."""
 _SEEDS = 2**31
 
 
@@ -42,20 +39,26 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
     ``reset(seed=s)`` draws the episode of a seed; ``reset(options={"index": i})`` takes frozen
     episode i of the split, ``reset(options={"episode": e})`` one that is at hand.
 
+    A copy, by ``pickle`` or ``deepcopy``, is made anew from the arguments: reset it.
+
     Args:
-        suite: Name of the suite.
+        suite: Name of the suite, or ``module:Class``.
         task: Key of the task.
         split: Name of the split; ``None``: the one that is evaluated.
         views: What is shown; ``None``: all that is text.
         interface: What is acted by; ``None``: commands in words.
         feedback: What turns tell of themselves.
         criteria: When the task counts as solved; ``None``: the suite's first criteria.
+        render_mode: ``rgb_array`` or ``None``.
+
+    Attributes:
+        base_env: The suite's environment below it.
 
     Raises:
         ClevrSkillsError: A name is unknown (it tells the allowed ones).
     """
 
-    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self,
@@ -68,6 +71,16 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         criteria: str | None = None,
         render_mode: str | None = None,
     ) -> None:
+        self._arguments = {
+            "suite": suite,
+            "task": task,
+            "split": split,
+            "views": views,
+            "interface": interface,
+            "feedback": feedback,
+            "criteria": criteria,
+            "render_mode": render_mode,
+        }
         self._suite = found = load_suite(suite)
         known = found.views()
         images = [name for name, kind in known.items() if kind == "image"]
@@ -93,7 +106,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
             task, self._split, criteria=criteria or found.criteria()[0], cameras=shown
         )
         with building(task):
-            self._env: Any = found.make(config)
+            self.base_env: Any = found.make(config)
         self._film = next((n for n in self._views if n in images), images[0] if images else "")
         text = gym.spaces.Text(TEXT_LENGTH, min_length=0, charset=printable)
         self.action_space: gym.Space[Any] = gym.spaces.Text(
@@ -106,11 +119,14 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
             spaces[name] = self._image_space(name) if name in images else text
         self.observation_space = gym.spaces.Dict(spaces)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self._arguments), (), {"spec": self.spec}
+
     def _image_space(self, name: str) -> gym.spaces.Box:
         """The space of an image, whose size an episode tells."""
         episode = self._suite.draw(self._task, self._split, 0)
-        self._env.reset(options={"episode": episode})
-        return gym.spaces.Box(0, 255, self._env.look((name,))[name].shape, np.uint8)
+        self.base_env.reset(options={"episode": episode})
+        return gym.spaces.Box(0, 255, self.base_env.look((name,))[name].shape, np.uint8)
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -123,9 +139,9 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         super().reset(seed=seed)
         options = options or {}
         check_names(option=(tuple(options), ("index", "episode")))
-        self._env.reset(options={"episode": self._chosen(seed, options)})
-        self._actuator = self._interface.begin(self._env)
-        info = {"episode_id": self._env.episode.id, **self._info()}
+        self.base_env.reset(options={"episode": self._chosen(seed, options)})
+        self._actuator = self._interface.begin(self.base_env)
+        info = {"episode_id": self.base_env.episode.id, **self._info()}
         return self._observation(""), info
 
     def _chosen(self, seed: int | None, options: Mapping[str, Any]) -> Episode:
@@ -157,7 +173,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         return self._observation(message), turn.reward, ended, turn.truncated, info
 
     def _info(self) -> dict[str, Any]:
-        outcome = self._env.outcome
+        outcome = self.base_env.outcome
         success = bool(outcome.holds[0])
         return {
             "success": success,
@@ -166,50 +182,18 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         }
 
     def _observation(self, message: str) -> dict[str, Any]:
-        shown = {"prompt": self._env.prompt.plain(), "message": message}
-        return {**shown, **self._env.look(self._views)}
+        shown = {"prompt": self.base_env.prompt.plain(), "message": message}
+        return {**shown, **(self.base_env.look(self._views) if self._views else {})}
 
     def oracle_action(self) -> str:
         """The command that solves the episode next; raises GaveUp where there is none."""
-        command: str = self._env.solve()
+        command: str = self.base_env.solve()
         return command
 
     def render(self) -> Any:
         """The first image among the views, or the suite's first one, (H, W, 3) uint8."""
-        return self._env.look((self._film,))[self._film] if self.render_mode else None
+        return self.base_env.look((self._film,))[self._film] if self.render_mode else None
 
     def close(self) -> None:
         """Release the environment."""
-        self._env.close()
-
-
-def make(suite: str, task: str, **kwargs: Any) -> SymbolicGymnasiumEnv:
-    """What ``gym.make("IVispar/…-v1", **kwargs)`` calls; see :class:`SymbolicGymnasiumEnv`."""
-    return SymbolicGymnasiumEnv(suite, task, **kwargs)
-
-
-def make_on_table(suite: str, task: str, noise: str = "", **kwargs: Any) -> gym.Env[Any, Any]:
-    """What ``gym.make("LoHoRavens/…-v1", **kwargs)`` calls: an environment of a suite with an arm,
-    which is acted in by control steps, see :func:`clevrskills.envs.gymnasium_env.make`.
-
-    Args:
-        suite: Name of the suite.
-        task: Key of the task.
-        noise: Noise of images and actions, as the suite names it.
-        kwargs: As there; the robot is the suite's, and the cameras are those of policies that act
-            at every control step.
-
-    Raises:
-        ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
-    """
-    from functools import partial
-
-    from clevrskills.envs import gymnasium_env
-    from clevrskills.envs.environment import ClevrSkillsEnv
-
-    found: Any = load_suite(suite)
-    found.import_tasks()
-    options = found.env_options(EnvConfig(task, noise=noise))
-    defaults = {"robot": found.robots()[0], "cameras": CONTROL_CAMERAS}
-    kind = partial(found.env_kind() or ClevrSkillsEnv, **options)
-    return gymnasium_env.make(task, kind=kind, **{**defaults, **kwargs})
+        self.base_env.close()

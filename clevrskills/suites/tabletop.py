@@ -48,9 +48,11 @@ class TabletopSuite(Suite):
 
         return EpisodeSpec
 
-    def env_kind(self) -> type[ClevrSkillsEnv] | None:
-        """Class of the environments; ``None``: the common one."""
-        return None
+    def env_kind(self) -> type[ClevrSkillsEnv]:
+        """Class of the environments."""
+        from clevrskills.envs.environment import ClevrSkillsEnv
+
+        return ClevrSkillsEnv
 
     def import_tasks(self) -> None:
         """Make the tasks known by their keys."""
@@ -95,11 +97,11 @@ class TabletopSuite(Suite):
         self.check_noise(config.noise)
         return {}
 
-    def make(self, config: EnvConfig) -> Env:
+    def make(self, config: EnvConfig, **options: Any) -> Env:
         from clevrskills.envs.environment import make_env
 
         self.import_tasks()
-        env = make_env(config, kind=self.env_kind(), **self.env_options(config))
+        env = make_env(config, self.env_kind(), **self.env_options(config), **options)
         if config.cameras and not env.can_draw:
             raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
         return env

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from clevrskills.core.interface import in_range
-from clevrskills.core.suite import DEFAULT, load_suite, suite_of
+from clevrskills.core.suite import DEFAULT, suite_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.tasks import LEVELS
@@ -49,7 +49,7 @@ def make_vec(
     others = {_OTHER_NAMES[name]: spec.pop(name) for name in _OTHER_NAMES.keys() & spec.keys()}
     suite = spec.get("suite") or suite_of([task])
     if suite != DEFAULT:
-        others = {"suite": suite, "robot_name": load_suite(suite).robots()[0], **others}
+        others["suite"] = suite
     spec = {**others, **spec}
     what: Spec = VectorSpec(task=task, **spec)
     if task in LEVELS:

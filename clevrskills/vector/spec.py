@@ -8,7 +8,7 @@ from torch import Tensor
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.suite import DEFAULT, load_suite
-from clevrskills.envs.environment import ClevrSkillsEnv, make_env
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome
 from clevrskills.tasks import task
@@ -24,7 +24,7 @@ class VectorSpec:
     Attributes:
         task: Key of the task.
         split: ``train`` or ``test``.
-        robot_name: ``xarm6`` or ``panda``.
+        robot_name: Name of the robot; empty: the task's first one.
         obs_mode: ``state``, see :mod:`clevrskills.envs.state_observation`, or ``rgb``: images
             and the robot's own part of the state.
         reward_mode: ``potential`` (how much the progress rose in the step; it sums up to the last
@@ -50,7 +50,7 @@ class VectorSpec:
 
     task: str
     split: str = "train"
-    robot_name: str = "xarm6"
+    robot_name: str = ""
     obs_mode: str = "state"
     reward_mode: str = "potential"
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
@@ -117,6 +117,7 @@ class VectorSpec:
             render_backend=self.render_backend,
         )
         suite: Any = load_suite(self.suite)
-        suite.levels()
-        kind = getattr(suite, "env_kind", lambda: None)()
-        return make_env(config, "rgb" if self.images else "none", kind, reward_mode="none")
+        env: ClevrSkillsEnv = suite.make(
+            config, obs_mode="rgb" if self.images else "none", reward_mode="none"
+        )
+        return env

@@ -1,5 +1,6 @@
 """Environments and policies that tests share."""
 
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import gymnasium as gym
@@ -8,6 +9,7 @@ import torch
 
 from clevrskills import env_id
 from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.environment import make_env as build_env
 from clevrskills.envs.gymnasium_env import GymnasiumEnv
 from clevrskills.predicates import Picked
 from clevrskills.sim.body import Body
@@ -41,7 +43,7 @@ def stay(env: GymnasiumEnv, steps: int, on: bool | None = None) -> dict:
 
 
 def base(env: GymnasiumEnv) -> ClevrSkillsEnv:
-    return env.unwrapped
+    return env.unwrapped.base_env
 
 
 def random_actions(count: int, seed: int = 0) -> np.ndarray:
@@ -117,9 +119,14 @@ def body(thing: Thing, x: float, y: float, yaw_rad: float = 0.0, bottom_z: float
 
 def bench(*bodies: Body, **kwargs) -> GymnasiumEnv:
     """An environment with some bodies; the goal is to pick the first."""
-    with patch("clevrskills.envs.environment.task", lambda key: Bench(bodies)):
-        env = GymnasiumEnv(
-            ClevrSkillsEnv("bench", **{"obs_mode": "none", "render_backend": "none"} | kwargs)
-        )
+    made = {"obs_mode": "none", "render_backend": "none", **kwargs}
+    with (
+        patch("clevrskills.envs.environment.task", lambda key: Bench(bodies)),
+        patch(
+            "clevrskills.envs.gymnasium_env.load_suite",
+            lambda name: SimpleNamespace(make=build_env),
+        ),
+    ):
+        env = GymnasiumEnv("bench", **made)
     env.reset(seed=0)
     return env

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import gymnasium as gym
+
 from clevrskills.core.goal import predicate
 from clevrskills.solvers import skills
 from clevrskills.tasks import base
@@ -22,10 +24,11 @@ _ASKING = (
 def installed(*folders: Path) -> Iterator[None]:
     """What lies in some folders can be imported, and is found by its entry points.
 
-    Afterwards the path, the modules from there, the names that were registered and the answers
-    that were kept are taken back.
+    Afterwards the path, the modules from there, the names and Gymnasium ids that were registered
+    and the answers that were kept are taken back.
     """
     registered, loaded = [dict(kinds) for kinds in _REGISTERED], {*sys.modules}
+    ids = {*gym.registry}
     _forget()
     sys.path[:0] = paths = [str(folder) for folder in folders]
     try:
@@ -36,6 +39,8 @@ def installed(*folders: Path) -> Iterator[None]:
         for name in {*sys.modules} - loaded:
             if str(getattr(sys.modules[name], "__file__", "")).startswith(tuple(paths)):
                 del sys.modules[name]
+        for name in {*gym.registry} - ids:
+            del gym.registry[name]
         for kinds, before in zip(_REGISTERED, registered, strict=True):
             for key in {*kinds} - {*before}:
                 if not kinds[key].__module__.startswith("clevrskills."):

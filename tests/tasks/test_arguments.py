@@ -87,7 +87,7 @@ def test_an_environment_takes_them():
     )
     for seed in range(3):
         env.reset(seed=seed)
-        keys = [body.key for body in env.unwrapped.layouts[0].bodies if body]
+        keys = [body.key for body in env.unwrapped.base_env.layouts[0].bodies if body]
         assert sum(key.startswith("area") for key in keys) == 3
         assert 3 <= sum(key.startswith("object") for key in keys) <= 4
     env.close()

@@ -21,10 +21,6 @@ def test_a_task_is_a_file_of_its_name_in_the_folder_of_its_level():
     }
 
 
-def test_the_package_lists_the_same_keys_without_importing_tasks():
-    assert sorted(clevrskills.task_keys()) == sorted(KEYS)
-
-
 def test_tasks_are_listed_level_by_level():
     order = [(cls.level, key) for key, cls in tasks().items()]
     assert order == sorted(order)

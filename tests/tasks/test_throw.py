@@ -104,7 +104,7 @@ class Looking:
 
     @property
     def unwrapped(self):
-        return self.env.unwrapped
+        return self.env.unwrapped.base_env
 
     @property
     def world(self):

@@ -1,8 +1,8 @@
 """ManiSkill's trajectory files: one HDF5 and one JSON file for each task and split.
 
 The fields are those that ManiSkill's ``RecordEpisode`` writes, and its ``replay_trajectory`` reads
-them, see ``docs/formats.md``. The environment is made with ``batched=True``, as ManiSkill's own
-environments are: torch tensors, batch first.
+them, see ``docs/formats.md``. The environment is the batched one, as ManiSkill's own are:
+torch tensors, batch first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills import env_id
+from clevrskills import BATCHED, env_id
 from clevrskills.dataset_tools.export.lerobot.features import task_sentences
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.jobs.files import to_json
@@ -80,10 +80,9 @@ def _environment(selection: Selection, task: str, split: str) -> dict[str, Any]:
     """What ``gym.make`` is called with; the module before the colon registers the environments."""
     header = selection.header
     kwargs: dict[str, Any] = {
-        "batched": True,
         "split": split,
-        "robot": header.robot,
-        "criteria": header.criteria,
+        "robot_name": header.robot,
+        "criteria_name": header.criteria,
         "task_args": header.task_args.get(task, {}),
         "obs_mode": "none",
         "control_mode": CONTROL_MODE,
@@ -92,7 +91,7 @@ def _environment(selection: Selection, task: str, split: str) -> dict[str, Any]:
     if header.cameras:
         kwargs["cameras"] = list(header.cameras)
     return {
-        "env_id": f"clevrskills:{env_id(task)}",
+        "env_id": f"clevrskills:{env_id(task, BATCHED)}",
         "env_kwargs": kwargs,
         "max_episode_steps": selection.suite.describe(task)["max_steps"],
     }

@@ -1,5 +1,6 @@
 """iVISPAR: sliding geoms on a board, one move per turn, as an image, a drawing or text."""
 
-from clevrskills.suites.ivispar.original import export_config
-
-__all__ = ["export_config"]
+ARM = "geoms_arm"
+"""The task in which an arm moves the pieces."""
+TASKS = ("geoms", "tiles", "listing", ARM)
+"""Names of the tasks."""

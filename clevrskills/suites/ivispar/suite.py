@@ -27,6 +27,7 @@ from clevrskills.core.suite import (
 )
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
+from clevrskills.suites.ivispar import ARM
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import (
     COLOURS,
@@ -50,8 +51,6 @@ from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
 if TYPE_CHECKING:
     from clevrskills.suites.ivispar.arm.boards import ArmBoards
 
-ARM = "geoms_arm"
-"""The task in which an arm moves the pieces; its modules are imported when they are needed."""
 _ARM_SPLITS = ("train", "val", "base", "interference")
 _ARM_CAMERAS = ("base_camera", "board_camera", "hand_camera", "render_camera")
 _ARM_FROZEN = 100
@@ -185,9 +184,9 @@ class IVisparSuite(SymbolicSuite):
         else:
             super().check(task, task_args)
 
-    def make(self, config: EnvConfig) -> Any:
+    def make(self, config: EnvConfig, **options: Any) -> Any:
         if config.task == ARM:
-            return self.arm.make(config)
+            return self.arm.make(config, **options)
         check_names(**{f"view of {config.task}": (config.cameras, VIEWS)})
         return super().make(config)
 

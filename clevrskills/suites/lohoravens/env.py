@@ -58,7 +58,7 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         self.noise = noise
         self.actor: Actor | None = None
         self.judges = self._gliding = False
-        super().__init__(task_key, **{"robot_name": "ur5e"} | kwargs)
+        super().__init__(task_key, **kwargs)
 
     def _start(self, options: dict[str, Any]) -> None:
         super()._start(options)

@@ -9,6 +9,7 @@ from clevrskills.core.goal.context import Context
 from clevrskills.core.goal.logical import Set
 from clevrskills.core.goal.predicate import SymbolicPredicate
 from clevrskills.core.interface import TextInterface
+from clevrskills.core.suite import register_envs
 from clevrskills.suites.symbolic import SymbolicEnv, SymbolicSuite
 
 LAMPS = ("red", "green", "blue")
@@ -67,3 +68,6 @@ class Lamps(SymbolicSuite):
         wanted = generator.permutation(len(LAMPS))[: 1 + (task == "lamps_two")].tolist()
         start = {"wanted": wanted, "lamps": generator.integers(2, size=len(LAMPS)).tolist()}
         return start, "Switch on: " + ", ".join(LAMPS[k] for k in wanted), 8
+
+
+register_envs(Lamps())

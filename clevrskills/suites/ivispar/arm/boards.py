@@ -51,11 +51,11 @@ class ArmBoards(TabletopSuite):
     def interfaces(self) -> Mapping[str, Interface]:
         return {DELTA.name: DELTA}
 
-    def make(self, config: EnvConfig) -> Env:
+    def make(self, config: EnvConfig, **options: Any) -> Env:
         drawn = tuple(name for name in config.cameras if name in VIEWS)
         cameras = tuple(name for name in config.cameras if name not in VIEWS)
         filmed = replace(config, cameras=cameras)
-        env = make_env(filmed, kind=GeomsArmEnv, board_views=drawn)
+        env = make_env(filmed, GeomsArmEnv, board_views=drawn, **options)
         if cameras and not env.can_draw:
             raise ClevrSkillsError("images are asked for, but rendering is off")
         return env

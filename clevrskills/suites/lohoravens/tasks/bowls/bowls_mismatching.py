@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clevrskills.suites.lohoravens.tasks.bowls.sorting import SortIntoBowls
+from clevrskills.suites.lohoravens.tasks.bowls._sorting import SortIntoBowls
 from clevrskills.suites.lohoravens.wordings.bowls import BOWLS_MISMATCHING
 
 

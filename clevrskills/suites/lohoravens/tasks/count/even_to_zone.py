@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clevrskills.suites.lohoravens.tasks.count.parity import ParityToZone
+from clevrskills.suites.lohoravens.tasks.count._parity import ParityToZone
 
 
 @dataclass(kw_only=True, eq=False)

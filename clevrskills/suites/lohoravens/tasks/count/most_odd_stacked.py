@@ -11,8 +11,8 @@ from clevrskills.predicates import Predicate, Set
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.tasks.count.colors import draw_counts
-from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.tasks.count._colors import draw_counts
+from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
 from clevrskills.suites.lohoravens.wordings.count import MOST_ODD
 from clevrskills.tasks.layout import EpisodeRng, Layout
 

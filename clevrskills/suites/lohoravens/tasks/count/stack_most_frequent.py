@@ -12,8 +12,8 @@ from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.tasks.count.colors import deal, draw_counts
-from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.tasks.count._colors import deal, draw_counts
+from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
 from clevrskills.suites.lohoravens.wordings.count import STACK_MOST_FREQUENT
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.base import block_slots
-from clevrskills.suites.lohoravens.tasks.hidden.covered import HiddenBlocks, HiddenScene
+from clevrskills.suites.lohoravens.tasks.hidden._covered import HiddenBlocks, HiddenScene
 from clevrskills.suites.lohoravens.wordings.hidden import HIDDEN_IN_PYRAMID
 from clevrskills.tasks.layout import EpisodeRng, Layout
 

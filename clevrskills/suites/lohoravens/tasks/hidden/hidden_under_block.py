@@ -13,7 +13,7 @@ from clevrskills.suites.lohoravens.predicates.bowls import NoneInBowl
 from clevrskills.suites.lohoravens.predicates.put_in import InBowl
 from clevrskills.suites.lohoravens.scene import BIG_M, SMALL_M
 from clevrskills.suites.lohoravens.tasks.base import block_slots
-from clevrskills.suites.lohoravens.tasks.hidden.covered import HiddenBlocks, HiddenScene
+from clevrskills.suites.lohoravens.tasks.hidden._covered import HiddenBlocks, HiddenScene
 from clevrskills.suites.lohoravens.wordings.hidden import HIDDEN_UNDER_BLOCK
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clevrskills.suites.lohoravens.tasks.move.between_areas import MoveBetweenAreas
+from clevrskills.suites.lohoravens.tasks.move._between_areas import MoveBetweenAreas
 
 
 @dataclass(kw_only=True, eq=False)

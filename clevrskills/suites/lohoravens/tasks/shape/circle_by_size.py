@@ -10,7 +10,7 @@ from torch import Tensor
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.predicates.shapes import OnRing
 from clevrskills.suites.lohoravens.scene import MIXED_GAP_M
-from clevrskills.suites.lohoravens.tasks.shape.figures import (
+from clevrskills.suites.lohoravens.tasks.shape._figures import (
     BOX_SIDES_M,
     RING_M,
     FigureScene,

@@ -10,8 +10,8 @@ from torch import Tensor
 from clevrskills.predicates import Predicate, Set
 from clevrskills.suites.lohoravens.predicates.shapes import InMiddle, OnCircle
 from clevrskills.suites.lohoravens.tasks.base import block_slots
+from clevrskills.suites.lohoravens.tasks.shape._figures import FigureScene, ShapeTask
 from clevrskills.suites.lohoravens.tasks.shape.concentric_circles import middles, radii
-from clevrskills.suites.lohoravens.tasks.shape.figures import FigureScene, ShapeTask
 from clevrskills.suites.lohoravens.wordings.shape import CIRCLE_WITH_MIDDLE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout

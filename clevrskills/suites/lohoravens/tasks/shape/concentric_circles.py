@@ -12,7 +12,7 @@ from clevrskills.predicates import Predicate, Set
 from clevrskills.suites.lohoravens.predicates.shapes import Concentric, OnCircle
 from clevrskills.suites.lohoravens.setting import FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.tasks.base import block_slots
-from clevrskills.suites.lohoravens.tasks.shape.figures import FigureScene, ShapeTask
+from clevrskills.suites.lohoravens.tasks.shape._figures import FigureScene, ShapeTask
 from clevrskills.suites.lohoravens.wordings.shape import CONCENTRIC_CIRCLES
 from clevrskills.tasks.arguments import switch
 from clevrskills.tasks.bank import Fields

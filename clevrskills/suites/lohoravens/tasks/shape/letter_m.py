@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.base import block_slots
-from clevrskills.suites.lohoravens.tasks.shape.letters import LETTERS_CM, BuildLetter
+from clevrskills.suites.lohoravens.tasks.shape._letters import LETTERS_CM, BuildLetter
 from clevrskills.suites.lohoravens.wordings.shape import LETTER_M
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.palette import all_apart
 from clevrskills.suites.lohoravens.scene import SMALL_M
-from clevrskills.suites.lohoravens.tasks.shape.lines import AlignOnLine
+from clevrskills.suites.lohoravens.tasks.shape._lines import AlignOnLine
 from clevrskills.suites.lohoravens.wordings.shape import LINE_BY_COLOR
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 

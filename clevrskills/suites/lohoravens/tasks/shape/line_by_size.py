@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clevrskills.suites.lohoravens.tasks.shape.figures import BOX_SIDES_M
-from clevrskills.suites.lohoravens.tasks.shape.lines import AlignOnLine
+from clevrskills.suites.lohoravens.tasks.shape._figures import BOX_SIDES_M
+from clevrskills.suites.lohoravens.tasks.shape._lines import AlignOnLine
 from clevrskills.suites.lohoravens.wordings.shape import LINE_BY_SIZE
 from clevrskills.tasks.layout import EpisodeRng, Layout
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.predicates.shapes import RectangleIn
 from clevrskills.suites.lohoravens.tasks.base import block_slots
-from clevrskills.suites.lohoravens.tasks.shape.figures import FigureScene, ShapeTask
+from clevrskills.suites.lohoravens.tasks.shape._figures import FigureScene, ShapeTask
 from clevrskills.suites.lohoravens.wordings.shape import RECTANGLE_ON_ZONE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout

@@ -11,7 +11,7 @@ from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.predicates.tower import TowerInArea
 from clevrskills.suites.lohoravens.scene import QUADRANTS, FieldScene, within
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.tasks.stack.towers import ROLES, tower_roles
+from clevrskills.suites.lohoravens.tasks.stack._towers import ROLES, tower_roles
 from clevrskills.suites.lohoravens.things import area_bounds_m
 from clevrskills.suites.lohoravens.wordings.stack import STACK_IN_AREA
 from clevrskills.tasks.bank import Fields

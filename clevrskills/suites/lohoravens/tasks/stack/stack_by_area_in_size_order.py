@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clevrskills.suites.lohoravens.tasks.stack.selection import StackSelection
+from clevrskills.suites.lohoravens.tasks.stack._selection import StackSelection
 from clevrskills.suites.lohoravens.wordings.stack import STACK_AREA
 
 

@@ -13,8 +13,8 @@ from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import block_slots
-from clevrskills.suites.lohoravens.tasks.stack.anywhere import StackWhere
-from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.tasks.stack._anywhere import StackWhere
+from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
 from clevrskills.suites.lohoravens.wordings.anywhere import SAME_COLOR_ANYWHERE
 from clevrskills.suites.lohoravens.wordings.stack import STACK_SAME_COLOR
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError

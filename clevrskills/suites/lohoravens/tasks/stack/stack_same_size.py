@@ -11,8 +11,8 @@ from clevrskills.predicates import Predicate, Set
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import block_slots
-from clevrskills.suites.lohoravens.tasks.stack.anywhere import StackWhere
-from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.tasks.stack._anywhere import StackWhere
+from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
 from clevrskills.suites.lohoravens.wordings.anywhere import SAME_SIZE_ANYWHERE
 from clevrskills.suites.lohoravens.wordings.stack import STACK_SAME_SIZE
 from clevrskills.tasks.bank import Fields

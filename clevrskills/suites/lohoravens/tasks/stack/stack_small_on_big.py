@@ -11,7 +11,7 @@ from torch import Tensor
 from clevrskills.predicates import OnTop, Predicate, Set
 from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.tasks.stack.pairs import pairs
+from clevrskills.suites.lohoravens.tasks.stack._pairs import pairs
 from clevrskills.suites.lohoravens.wordings.stack import STACK_SMALL_ON_BIG
 from clevrskills.tasks.layout import EpisodeRng, Layout
 

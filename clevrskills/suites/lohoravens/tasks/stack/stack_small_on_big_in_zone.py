@@ -12,8 +12,8 @@ from clevrskills.predicates import Predicate, Set
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import MIXED_GAP_M, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.tasks.stack.pairs import pairs
-from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.tasks.stack._pairs import pairs
+from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
 from clevrskills.suites.lohoravens.wordings.stack import STACK_SMALL_ON_BIG_IN_ZONE
 from clevrskills.tasks.layout import EpisodeRng, Layout
 

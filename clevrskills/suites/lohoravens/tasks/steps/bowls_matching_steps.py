@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.tasks.bowls.bowls_matching import BowlsMatching
-from clevrskills.suites.lohoravens.tasks.steps.stepwise import Stepwise, in_bowl
+from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_bowl
 from clevrskills.suites.lohoravens.wordings.bowls import BOWLS_MATCHING
 from clevrskills.suites.lohoravens.wordings.steps import with_steps
 

@@ -12,7 +12,7 @@ from clevrskills.suites.lohoravens.predicates.put_in import InArea
 from clevrskills.suites.lohoravens.scene import QUADRANTS
 from clevrskills.suites.lohoravens.solver.rehearsal import Placed
 from clevrskills.suites.lohoravens.tasks.hidden.hidden_under_block import HiddenUnderBlock
-from clevrskills.suites.lohoravens.tasks.steps.stepwise import Stepwise, in_bowl
+from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_bowl
 from clevrskills.suites.lohoravens.things import area_bounds_m
 from clevrskills.suites.lohoravens.wordings.hidden import HIDDEN_UNDER_BLOCK
 from clevrskills.suites.lohoravens.wordings.steps import with_steps

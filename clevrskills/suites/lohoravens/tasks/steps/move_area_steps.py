@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.tasks.move.move_area import MoveArea
-from clevrskills.suites.lohoravens.tasks.steps.stepwise import Stepwise, in_area
+from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_area
 from clevrskills.suites.lohoravens.wordings.move import MOVE_AREA
 from clevrskills.suites.lohoravens.wordings.steps import with_steps
 

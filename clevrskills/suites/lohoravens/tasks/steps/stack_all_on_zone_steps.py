@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clevrskills.predicates import Predicate
-from clevrskills.suites.lohoravens.tasks.stack.anywhere import ZONE, where
+from clevrskills.suites.lohoravens.tasks.stack._anywhere import ZONE, where
 from clevrskills.suites.lohoravens.tasks.stack.stack_all_on_zone import StackAllOnZone
-from clevrskills.suites.lohoravens.tasks.steps.stepwise import Stepwise, in_tower
+from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_tower
 from clevrskills.suites.lohoravens.wordings.stack import STACK_ALL
 from clevrskills.suites.lohoravens.wordings.steps import with_steps
 

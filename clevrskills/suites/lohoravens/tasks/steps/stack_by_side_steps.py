@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.tasks.stack.stack_by_side import StackBySide
-from clevrskills.suites.lohoravens.tasks.steps.stepwise import Stepwise, in_tower
+from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_tower
 from clevrskills.suites.lohoravens.wordings.stack import STACK_SIDE
 from clevrskills.suites.lohoravens.wordings.steps import with_steps
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.predicates.shapes import FitsTemplate
+from clevrskills.suites.lohoravens.tasks.shape._figures import FigureScene, ShapeTask
 from clevrskills.suites.lohoravens.tasks.shape.concentric_circles import middles
-from clevrskills.suites.lohoravens.tasks.shape.figures import FigureScene, ShapeTask
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 

@@ -25,7 +25,7 @@ from clevrskills.suites.lohoravens.scene import (
 )
 from clevrskills.suites.lohoravens.setting import FIELD_MIDDLE_M, SETTING
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.tasks.hidden.visibility import visible_share
+from clevrskills.suites.lohoravens.tasks.hidden._visibility import visible_share
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 MIDDLE_M = 0.25

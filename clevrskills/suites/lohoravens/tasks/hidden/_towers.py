@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from clevrskills.suites.lohoravens.scene import BIG_M, SMALL_M
-from clevrskills.suites.lohoravens.tasks.hidden.covered import HiddenBlocks, HiddenScene
+from clevrskills.suites.lohoravens.tasks.hidden._covered import HiddenBlocks, HiddenScene
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 

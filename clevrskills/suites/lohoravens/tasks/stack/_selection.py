@@ -27,7 +27,7 @@ from clevrskills.suites.lohoravens.scene import (
     within,
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 

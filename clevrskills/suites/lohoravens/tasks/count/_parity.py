@@ -14,7 +14,7 @@ from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
 from clevrskills.suites.lohoravens.predicates.put_in import InZone
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.tasks.count.colors import draw_counts, padded, zones_for
+from clevrskills.suites.lohoravens.tasks.count._colors import draw_counts, padded, zones_for
 from clevrskills.suites.lohoravens.wordings.count import PARITY_TO_ZONE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError

@@ -11,7 +11,7 @@ from torch import Tensor
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.predicates.shapes import OnLine
 from clevrskills.suites.lohoravens.scene import MIXED_GAP_M
-from clevrskills.suites.lohoravens.tasks.shape.figures import LINE_M, FigureScene, ShapeTask
+from clevrskills.suites.lohoravens.tasks.shape._figures import LINE_M, FigureScene, ShapeTask
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
