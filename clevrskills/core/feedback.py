@@ -1,63 +1,42 @@
-"""Feedback: what a turn tells of itself, in the words of a suite."""
+"""Feedback: what a policy is told of a turn, in the words of the interface that it acts by."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, get_args
 
-from clevrskills.core.interface import Turn
+from clevrskills.core.interface import Interface, Turn
 from clevrskills.errors import UnknownNameError
 
-__all__ = ["Phrasebook"]
+__all__ = ["turn_feedback", "turn_message"]
 
 Mode = Literal["none", "simple", "detailed"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
-@dataclass(frozen=True)
-class Phrasebook:
-    """Sentences for the codes of turns. Codes are stable: results and datasets keep them.
+def turn_message(interface: Interface, turn: Turn) -> str:
+    """Return the sentence of a turn's code; empty for a turn without a code.
 
-    Attributes:
-        codes: For each code its sentence, with ``{name}`` for an argument of the turn, and the
-            category under which reports count it.
+    Raises:
+        UnknownNameError: The interface has no such code.
     """
+    if not turn.code:
+        return ""
+    if turn.code not in interface.codes:
+        raise UnknownNameError("code", turn.code, tuple(interface.codes))
+    return interface.codes[turn.code][0].format(**turn.args)
 
-    codes: Mapping[str, tuple[str, str]]
 
-    def message(self, turn: Turn) -> str:
-        """The sentence of a turn; empty for one without a code.
+def turn_feedback(interface: Interface, turn: Turn, mode: Mode) -> str:
+    """Return what a policy is told of a turn.
 
-        Raises:
-            UnknownNameError: The suite has no such code.
-        """
-        return self._entry(turn.code)[0].format(**turn.args) if turn.code else ""
+    Args:
+        interface: The interface that the turn was taken by.
+        turn: The turn.
+        mode: ``none``: nothing; ``simple``: whether it was done; ``detailed``: its sentence too.
+    """
+    if mode == "none":
+        return ""
+    return feedback_text(turn.ok, turn_message(interface, turn) if mode == "detailed" else "")
 
-    def category(self, code: str) -> str:
-        """What reports count a code under.
 
-        Raises:
-            UnknownNameError: The suite has no such code.
-        """
-        return self._entry(code)[1]
-
-    def shown(self, turn: Turn, mode: Mode) -> str:
-        """What a policy is told of a turn.
-
-        Args:
-            turn: The turn.
-            mode: ``none``: nothing; ``simple``: whether it was done; ``detailed``: its sentence
-                too.
-        """
-        if mode == "none":
-            return ""
-        return self.result(turn.ok, self.message(turn) if mode == "detailed" else "")
-
-    @staticmethod
-    def result(ok: bool, sentence: str) -> str:
-        """Whether a turn was done, with the sentence that says more, if there is one."""
-        return f"{'Success' if ok else 'Failure'}. {sentence}".rstrip()
-
-    def _entry(self, code: str) -> tuple[str, str]:
-        if code not in self.codes:
-            raise UnknownNameError("code", code, tuple(self.codes))
-        return self.codes[code]
+def feedback_text(ok: bool, sentence: str) -> str:
+    """Return whether a turn was done, with the sentence that says more, if there is one."""
+    return f"{'Success' if ok else 'Failure'}. {sentence}".rstrip()

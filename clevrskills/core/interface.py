@@ -24,6 +24,10 @@ __all__ = [
     "in_range",
 ]
 
+Codes = Mapping[str, tuple[str, str]]
+"""Codes of turns, which results and datasets keep: of each its sentence, with ``{name}`` for an
+argument of the turn, and the category under which reports count it; empty: they do not."""
+
 TOLERANCE = 0.01
 """How far beyond 1 an entry is not out of range: numbers of half precision are rounded by up to
 0.008 there."""
@@ -106,7 +110,7 @@ class Turn(Step):
 
     Attributes:
         ok: Whether the environment did what was asked, helpful or not.
-        code: What happened, one of the suite's codes; empty: nothing to be told.
+        code: What happened, one of the interface's codes; empty: nothing to be told.
         args: What the sentence of the code names.
         steps: Control steps that it took; 0 in worlds of symbols.
         ended: Why the environment itself ended the episode; empty: it did not.
@@ -163,6 +167,10 @@ class Interface(Protocol):
     def labels(self) -> Sequence[str]:
         """Short names of the numbers of an action, if it has numbers."""
 
+    @property
+    def codes(self) -> Codes:
+        """What may come of a turn; empty: turns have no codes."""
+
     def read(self, answer: Any, clip: bool = True) -> Any:
         """The actions of an answer, one after the other; ``clip``: what is out of range is clipped,
         else an error.
@@ -205,6 +213,7 @@ class BoxInterface:
     sentence: str = ""
     labels: Sequence[str] = ()
     kept: Sequence[int] = ()
+    codes: ClassVar[Codes] = {}
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
         """The actions of an answer, (H, n) float32 in [-1, 1], see :func:`in_range`.
@@ -295,12 +304,14 @@ class TextInterface:
         name: Name of the interface.
         spec: What commands there are, as JSON data; ``examples`` are some of them.
         sentence: What they are, in words.
+        codes: What may come of a command.
     """
 
     name: str
     spec: Mapping[str, Any]
     sentence: str = ""
     labels: Sequence[str] = ()
+    codes: Codes = field(default_factory=dict)
     takes_controller: ClassVar[bool] = False
     """Whether a controller may carry out its commands, in place of skills."""
 

@@ -20,7 +20,7 @@ from clevrskills import register_task
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
-from clevrskills.core.feedback import Mode, Phrasebook
+from clevrskills.core.feedback import Mode
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Message, Observation, PromptInput, TextAction
 from clevrskills.core.registry import load, others
@@ -368,10 +368,6 @@ class Suite(Protocol):
         """What takes one control step each; where there is no arm, the default interface."""
         known = tuple(self.interfaces().values())
         return next((one for one in known if RATE in one.spec), known[0])
-
-    def phrasebook(self) -> Phrasebook:
-        """What turns are told in."""
-        return Phrasebook({})
 
     def policies(self) -> Mapping[str, str]:
         """Policies of its own, ``module:attribute`` by name; they take the place of those of the

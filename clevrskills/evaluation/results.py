@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from clevrskills.core.episode import episode_name
+from clevrskills.core.interface import Interface
 from clevrskills.core.suite import DEFAULT, Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json
@@ -341,6 +342,9 @@ class Evaluation:
 class _Unknown(Suite):
     def splits(self) -> Sequence[str]:
         return ()
+
+    def interfaces(self) -> Mapping[str, Interface]:
+        return {}
 
 
 def _whole(results: Sequence[EpisodeResult]) -> tuple[EpisodeResult, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from clevrskills.core.env import Env, Episode, Prompt, RecordableEnv
 from clevrskills.core.episode import RecordedName
-from clevrskills.core.feedback import Mode
+from clevrskills.core.feedback import Mode, turn_feedback
 from clevrskills.core.goal.tree import depth, leaves_met
 from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn
 from clevrskills.core.observer import Observer
@@ -244,7 +244,7 @@ class PolicyRollout(Rollout):
         if self.transcript:
             self.transcript[-1] |= {"ok": step.ok, "code": step.code}
         if isinstance(action, str):
-            message = self._suite.phrasebook().shown(step, self._rules.feedback)
+            message = turn_feedback(self._interface, step, self._rules.feedback)
             self._turns.append({"index": self.turns - 1, "action": action, "message": message})
         self._progress = max(self._progress, step.progress)
         if self._depth is not None:

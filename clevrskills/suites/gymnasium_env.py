@@ -12,7 +12,7 @@ import numpy as np
 
 from clevrskills.core.env import Episode
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import MODES, Mode
+from clevrskills.core.feedback import MODES, Mode, turn_feedback
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import PolicyError
 from clevrskills.core.suite import building, load_suite
@@ -165,7 +165,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
             turn = self._actuator.act(command)
         except PolicyError:  # a number that this episode has no action for
             turn = self._actuator.act("")
-        message = self._suite.phrasebook().shown(turn, self._feedback)
+        message = turn_feedback(self._interface, turn, self._feedback)
         info = {"ok": turn.ok, "code": turn.code, **self._info()}
         if turn.ended:
             info["ended"] = turn.ended

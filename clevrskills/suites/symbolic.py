@@ -18,7 +18,6 @@ import numpy as np
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
-from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface, TextInterface, Turn
 from clevrskills.core.suite import Suite
@@ -231,13 +230,11 @@ class SymbolicSuite(Suite):
         tasks: Level and sentence of each task, by key.
         env: Class of its environments.
         text: What policies act by.
-        codes: The words for turns.
     """
 
     tasks: ClassVar[Mapping[str, tuple[str, str]]]
     env: ClassVar[type[SymbolicEnv]]
     text: ClassVar[TextInterface]
-    codes: ClassVar[Phrasebook] = Phrasebook({})
 
     def __init__(self, folder: Path | None = None) -> None:
         module = sys.modules[type(self).__module__].__file__ or "."
@@ -254,9 +251,6 @@ class SymbolicSuite(Suite):
 
     def interfaces(self) -> Mapping[str, Interface]:
         return {self.text.name: self.text}
-
-    def phrasebook(self) -> Phrasebook:
-        return self.codes
 
     def make(self, config: EnvConfig) -> Any:
         return self.env(config, self.levels()[config.task])

@@ -13,6 +13,7 @@ import pytest
 from clevrskills.agents.messages import budgeted, from_openai, images_of, to_openai, tokens_of
 from clevrskills.agents.prompter import PlainPrompter, read_action
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.feedback import turn_feedback
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import ImagePart, Message, PromptInput
 from clevrskills.core.suite import load_suite
@@ -49,7 +50,7 @@ def board(task: str, split: str, preset: str, moves: tuple[str, ...] = MOVES) ->
         requests.append(prompter.messages(seen, history))
         said = prompter.parse(prompter.reply(move) if move else "I cannot tell.")
         history.append((seen, said))
-        shown = SUITE.phrasebook().shown(env.command(move), options["feedback"])
+        shown = turn_feedback(SUITE.text, env.command(move), options["feedback"])
         turns.append({"index": turn, "action": move, "message": shown})
         if env.limit == turn + 1:
             break

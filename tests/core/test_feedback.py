@@ -4,15 +4,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from clevrskills.core.feedback import MODES, Phrasebook
+from clevrskills.core.feedback import MODES, turn_feedback, turn_message
 from clevrskills.core.interface import Step, TextInterface, Turn
 from clevrskills.core.policy import GaveUp, PolicyError
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.robots.delta_action import DELTA
 
-BOOK = Phrasebook({"MOVED": ("{piece} moved.", "moves"), "WALL": ("A wall is there.", "blocked")})
-COMMANDS = TextInterface("text", {"verbs": ["go"], "examples": ["go", "stay"]})
+CODES = {"MOVED": ("{piece} moved.", ""), "WALL": ("A wall is there.", "blocked")}
+COMMANDS = TextInterface("text", {"verbs": ["go"], "examples": ["go", "stay"]}, codes=CODES)
 
 
 def turn(ok: bool, code: str, success: bool = False, **more) -> Turn:
@@ -36,15 +36,15 @@ class Walk:
 
 def test_what_is_told_of_a_turn() -> None:
     done, refused = turn(True, "MOVED"), turn(False, "WALL")
-    assert [BOOK.shown(done, mode) for mode in MODES] == [
+    assert [turn_feedback(COMMANDS, done, mode) for mode in MODES] == [
         "",
         "Success.",
         "Success. The ball moved.",
     ]
-    assert BOOK.shown(refused, "detailed") == "Failure. A wall is there."
-    assert BOOK.category("WALL") == "blocked" and BOOK.message(turn(True, "")) == ""
+    assert turn_feedback(COMMANDS, refused, "detailed") == "Failure. A wall is there."
+    assert turn_message(COMMANDS, turn(True, "")) == ""
     with pytest.raises(UnknownNameError, match="unknown code 'FLY'; allowed: MOVED, WALL"):
-        BOOK.message(turn(True, "FLY"))
+        turn_message(COMMANDS, turn(True, "FLY"))
 
 
 def test_commands_are_text() -> None:

@@ -177,7 +177,7 @@ def replay_turns(episode: Episode, env: Env, suite: Suite, interface: str) -> st
             turn = actuator.act(action, states.compare)
             if states.differs is not None:
                 return f"the state after control step {states.differs} differs, in turn {k}"
-            for name, value in turn_facts(env, turn, suite).items():
+            for name, value in turn_facts(env, turn, acts).items():
                 kind = COLUMNS[name]
                 again = pa.array([value], kind)
                 if again != pa.array([_plain(rows[k][name])], kind):

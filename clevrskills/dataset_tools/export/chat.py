@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.feedback import Phrasebook
+from clevrskills.core.feedback import feedback_text
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import ImagePart, Message, PromptInput, TextAction
 from clevrskills.core.suite import Prompter, Suite, load_suite
@@ -73,7 +73,7 @@ def requests(
             told = prompter.messages(seen, history)
             yield k, told, prompter.reply(action, plan if plan[0] == action else ())
         said = {name: row[name] for name in ("action", "ok", "code")}
-        message = Phrasebook.result(bool(row["ok"]), row["message"])
+        message = feedback_text(bool(row["ok"]), row["message"])
         turns.append({"index": k, **said, "message": message})
         history.append(
             (seen, TextAction(action) if prompter is None else _said(prompter, action, plan))

@@ -58,7 +58,7 @@ class GenerateWorker:
         self._views = views
         kinds = suite.views() if views else {}
         self._images = tuple(view for view in views or () if kinds[view] == "image")
-        self._interface = interface or suite.step_interface().name
+        self._interface = suite.interface(interface) if interface else suite.step_interface()
         self._config: EnvConfig | None = None
         self._made: tuple[Env, Oracle, TrajectoryRenderer | None] | None = None
 
@@ -82,7 +82,7 @@ class GenerateWorker:
         with self._recorder(attempt, start, film) as recorder:
             try:
                 if isinstance(recorder, TurnRecorder | ArmTurnRecorder):
-                    result = rollout_turns(env, oracle, recorder, self._interface)
+                    result = rollout_turns(env, oracle, recorder)
                 else:
                     assert isinstance(env, RecordableEnv), "it makes control steps"
                     result = rollout(env, oracle, recorder, attempt.seed, episode=start)
@@ -121,10 +121,11 @@ class GenerateWorker:
         assert start is not None
         if config.robot == NO_ROBOT:
             shown = replace(config, cameras=self._images)
-            return TurnRecorder(self._root, shown, start, suite, self._views, self._writer)
-        acts = suite.interface(self._interface)
+            return TurnRecorder(
+                self._root, shown, start, suite, self._interface, self._views, self._writer
+            )
         return ArmTurnRecorder(
-            *(self._root, config, start, suite, acts, self._views, self._images, film),
+            *(self._root, config, start, suite, self._interface, self._views, self._images, film),
             self._writer,
         )
 
@@ -164,7 +165,7 @@ class GenerateWorker:
                 self._made = None
             with building(config.task):
                 env = self._suite.make(replace(config, cameras=self._images))
-                oracle = self._suite.oracle(env, self._suite.interface(self._interface))
+                oracle = self._suite.oracle(env, self._interface)
                 self._made = env, oracle, self._suite.trajectory_renderer(config)
             self._config = config
         return self._made

@@ -59,8 +59,8 @@ class ArmTurnRecorder(Recorder):
         writer: str = "local",
     ) -> None:
         super().__init__(root, config, episode.seed, suite, film, writer)
-        self.episode, self.suite, self._interface = episode, suite, interface
-        self.log = TurnLog(suite, views, images, self.times_s)
+        self.episode, self.interface = episode, interface
+        self.log = TurnLog(suite, interface, views, images, self.times_s)
         self._has_images = bool(images)
         self._refused: Counter[int] = Counter()  # turns by the sub-goal that they were for
         self._labels = StepLabels("", "", -1, "", "", "", 0)
@@ -115,7 +115,7 @@ class ArmTurnRecorder(Recorder):
     def _pose(self, action: Any, oracle: Labels) -> Any:
         """Pick and place in the world, where the oracle, or the action itself, says them."""
         pose = getattr(oracle, "pose", None)
-        spec = self._interface.spec
+        spec = self.interface.spec
         in_world = spec.get("frame") == "world" and spec.get("shape") == [6]
         return action if pose is None and in_world else pose
 

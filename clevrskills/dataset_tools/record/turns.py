@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 from clevrskills.core.env import Env, Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
+from clevrskills.core.feedback import turn_message
 from clevrskills.core.goal.tree import nodes, outcomes
-from clevrskills.core.interface import Actuator, Step, Turn
+from clevrskills.core.interface import Actuator, Interface, Step, Turn
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import Labels, Oracle, Suite, path_of
 from clevrskills.dataset_tools.layout import TURNS_FILE
@@ -57,6 +58,7 @@ class TurnLog:
 
     Args:
         suite: Where the environment is from.
+        interface: What the turns are taken by.
         views: Names of the views that are kept.
         images: Which of them are images of cameras.
         times_s: CPU time spent is added to its ``render`` and ``encode``.
@@ -68,10 +70,15 @@ class TurnLog:
     """
 
     def __init__(
-        self, suite: Suite, views: Sequence[str], images: Sequence[str], times_s: dict[str, float]
+        self,
+        suite: Suite,
+        interface: Interface,
+        views: Sequence[str],
+        images: Sequence[str],
+        times_s: dict[str, float],
     ) -> None:
-        self._suite, self._views, self._cameras = suite, tuple(views), tuple(images)
-        self._times_s = times_s
+        self._suite, self._interface, self._times_s = suite, interface, times_s
+        self._views, self._cameras = tuple(views), tuple(images)
         self._names: dict[bytes, str] = {}
         self.rows: list[dict[str, Any]] = []
         self.seen: dict[str, str] = {}
@@ -112,7 +119,7 @@ class TurnLog:
                 "turn": len(self.rows),
                 "action": action if isinstance(action, str) else to_json(action),
                 "pose": None if pose is None else [float(number) for number in pose],
-                **turn_facts(env, turn, self._suite),
+                **turn_facts(env, turn, self._interface),
                 "subtask": env.prompt.plain(labels.subtask),
                 "instruction": env.prompt.plain(labels.step),
                 "predicate": labels.predicate,
@@ -152,6 +159,7 @@ class TurnRecorder:
         config: What the environment was made from; its ``cameras`` are the views that are images.
         episode: The episode.
         suite: Where the environment is from.
+        interface: What the turns are taken by.
         views: Names of the views that are recorded.
         writer: Who writes, for what is left of interrupted writers.
 
@@ -165,14 +173,15 @@ class TurnRecorder:
         config: EnvConfig,
         episode: Episode,
         suite: Suite,
+        interface: Interface,
         views: Sequence[str] = (),
         writer: str = "local",
     ) -> None:
-        self.config, self.episode, self.suite = config, episode, suite
+        self.config, self.episode, self.interface = config, episode, interface
         self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
         final = root / episode_id(config.task, config.split, episode.seed)
         self._directory = PartialDirectory(root, final, writer)
-        self.log = TurnLog(suite, views, config.cameras, self.times_s)
+        self.log = TurnLog(suite, interface, views, config.cameras, self.times_s)
         self._info: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
@@ -265,7 +274,7 @@ class RecordsTurns(Protocol):
 
     times_s: dict[str, float]
     episode: Episode
-    suite: Suite
+    interface: Interface
 
     def start(self, env: Any, limit: int) -> None: ...
     def begin(self, env: Any, action: Any, oracle: Labels) -> None: ...
@@ -273,9 +282,7 @@ class RecordsTurns(Protocol):
     def record_turn(self, env: Any, action: Any, oracle: Labels, turn: Turn) -> None: ...
 
 
-def rollout_turns(
-    env: Env, oracle: Oracle, recorder: RecordsTurns, interface: str | None = None
-) -> EpisodeResult:
+def rollout_turns(env: Env, oracle: Oracle, recorder: RecordsTurns) -> EpisodeResult:
     """Run the oracle through the recorder's episode until success, failure or the limit of turns.
 
     Returns:
@@ -285,7 +292,7 @@ def rollout_turns(
     with spent(times_s, "reset"):
         env.reset(options={"episode": recorder.episode})
         oracle.reset()
-    episode = _Recorded(env, recorder.suite.interface(interface).begin(env), recorder)
+    episode = _Recorded(env, recorder.interface.begin(env), recorder)
     recorder.start(env, episode.limit)
 
     def act() -> Any:
@@ -324,13 +331,13 @@ class _Recorded(Rollout):
         return turn
 
 
-def turn_facts(env: Env, turn: Turn, suite: Suite) -> dict[str, Any]:
+def turn_facts(env: Env, turn: Turn, interface: Interface) -> dict[str, Any]:
     """What is recorded of what came of a turn, by column."""
     holds, terms = status(env)
     return {
         "ok": turn.ok,
         "code": turn.code,
-        "message": suite.phrasebook().message(turn),
+        "message": turn_message(interface, turn),
         "reward": turn.reward,
         "progress": turn.progress,
         "success": turn.success,

@@ -16,6 +16,7 @@ from clevrskills.jobs.arguments import check_least, check_names
 
 if TYPE_CHECKING:
     from clevrskills.core.env import Env, Episode
+    from clevrskills.core.feedback import Mode
     from clevrskills.core.interface import Interface, Turn
     from clevrskills.core.suite import Suite
     from clevrskills.evaluation.rollout import PolicyRollout
@@ -117,7 +118,7 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
             if rollout.ended:
                 break
             turn = rollout.step(action)
-            log.turns.append(_entry(suite, rollout, text, turn, args.feedback))
+            log.turns.append(_entry(interface, rollout, text, turn, args.feedback))
             if not quiet:
                 _tell(log.turns[-1])
         _show(args, rollout, views, log, quiet or args.browser)
@@ -373,14 +374,16 @@ def _looked(rollout: PolicyRollout, views: Sequence[str]) -> dict[str, Any]:
 
 
 def _entry(
-    suite: Suite, rollout: PolicyRollout, text: str, turn: Turn, feedback: str
+    interface: Interface, rollout: PolicyRollout, text: str, turn: Turn, feedback: Mode
 ) -> dict[str, Any]:
+    from clevrskills.core.feedback import turn_feedback
+
     return {
         "turn": rollout.turns,
         "action": text,
         "ok": turn.ok,
         "code": turn.code,
-        "message": suite.phrasebook().shown(turn, feedback),  # type: ignore[arg-type]
+        "message": turn_feedback(interface, turn, feedback),
         "reward": turn.reward,
         "progress": turn.progress,
         "success": turn.success,

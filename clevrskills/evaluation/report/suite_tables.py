@@ -115,7 +115,8 @@ def refusals(evaluations: Sequence[Evaluation]) -> Table | None:
     """How often turns had each code that reports count, by category; ``None``: none had."""
     data, texts, several = [], [], len(evaluations) > 1
     for evaluation in evaluations:
-        known = evaluation.suite.phrasebook().codes
+        interface = evaluation.suite.interfaces().get(evaluation.run.interface)
+        known = {} if interface is None else interface.codes
         counted = [result for result in evaluation.results if result.counts]
         totals = sum((Counter(r.codes) for r in counted), Counter[str]())
         codes = {code: known[code][1] if code in known else "unknown" for code in totals}

@@ -12,7 +12,6 @@ import numpy as np
 from clevrskills.core.env import Episode
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.episode import FROZEN
-from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.tree import nodes
 from clevrskills.core.interface import Interface, TextInterface
 from clevrskills.core.suite import WORDINGS, Measure, Preset, PublishedTable, Reader
@@ -55,6 +54,66 @@ _TRIES = 50
 _TEXT_ONLY: Mapping[str, Any] = {"images": False, "previous": "none", "hand": False}
 
 
+CODES = {
+    "DONE": ("", ""),
+    "UNPARSABLE": ("No action could be read.", "unparsable"),
+    "UNKNOWN_VERB": ("There is no such verb.", "invalid action"),
+    "UNKNOWN_OBJECT": ("There is no {object} here.", "invalid object"),
+    "NO_SUCH_OBJECT": ("There is no {object} now.", "invalid object"),
+    **{
+        code: (text, f"undoable: {cause}")
+        for cause, texts in {
+            "holding state": {
+                "HAND_FULL": "You can't pick up the {object}: you hold the {held}.",
+                "NOT_HELD": "You hold nothing.",
+                "NEEDS_KNIFE": "You need a knife in hand.",
+                "NEEDS_CLOTH": "You need the Cloth in hand.",
+                "NEEDS_SPONGE": "You need the DishSponge in hand.",
+                "NEEDS_REMOTE": "You need the RemoteControl in hand.",
+                "NEEDS_SPRAYER": "You need the SprayBottle in hand.",
+            },
+            "visibility": {
+                "NOT_VISIBLE": "You don't see the {object}.",
+                "INSIDE_CLOSED": "The {object} is in something closed.",
+            },
+            "incompatible": {
+                "NOT_PICKUPABLE": "The {object} can't be picked up.",
+                "INCOMPATIBLE": "The {held} doesn't go there: {object}.",
+                "NOT_OPENABLE": "The {object} can't be opened or closed.",
+                "NOT_SLICEABLE": "The {object} can't be sliced.",
+                "NOT_TOGGLEABLE": "The {object} can't be switched.",
+                "WRONG_CONTENT": "What is in the {object} is no mug.",
+            },
+            "state already so": {
+                "SERVES_GOAL": "The {object} is where it should be already.",
+                "ALREADY_SLICED": "The {object} is sliced already.",
+                "ALREADY_OPEN": "The {object} is open already.",
+                "ALREADY_CLOSED": "The {object} is closed already.",
+                "ALREADY_ON": "The {object} is on already.",
+                "ALREADY_OFF": "The {object} is off already.",
+            },
+            "state of the target": {
+                "TARGET_DIRTY": "The {object} is dirty.",
+                "CLOSED": "The {object} is closed.",
+                "NO_SPACE": "The {object} has no room left.",
+                "DEVICE_ON": "The {object} is running.",
+                "NOT_ON_TOP": "The {object} must lie on a counter or table.",
+                "NOT_SPRAYED": "The {object} must be sprayed first.",
+                "FAUCET_OFF": "The Faucet is off.",
+                "NOT_IN_SINK": "The {object} is not in the sink.",
+                "MACHINE_EMPTY": "There is no mug in the {object}.",
+                "MUG_FULL": "The mug is full.",
+                "MUG_DIRTY": "The mug is dirty.",
+                "SINK_BLOCKED": "Something in the sink must not get wet.",
+                "DOOR_OPEN": "The door of the {object} is open.",
+                "NOT_FILLED": "There is nothing in the {object} to drink or pour out.",
+            },
+        }.items()
+        for code, text in texts.items()
+    },
+}
+
+
 class AsgardBenchSuite(SymbolicSuite):
     """Household tasks whose plan must be repaired by looking; for its arguments see
     :class:`~clevrskills.suites.symbolic.SymbolicSuite`.
@@ -71,6 +130,7 @@ class AsgardBenchSuite(SymbolicSuite):
         },
         "one verb with the type of one object: FIND looks at it, OPEN and CLOSE are for what has a "
         "door or is a drawer, PICKUP and PUT are for the hand, the others for what they name",
+        codes=CODES,
     )
     tasks: ClassVar[Mapping[str, tuple[str, str]]] = {
         key: (
@@ -79,66 +139,6 @@ class AsgardBenchSuite(SymbolicSuite):
         )
         for key in TABLE
     }
-    codes = Phrasebook(
-        {
-            "DONE": ("", ""),
-            "UNPARSABLE": ("No action could be read.", "unparsable"),
-            "UNKNOWN_VERB": ("There is no such verb.", "invalid action"),
-            "UNKNOWN_OBJECT": ("There is no {object} here.", "invalid object"),
-            "NO_SUCH_OBJECT": ("There is no {object} now.", "invalid object"),
-            **{
-                code: (text, f"undoable: {cause}")
-                for cause, texts in {
-                    "holding state": {
-                        "HAND_FULL": "You can't pick up the {object}: you hold the {held}.",
-                        "NOT_HELD": "You hold nothing.",
-                        "NEEDS_KNIFE": "You need a knife in hand.",
-                        "NEEDS_CLOTH": "You need the Cloth in hand.",
-                        "NEEDS_SPONGE": "You need the DishSponge in hand.",
-                        "NEEDS_REMOTE": "You need the RemoteControl in hand.",
-                        "NEEDS_SPRAYER": "You need the SprayBottle in hand.",
-                    },
-                    "visibility": {
-                        "NOT_VISIBLE": "You don't see the {object}.",
-                        "INSIDE_CLOSED": "The {object} is in something closed.",
-                    },
-                    "incompatible": {
-                        "NOT_PICKUPABLE": "The {object} can't be picked up.",
-                        "INCOMPATIBLE": "The {held} doesn't go there: {object}.",
-                        "NOT_OPENABLE": "The {object} can't be opened or closed.",
-                        "NOT_SLICEABLE": "The {object} can't be sliced.",
-                        "NOT_TOGGLEABLE": "The {object} can't be switched.",
-                        "WRONG_CONTENT": "What is in the {object} is no mug.",
-                    },
-                    "state already so": {
-                        "SERVES_GOAL": "The {object} is where it should be already.",
-                        "ALREADY_SLICED": "The {object} is sliced already.",
-                        "ALREADY_OPEN": "The {object} is open already.",
-                        "ALREADY_CLOSED": "The {object} is closed already.",
-                        "ALREADY_ON": "The {object} is on already.",
-                        "ALREADY_OFF": "The {object} is off already.",
-                    },
-                    "state of the target": {
-                        "TARGET_DIRTY": "The {object} is dirty.",
-                        "CLOSED": "The {object} is closed.",
-                        "NO_SPACE": "The {object} has no room left.",
-                        "DEVICE_ON": "The {object} is running.",
-                        "NOT_ON_TOP": "The {object} must lie on a counter or table.",
-                        "NOT_SPRAYED": "The {object} must be sprayed first.",
-                        "FAUCET_OFF": "The Faucet is off.",
-                        "NOT_IN_SINK": "The {object} is not in the sink.",
-                        "MACHINE_EMPTY": "There is no mug in the {object}.",
-                        "MUG_FULL": "The mug is full.",
-                        "MUG_DIRTY": "The mug is dirty.",
-                        "SINK_BLOCKED": "Something in the sink must not get wet.",
-                        "DOOR_OPEN": "The door of the {object} is open.",
-                        "NOT_FILLED": "There is nothing in the {object} to drink or pour out.",
-                    },
-                }.items()
-                for code, text in texts.items()
-            },
-        }
-    )
 
     def splits(self) -> Sequence[str]:
         return SPLITS

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS
-from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import Oracle, Preset, Reader
 from clevrskills.suites.tabletop import TabletopSuite
@@ -132,11 +131,6 @@ class ClevrSkillsSuite(TabletopSuite):
         from clevrskills.envs.scene_text import STATE_VIEW
 
         return {**super().views(), STATE_VIEW: "text"}
-
-    def phrasebook(self) -> Phrasebook:
-        from clevrskills.suites.clevrskills.words.interface import CODES
-
-        return CODES
 
     def policies(self) -> Mapping[str, str]:
         place = "clevrskills.suites.clevrskills"

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from clevrskills.core.interface import Actuator, TextActuator, TextInterface, check_spec
+from clevrskills.core.interface import Actuator, Codes, TextActuator, TextInterface, check_spec
 from clevrskills.core.policy import PolicyError
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.symbolic import SymbolicEnv
 
 MOST_PIECES = 20
+CODES = {
+    "MOVED": ("", ""),
+    "LISTED": ("", ""),
+    "OCCUPIED": ("The cell {direction} of the {piece} is taken.", "occupied"),
+    "OUT_OF_BOUNDS": ("The {piece} can't leave the board.", "out of bounds"),
+    "UNPARSABLE": ("That is no command of this board.", "format"),
+    "UNKNOWN_OBJECT": ("There is no such piece on this board.", "unknown piece"),
+    "FAILED": ("The arm did not bring the {piece} there: {reason}.", "arm"),
+}
+"""What may come of a move."""
 
 
 def actuator_of(env: Any) -> Actuator:
@@ -53,6 +63,7 @@ class IndexInterface:
     spec: Mapping[str, Any]
     sentence: str = "a move as one number: 4 times the number of the piece, plus the direction"
     labels: Sequence[str] = ()
+    codes: ClassVar[Codes] = CODES
 
     def read(self, answer: Any, clip: bool = True) -> list[int]:
         """The move of an answer.

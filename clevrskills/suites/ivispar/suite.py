@@ -13,7 +13,6 @@ import numpy as np
 from clevrskills import env_id
 from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import (
     NO_ROBOT,
@@ -39,7 +38,7 @@ from clevrskills.suites.ivispar.boards import (
     palette,
 )
 from clevrskills.suites.ivispar.env import COUNTED, BoardEnv
-from clevrskills.suites.ivispar.interface import INDEX, MoveInterface
+from clevrskills.suites.ivispar.interface import CODES, INDEX, MoveInterface
 from clevrskills.suites.ivispar.original import export_config, read_config
 from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
 from clevrskills.suites.ivispar.prompts.reader import solve_text
@@ -67,6 +66,7 @@ _TEXT = MoveInterface(
     },
     "one move of one piece in words; of tiles `move tile <n> <direction>`; where pieces are to be "
     "listed, `<cell> <color> <shape>; ...`",
+    codes=CODES,
 )
 
 
@@ -96,17 +96,6 @@ class IVisparSuite(SymbolicSuite):
             "Move the pieces on the table, one by one cell at a time, until all are as shown",
         ),
     }
-    codes = Phrasebook(
-        {
-            "MOVED": ("", ""),
-            "LISTED": ("", ""),
-            "OCCUPIED": ("The cell {direction} of the {piece} is taken.", "occupied"),
-            "OUT_OF_BOUNDS": ("The {piece} can't leave the board.", "out of bounds"),
-            "UNPARSABLE": ("That is no command of this board.", "format"),
-            "UNKNOWN_OBJECT": ("There is no such piece on this board.", "unknown piece"),
-            "FAILED": ("The arm did not bring the {piece} there: {reason}.", "arm"),
-        }
-    )
 
     def splits(self) -> Sequence[str]:
         return _SPLITS

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from clevrskills import env_id
 from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import Measure, Oracle, Preset, Prompter, PublishedTable, Reader
 from clevrskills.suites.lohoravens.published import HARD_TASKS, PUBLISHED, WORKSHOP_TASKS
@@ -125,11 +124,6 @@ class LoHoRavensSuite(TabletopSuite):
 
         known: Sequence[Interface] = (PICK_PLACE, PICK_PLACE_PIXELS, PICK_PLACE_TEXT, DELTA)
         return {interface.name: interface for interface in known}
-
-    def phrasebook(self) -> Phrasebook:
-        from clevrskills.suites.lohoravens.interfaces.actuator import CODES
-
-        return CODES
 
     def count_frozen(self, split: str) -> int:
         return FROZEN_VAL if split == "val" else FROZEN

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.feedback import turn_feedback
 from clevrskills.core.policy import PromptInput, TextAction
 from clevrskills.core.suite import load_suite
 from clevrskills.suites.asgardbench.prompts.reader import read_and_solve
@@ -41,7 +42,7 @@ def requests(preset, commands=("FIND Mug", "PICKUP Mug", "PICKUP Plate")):
             said = prompter.parse(prompter.reply(command, (command, "FIND Cabinet")))
             assert said.action == command
             history.append((seen, said))
-            message = SUITE.phrasebook().shown(env.command(command), options["feedback"])
+            message = turn_feedback(SUITE.text, env.command(command), options["feedback"])
             turns.append({"index": turn, "action": command, "message": message})
     return sent
 
@@ -117,7 +118,7 @@ def test_the_reader_solves_what_it_reads(task):
         said = prompter.parse(read_and_solve(prompter.messages(seen, history)))
         history.append((seen, said))
         turn = env.command(said.action)
-        message = SUITE.phrasebook().shown(turn, "detailed")
+        message = turn_feedback(SUITE.text, turn, "detailed")
         turns.append({"index": len(turns), "action": said.action, "message": message})
     assert turn.success
 

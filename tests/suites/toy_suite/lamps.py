@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import torch
 
-from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.context import Context
 from clevrskills.core.goal.logical import Set
 from clevrskills.core.goal.predicate import SymbolicPredicate
@@ -14,6 +13,11 @@ from clevrskills.suites.symbolic import SymbolicEnv, SymbolicSuite
 
 LAMPS = ("red", "green", "blue")
 COMMANDS = [f"{verb} {lamp}" for verb in ("plug", "switch") for lamp in LAMPS]
+CODES = {
+    "DONE": ("", ""),
+    "UNPARSABLE": ("That is no command.", "format"),
+    "NO_POWER": ("The {lamp} lamp has no power.", "state"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +59,7 @@ class Room(SymbolicEnv):
 class Lamps(SymbolicSuite):
     name, title, env = "lamps", "Lamps", Room
     tasks = {"lamps_one": ("S1", "Switch a lamp on"), "lamps_two": ("S2", "Switch two lamps on")}
-    text = TextInterface("text", {"commands": COMMANDS, "examples": COMMANDS})
-    codes = Phrasebook(
-        {
-            "DONE": ("", ""),
-            "UNPARSABLE": ("That is no command.", "format"),
-            "NO_POWER": ("The {lamp} lamp has no power.", "state"),
-        }
-    )
+    text = TextInterface("text", {"commands": COMMANDS, "examples": COMMANDS}, codes=CODES)
 
     def draw_start(self, task, split, generator):
         wanted = generator.permutation(len(LAMPS))[: 1 + (task == "lamps_two")].tolist()

@@ -10,7 +10,6 @@ from zlib import crc32
 import numpy as np
 import torch
 
-from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import GoalState, Leaf
 from clevrskills.core.goal.tree import nodes
 from clevrskills.core.interface import Controller, Step, TextInterface, Turn
@@ -38,20 +37,18 @@ MOST_STEPS = 600
 """Control steps of a turn, at most."""
 SPARE_TURNS = 2
 _EXAMPLE_KEYS = ("object_0", "object_1", "object_2", "base_0", "area_0")
-CODES = Phrasebook(
-    {
-        "DONE": ("", ""),
-        "NOT_ACHIEVED": ("It was tried, and does not hold.", "not achieved"),
-        "FAILED": ("The arm gave up: {reason}.", "gave up"),
-        "UNREACHABLE": ("The arm does not get there: {reason}.", "unreachable"),
-        "TIMED_OUT": ("It took too long.", "gave up"),
-        "NOTHING_HELD": ("The gripper holds nothing.", "holding state"),
-        "NOT_HERE": ("There is nothing of this kind to do here.", "not here"),
-        "UNPARSABLE": ("That is no command.", "format"),
-        "UNKNOWN_OBJECT": ("There is no {phrase} here; there are: {names}.", "unknown object"),
-        "AMBIGUOUS": ("{phrase} may be {names}.", "ambiguous"),
-    }
-)
+CODES = {
+    "DONE": ("", ""),
+    "NOT_ACHIEVED": ("It was tried, and does not hold.", "not achieved"),
+    "FAILED": ("The arm gave up: {reason}.", "gave up"),
+    "UNREACHABLE": ("The arm does not get there: {reason}.", "unreachable"),
+    "TIMED_OUT": ("It took too long.", "gave up"),
+    "NOTHING_HELD": ("The gripper holds nothing.", "holding state"),
+    "NOT_HERE": ("There is nothing of this kind to do here.", "not here"),
+    "UNPARSABLE": ("That is no command.", "format"),
+    "UNKNOWN_OBJECT": ("There is no {phrase} here; there are: {names}.", "unknown object"),
+    "AMBIGUOUS": ("{phrase} may be {names}.", "ambiguous"),
+}
 
 PRESETS = {
     "words": Preset(
@@ -103,6 +100,7 @@ SKILLS = SkillsInterface(
     },
     "one command each turn, which the arm carries out; X, Y and Z are keys or names of things, "
     "places are in metres",
+    codes=CODES,
 )
 
 

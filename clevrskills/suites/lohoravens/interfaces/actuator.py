@@ -9,7 +9,6 @@ from zlib import crc32
 
 import numpy as np
 
-from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Step, Turn, make_step
 from clevrskills.core.threads import single_threaded
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
@@ -26,23 +25,21 @@ from clevrskills.suites.lohoravens.primitive import (
 MOST_STEPS = 300
 """Control steps of a turn, at most."""
 DONE = "DONE"
-CODES = Phrasebook(
-    {
-        PLACED: ("It was picked and placed.", ""),
-        "OUT_OF_FIELD": ("The pick or the place is outside the field.", "out of field"),
-        "UNREACHABLE": ("The arm finds no way there.", "unreachable"),
-        "NOTHING_PICKED": ("Nothing was picked.", "missed"),
-        "DROPPED": ("It was lost on the way.", "dropped"),
-        TIMED_OUT: ("It took too long.", "timed out"),
-        DONE: ("The policy says that it is done.", ""),
-        "UNPARSABLE": ("That is no instruction of the known form.", "format"),
-        "UNKNOWN_COLOR": ("There is no color {word}.", "unknown object"),
-        "NO_SUCH_OBJECT": ("There is no {phrase}.", "unknown object"),
-        "COVERED": ("Something stands on the {phrase}.", "covered"),
-        "NOT_MOVABLE": ("The {phrase} cannot be moved.", "not movable"),
-        "NO_ROOM": ("There is no room {phrase}.", "no room"),
-    }
-)
+CODES = {
+    PLACED: ("It was picked and placed.", ""),
+    "OUT_OF_FIELD": ("The pick or the place is outside the field.", "out of field"),
+    "UNREACHABLE": ("The arm finds no way there.", "unreachable"),
+    "NOTHING_PICKED": ("Nothing was picked.", "missed"),
+    "DROPPED": ("It was lost on the way.", "dropped"),
+    TIMED_OUT: ("It took too long.", "timed out"),
+    DONE: ("The policy says that it is done.", ""),
+    "UNPARSABLE": ("That is no instruction of the known form.", "format"),
+    "UNKNOWN_COLOR": ("There is no color {word}.", "unknown object"),
+    "NO_SUCH_OBJECT": ("There is no {phrase}.", "unknown object"),
+    "COVERED": ("Something stands on the {phrase}.", "covered"),
+    "NOT_MOVABLE": ("The {phrase} cannot be moved.", "not movable"),
+    "NO_ROOM": ("There is no room {phrase}.", "no room"),
+}
 """What came of a turn; only with the first one was done what was asked for."""
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import pi
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clevrskills.core.interface import BoxInterface, check_spec
+from clevrskills.core.interface import BoxInterface, Codes, check_spec
 from clevrskills.core.policy import PolicyError, TextAction
 from clevrskills.sim.setting import Workspace
 from clevrskills.solvers.requirements import require_planner
-from clevrskills.suites.lohoravens.interfaces.actuator import PickPlaceActuator, Request
+from clevrskills.suites.lohoravens.interfaces.actuator import CODES, PickPlaceActuator, Request
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD, MAP, PIXEL_M
 
@@ -38,6 +38,7 @@ class PoseInterface:
     spec: Mapping[str, Any]
     sentence: str
     labels: Sequence[str]
+    codes: ClassVar[Codes] = CODES
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
         """The actions of an answer, (H, 6); of a text, six numbers separated by blanks.

@@ -12,7 +12,12 @@ import torch
 from clevrskills.core.interface import Step, TextInterface, Turn
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
-from clevrskills.suites.lohoravens.interfaces.actuator import DONE, PickPlaceActuator, Request
+from clevrskills.suites.lohoravens.interfaces.actuator import (
+    CODES,
+    DONE,
+    PickPlaceActuator,
+    Request,
+)
 from clevrskills.suites.lohoravens.interfaces.grammar import (
     DONE_COMMAND,
     FORMS,
@@ -106,6 +111,7 @@ PICK_PLACE_TEXT = WordsInterface(
         ],
     },
     "one instruction each turn: pick up the … and place it on the …",
+    codes=CODES,
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.feedback import turn_message
 from clevrskills.core.geometry import rotation_angle
 from clevrskills.core.policy import Message, PromptInput
 from clevrskills.core.rollout import Rollout
@@ -20,7 +21,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import AtPose, AtPosition, Inside, OnTop, Picked, Rotated
 from clevrskills.suites.clevrskills.words.agents import Commander, RandomWords
 from clevrskills.suites.clevrskills.words.grammar import read, say
-from clevrskills.suites.clevrskills.words.interface import CODES, SKILLS, CommandedArm
+from clevrskills.suites.clevrskills.words.interface import SKILLS, CommandedArm
 from clevrskills.suites.clevrskills.words.reader import reply
 from clevrskills.tasks import tasks
 
@@ -131,7 +132,7 @@ def test_what_can_not_be_done_is_a_code_and_costs_a_turn(
     rollout = Rollout(stack, actuator=SKILLS.begin(stack))
     turn = rollout.step(text)
     assert (turn.ok, turn.code, turn.steps, rollout.turns) == (False, code, 0, 1)
-    assert CODES.message(turn) and CODES.category(code)
+    assert turn_message(SKILLS, turn) and SKILLS.codes[code][1]
     assert (stack.get_state() == before).all()
 
 
@@ -172,7 +173,7 @@ def test_what_the_arm_can_not_do_is_told() -> None:
     env = started("stack")
     turn = SKILLS.begin(env).act("put object_0 at (3, 3)")
     assert not turn.ok and turn.code in ("FAILED", "UNREACHABLE")
-    assert turn.args["reason"] in CODES.message(turn)
+    assert turn.args["reason"] in turn_message(SKILLS, turn)
     env.close()
 
 

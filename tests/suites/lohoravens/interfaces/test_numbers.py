@@ -5,11 +5,11 @@ from math import pi
 import numpy as np
 import pytest
 
+from clevrskills.core.feedback import turn_feedback
 from clevrskills.core.interface import check_spec
 from clevrskills.core.policy import PolicyError
 from clevrskills.core.rollout import Rollout
 from clevrskills.evaluation.play.command import actions_of
-from clevrskills.suites.lohoravens.interfaces.actuator import CODES
 from clevrskills.suites.lohoravens.interfaces.numbers import (
     PICK_PLACE,
     PICK_PLACE_PIXELS,
@@ -79,9 +79,12 @@ def test_a_rollout_succeeds_by_one_turn_and_tells_of_it() -> None:
     assert (turn.code, turn.ok, turn.success, turn.progress) == ("PLACED", True, True, 1.0)
     assert rollout.ended and rollout.turns == 2 and len(steps) == turn.steps == rollout.steps
     assert turn.reward == steps[-1].reward == 6.0
-    assert CODES.shown(turn, "detailed") == "Success. It was picked and placed."
-    assert CODES.shown(missed, "simple") == "Failure." and CODES.shown(missed, "none") == ""
-    assert CODES.category(missed.code) == "out of field"
+    assert turn_feedback(PICK_PLACE, turn, "detailed") == "Success. It was picked and placed."
+    assert (
+        turn_feedback(PICK_PLACE, missed, "simple") == "Failure."
+        and turn_feedback(PICK_PLACE, missed, "none") == ""
+    )
+    assert PICK_PLACE.codes[missed.code][1] == "out of field"
     assert env.look(("caption_change",))["caption_change"].endswith(
         "The smaller red block has moved: it was in the top left area and is now in the bottom "
         "right area, on the bigger blue block."
