@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.policy import PolicyError, TextAction
 from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:  # torch takes two seconds to import
+    from clevrskills.core.goal.predicate import Outcome
 
 __all__ = [
     "Actuator",
@@ -121,6 +124,20 @@ class Turn(Step):
     args: Mapping[str, str] = field(default_factory=dict)
     steps: int = 1
     ended: str = ""
+
+    @classmethod
+    def after(cls, outcome: Outcome, last: bool, reward: float, **facts: Any) -> Turn:
+        """Return the turn that led to an outcome of the goal.
+
+        Args:
+            outcome: The outcome, of one environment.
+            last: Whether it was the last turn within the limit.
+            reward: Reward of the turn.
+            facts: Other attributes.
+        """
+        success = bool(outcome.holds[0])
+        progress = float(outcome.progress[0])
+        return cls(reward, success, progress, success, last and not success, **facts)
 
 
 class Actuator(Protocol):
@@ -375,7 +392,7 @@ class TextActuator:
 
 def make_step(env: Any, action: Any, doing: str = "", action_class: str = "") -> Step:
     """Step a batch-of-one environment and return plain numbers; the reward is that of the goal on
-    the published scale, where the environment tells it, whatever its own ``reward_mode`` is.
+    the published scale, whatever the environment's ``reward_mode`` is.
 
     Args:
         env: The environment.
@@ -383,11 +400,12 @@ def make_step(env: Any, action: Any, doing: str = "", action_class: str = "") ->
         doing: What a skill does by it, with placeholders.
         action_class: What kind of action that is.
     """
-    _, reward, terminated, truncated, info = env.step(action)
+    _, _, terminated, truncated, info = env.step(action)
+    outcome: Outcome = env.outcome
     return Step(
-        reward=_scalar(next(iter(info.get("reward_terms", {}).values()), reward), float),
-        success=_scalar(info["success"], bool),
-        progress=_scalar(info["progress"], float),
+        reward=float(outcome.reward[0]),
+        success=bool(outcome.holds[0]),
+        progress=float(outcome.progress[0]),
         terminated=_scalar(terminated, bool),
         truncated=_scalar(truncated, bool),
         clipped=_scalar(info.get("clipped", False), bool),

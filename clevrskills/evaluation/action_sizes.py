@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clevrskills.core.interface import in_range
-
 
 class ActionSizes:
     """Sizes of the actions that were taken."""
@@ -17,11 +15,11 @@ class ActionSizes:
         self._taken = self._clipped = 0
         self._greatest = np.zeros(0)
 
-    def add(self, numbers: NDArray[Any]) -> None:
-        """Take note of an action (n,), as the policy gave it."""
+    def add(self, numbers: NDArray[Any], clipped: bool) -> None:
+        """Count an action (n,), as the policy gave it, and whether an entry was out of range."""
         size = np.abs(numbers)
         self._greatest = np.maximum(self._greatest, size) if self._taken else size
-        self._taken, self._clipped = self._taken + 1, self._clipped + bool(in_range(numbers)[1])
+        self._taken, self._clipped = self._taken + 1, self._clipped + bool(clipped)
 
     @property
     def clipped(self) -> float:

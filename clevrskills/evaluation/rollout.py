@@ -16,7 +16,7 @@ from clevrskills.core.env import Env, Episode, Prompt, RecordableEnv
 from clevrskills.core.episode import RecordedName
 from clevrskills.core.feedback import Mode, turn_feedback
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn
+from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn, in_range
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
@@ -180,7 +180,8 @@ class PolicyRollout(Rollout):
         self._refused, self._codes = 0, Counter[str]()
         self._sizes = ActionSizes() if controller is None else controller.sizes
         self._history, self.options = options.history, options
-        self._actions: deque[tuple[Any, Any]] = deque()  # as they are taken, and as they were given
+        # as they are taken, as they were given, and whether they were out of range
+        self._actions: deque[tuple[Any, Any, bool]] = deque()
         self.transcript = list[dict[str, Any]]()
         self.usage = dict[str, float]()
         self._policy_s = self._env_s = 0.0
@@ -212,7 +213,12 @@ class PolicyRollout(Rollout):
             PolicyError: These are no actions.
         """
         interface = self._interface
-        actions = interface.read(answer, self._rules.clip)
+        if isinstance(interface, BoxInterface):
+            asked = interface.numbers(answer)
+            actions, outside = in_range(asked, self._rules.clip)
+        else:
+            actions = interface.read(answer, self._rules.clip)
+            asked, outside = actions, [False] * len(actions)
         if isinstance(answer, TextAction):
             self._note(answer)
         stop = isinstance(answer, TextAction) and answer.stop
@@ -220,13 +226,12 @@ class PolicyRollout(Rollout):
         if self._rules.declared and stop:
             self.cause = STOPPED
             return
-        asked = interface.numbers(answer) if isinstance(interface, BoxInterface) else actions
-        self._actions.extend([*zip(actions, asked, strict=True)][: self._rules.chunk])
+        self._actions.extend([*zip(actions, asked, outside, strict=True)][: self._rules.chunk])
         with _Timer(self, "_env_s"):
             while self._actions and not self.ended:
-                action, numbers = self._actions.popleft()
+                action, numbers, clipped = self._actions.popleft()
                 if isinstance(interface, BoxInterface):
-                    self._sizes.add(numbers)
+                    self._sizes.add(numbers, clipped)
                 self.step(action)
 
     @property

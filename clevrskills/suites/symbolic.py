@@ -172,19 +172,9 @@ class SymbolicEnv(Env):
         ok, code, args = self.apply(text)
         self.elapsed_steps += 1
         self._look(self.outcome.state)
-        success = bool(self.outcome.holds[0])
-        return Turn(
-            reward=float(self.outcome.reward[0]) - before,
-            success=success,
-            progress=float(self.outcome.progress[0]),
-            terminated=success,
-            truncated=not success and self.elapsed_steps >= self.limit,
-            ok=ok,
-            code=code,
-            args=args,
-            steps=0,
-            ended=self.ended(),
-        )
+        reward, last = float(self.outcome.reward[0]) - before, self.elapsed_steps >= self.limit
+        facts = {"ok": ok, "code": code, "args": args, "ended": self.ended()}
+        return Turn.after(self.outcome, last, reward, steps=0, **facts)
 
     def _look(self, state: Any) -> None:
         self.world.invalidate()

@@ -3,8 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from clevrskills.core.feedback import MODES, turn_feedback, turn_message
+from clevrskills.core.goal.predicate import Outcome
 from clevrskills.core.interface import Step, TextInterface, Turn
 from clevrskills.core.policy import GaveUp, PolicyError
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
@@ -99,8 +101,10 @@ def test_giving_up_is_a_failure_with_its_reason_and_other_errors_are_raised() ->
 
 def test_a_delta_action_is_a_turn_of_one_step() -> None:
     class Env:
+        outcome = Outcome(torch.tensor([False]), torch.tensor([1.5]), torch.tensor([0.25]), {})
+
         def step(self, action):
-            return None, 1.5, False, False, {"success": False, "progress": 0.25}
+            return None, 0.5, False, False, {}
 
     seen: list[Step] = []
     done = DELTA.begin(Env()).act(DELTA.none(), seen.append)

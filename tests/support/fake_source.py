@@ -16,9 +16,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import torch
 
 from clevrskills.core.env import Prompt, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.goal.predicate import Outcome
 from clevrskills.core.interface import BoxInterface, Interface
 from clevrskills.core.policy import GaveUp
 from clevrskills.core.suite import StatePart, Suite, load_suite
@@ -116,13 +118,12 @@ class FakeEnv(RecordableEnv):
         self.point = np.clip(self.point + 0.1 * action[:2], -1, 1).astype(np.float32)
         if self.reached < 2 and np.abs(self.point - self.targets[self.reached]).max() < 0.06:
             self.reached += 1
-        success = self.reached == 2
-        info = {
-            "success": np.array([success]),
-            "progress": np.array([self.reached / 2]),
-        }
-        reward = np.array([float(self.reached)])
-        return None, reward, np.array([success]), np.array([False]), info
+        return None, None, np.array([self.reached == 2]), np.array([False]), {}
+
+    @property
+    def outcome(self) -> Outcome:  # type: ignore[override]
+        reward = torch.tensor([float(self.reached)])
+        return Outcome(reward == 2, reward, reward / 2, {})
 
     def get_state(self) -> np.ndarray:
         values = np.concatenate([self.point, self.targets.ravel(), [self.noise]])

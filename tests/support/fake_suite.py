@@ -118,12 +118,13 @@ class FakeEnv(RecordableEnv):
             self.reached += 1
         self._look()
         success = np.array([self.reached == 2])
-        info = {"success": success, "progress": np.array([self.reached / 2])}
-        return None, np.array([self.reached + 0.1 * self.noise]), success, np.array([False]), info
+        return None, None, success, np.array([False]), {}
 
     def _look(self) -> None:
         leaves = tuple(outcome(self.reached > k) for k in range(2))
-        self.outcome = outcome(self.reached == 2, {"stage": torch.tensor([self.reached])}, leaves)
+        holds, stage = torch.tensor([self.reached == 2]), torch.tensor([self.reached])
+        reward = torch.tensor([self.reached + 0.1 * self.noise], dtype=torch.float64)
+        self.outcome = Outcome(holds, reward, stage / 2, {"stage": stage}, leaves)
 
     def capture(self) -> dict[str, np.ndarray]:
         assert self.config.cameras

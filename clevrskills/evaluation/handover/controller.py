@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from clevrskills.core.env import Env, Episode
 from clevrskills.core.goal.predicate import Leaf
-from clevrskills.core.interface import BoxInterface
+from clevrskills.core.interface import BoxInterface, in_range
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import GaveUp, Observation, PolicyError
 from clevrskills.core.policy_loader import PolicySource
@@ -96,15 +96,16 @@ class Controller:
         self.prompt = observer.begin(self.seed(f"command/{self._told}"))
         self._told += 1
         self.of.runner.reset({self.slot: self})
-        observation, waiting = observer.look(), deque[NDArray[Any]]()
+        observation, waiting = observer.look(), deque[tuple[NDArray[Any], NDArray[Any], bool]]()
         for _ in range(limit_alone(suite, leaf.name) or MOST_STEPS):
             if not waiting:
                 answer = self._ask(observation)
-                interface.read(answer, self.of.clip)  # refuses what is out of range
-                waiting.extend(interface.numbers(answer)[: self.of.chunk])
-            numbers = waiting.popleft()
-            self.sizes.add(numbers)
-            yield numbers.clip(-1.0, 1.0)
+                asked = interface.numbers(answer)
+                read = zip(asked, *in_range(asked, self.of.clip), strict=True)
+                waiting.extend([*read][: self.of.chunk])
+            numbers, action, clipped = waiting.popleft()
+            self.sizes.add(numbers, clipped)
+            yield action
             # only what it will be shown
             if len(waiting) < options.history:
                 observation = observer.look()

@@ -18,6 +18,7 @@ from clevrskills.suites.ivispar.boards import Puzzle, palette
 from clevrskills.suites.ivispar.commands import (
     UNKNOWN_OBJECT,
     UNPARSABLE,
+    Command,
     drawn_shape,
     read,
     read_listing,
@@ -106,19 +107,18 @@ class BoardEnv(SymbolicEnv):
         if isinstance(text, int):
             if not 0 <= text < 4 * len(self.state):
                 raise PolicyError(f"move {text}; allowed: 0 to {4 * len(self.state) - 1}")
-            piece, direction, times, code = text // 4, text % 4, 1, ""
+            command = Command(*divmod(text, 4))
         else:
             command = read(
                 *(text, self.puzzle.geoms, self.colours, self.shapes, self._drawn, self._lenient)
             )
-            piece, direction, times, code = vars(command).values()
         args: dict[str, str] = {}
-        before = self.distances[-1]
+        before, code = self.distances[-1], command.code
         if not code:
-            code = MOVED
-            args = {"piece": self.name_of(piece), "direction": DIRECTIONS[direction]}
-            for _ in range(times):
-                code = self._move(piece, direction)
+            code, direction = MOVED, DIRECTIONS[command.direction]
+            args = {"piece": self.name_of(command.piece), "direction": direction}
+            for _ in range(command.times):
+                code = self._move(command.piece, command.direction)
                 if code != MOVED:
                     break
         now = self._length.known(self.state)

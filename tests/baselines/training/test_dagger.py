@@ -54,7 +54,7 @@ class Leaf:
 class WatchedEnv(FakeEnv):
     """Draws what a policy is shown, and has a goal that can be asked."""
 
-    outcome = world = None
+    world = None
 
     @property
     def goal(self) -> Any:

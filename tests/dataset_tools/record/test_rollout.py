@@ -4,6 +4,7 @@ import torch
 from fake_source import FakeSource
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.goal.predicate import Outcome
 from clevrskills.core.interface import make_step
 from clevrskills.core.rollout import STEP_LIMIT
 from clevrskills.dataset_tools.record.rollout import rollout
@@ -47,9 +48,10 @@ def test_other_errors_are_not_hidden() -> None:
 
 def test_make_step_takes_tensors_of_one_environment() -> None:
     class Env:
+        outcome = Outcome(torch.tensor([True]), torch.tensor([2.0]), torch.tensor([0.5]), {})
+
         def step(self, action: np.ndarray) -> tuple:
-            info = {"success": torch.tensor([True]), "progress": torch.tensor([0.5])}
-            return None, torch.tensor([2.0]), torch.tensor([True]), torch.tensor([False]), info
+            return None, torch.tensor([0.1]), torch.tensor([True]), torch.tensor([False]), {}
 
     step = make_step(Env(), np.zeros(7))  # type: ignore[arg-type]
     assert (step.reward, step.success, step.progress) == (2.0, True, 0.5)

@@ -196,14 +196,10 @@ class SkillActuator:
         return self._turn(done.steps, done.reward, ended)
 
     def _turn(self, steps: int, reward: float, ended: Command) -> Turn:
-        outcome = self._env.outcome
-        success = bool(outcome.holds[0])
-        return Turn(
-            reward=reward,
-            success=success,
-            progress=float(outcome.progress[0]),
-            terminated=success,
-            truncated=not success and self._turns >= self.limit,
+        return Turn.after(
+            self._env.outcome,
+            self._turns >= self.limit,
+            reward,
             ok=ended.code == "DONE",
             code=ended.code,
             args=ended.args,

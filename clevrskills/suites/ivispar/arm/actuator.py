@@ -98,13 +98,10 @@ class BoardActuator:
         env = self._env
         env.turns += 1
         env.classes[kind or CLASSES.get(code, "ineffective")] += 1
-        success = bool(env.outcome.holds[0])
-        return Turn(
-            reward=reward,
-            success=success,
-            progress=float(env.outcome.progress[0]),
-            terminated=success,
-            truncated=not success and env.turns >= self.limit,
+        return Turn.after(
+            env.outcome,
+            env.turns >= self.limit,
+            reward,
             ok=code == MOVED,
             code=code,
             args=args or {},

@@ -131,13 +131,10 @@ class PickPlaceActuator:
     ) -> Turn:
         env = self._env
         env.end_turn(code)
-        success = bool(env.outcome.holds[0])
-        return Turn(
-            reward=float(env.outcome.reward[0]) if steps else 0.0,
-            success=success,
-            progress=float(env.outcome.progress[0]),
-            terminated=success,
-            truncated=not success and env.turns >= self.limit,
+        return Turn.after(
+            env.outcome,
+            env.turns >= self.limit,
+            float(env.outcome.reward[0]) if steps else 0.0,
             ok=code == PLACED,
             code=code,
             args=args or {},
