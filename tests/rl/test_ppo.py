@@ -45,35 +45,7 @@ def weights(ppo: PPO) -> torch.Tensor:
     return torch.cat([p.detach().flatten() for p in ppo.agent.parameters()])
 
 
-class TensorVec(ToyVec):
-    """The same environment as one on a GPU has it: tensors in and out, also in the infos."""
-
-    def reset(self, **options):
-        return as_tensors(super().reset(**options))
-
-    def step(self, actions):
-        assert isinstance(actions, torch.Tensor)
-        return as_tensors(super().step(actions.numpy()))
-
-
-def as_tensors(values):
-    if isinstance(values, np.ndarray):
-        return torch.from_numpy(values.copy())
-    if isinstance(values, dict):
-        return {name: as_tensors(value) for name, value in values.items()}
-    return tuple(as_tensors(v) for v in values) if isinstance(values, tuple) else values
-
-
 # ---- learning
-
-
-def test_environments_of_tensors_are_learned_as_those_of_arrays():
-    (one, told), (other, also_told) = (learn(kind(8), QUICK, 1200) for kind in (ToyVec, TensorVec))
-    assert torch.equal(weights(one), weights(other))
-    for mine, theirs in zip(told, also_told, strict=True):
-        assert {k: v for k, v in mine.items() if "speed" not in k} == pytest.approx(
-            {k: v for k, v in theirs.items() if "speed" not in k}, rel=1e-12
-        )
 
 
 def test_it_learns_whatever_the_scale_of_states():
