@@ -23,7 +23,7 @@ from clevrskills.suites import clevrskills as own
 
 __all__ = ["env_id", "make_vec", "register_task", "task_keys"]
 
-__version__ = "0.3.0"
+__version__ = "1.0.0rc1"
 
 BATCHED = "ClevrSkillsBatched"
 """Namespace of the ids of batched environments, for ManiSkill's scripts, which only take an id."""

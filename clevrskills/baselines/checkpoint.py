@@ -79,8 +79,6 @@ def describe(folder: Path) -> Description:
     data = checkpoint.read_config(folder)
     try:
         name = data["policy"]
-        if name == "bc" and "slots" not in data["config"]:  # up to version 0.2
-            name = "bc_v1"
         config = policy_type(name).config_type.from_json(data["config"])
         spec = PolicySpec.from_json(data["spec"])
         return Description(name, config, spec, data["provenance"])

@@ -24,8 +24,6 @@ POLICIES = {
     "cliport": "clevrskills.baselines.policies.cliport.policy:Cliport",
 }
 """Where each policy is; a policy of one's own is named like that, ``module:Class``."""
-EARLIER = {"bc_v1": "clevrskills.baselines.policies.bc.first:FirstCloning"}
-"""Those of checkpoints of earlier versions."""
 
 
 def policy_type(name: str) -> type[LearnedPolicy]:
@@ -36,7 +34,7 @@ def policy_type(name: str) -> type[LearnedPolicy]:
     """
     from clevrskills.baselines.policy import LearnedPolicy
 
-    path = {**POLICIES, **EARLIER}.get(name, name)
+    path = POLICIES.get(name, name)
     module_name, colon, attribute = path.partition(":")
     if not colon:
         raise UnknownNameError("policy", name, (*POLICIES, "module:Class"))

@@ -134,7 +134,6 @@ class PolicySpec:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
         options = {name: _tuples(value) for name, value in data["observation"].items()}
-        options.setdefault("look", "flat")  # before there were others
         return cls(
             ObservationOptions(**options), data["state_parts"], data["statistics"], data["action"]
         )

@@ -1,6 +1,6 @@
 """State codec of an environment: all that an episode depends on, saved and restored."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,6 @@ from clevrskills.predicates import GoalState
 from clevrskills.sim.robots.agent import VacuumAgent
 from clevrskills.sim.robots.vacuum import Vacuum
 from clevrskills.sim.simulation import Simulation, SimWorld
-
-ADDED = ("_place", "_passive", "strikes", "velocities")
-"""Parts of a state that states recorded by version 0.2 or before do not have."""
 
 
 class StateCodec(BaseEnv):
@@ -84,8 +81,7 @@ class StateCodec(BaseEnv):
         self.vacuum.restore(state["vacuum"])
         goal = common.flatten_dict_keys(state.get("goal", {}))
         for key, value in self.goal_state.items():
-            if key in goal or not _added(key):
-                self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
+            self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
         self.simulation.restore_step({k: v[0].numpy() for k, v in state["last_step"].items()})
         self.world.invalidate()
 
@@ -106,19 +102,16 @@ class StateCodec(BaseEnv):
         return layout
 
     def set_state(self, state: Tensor, env_idx: Tensor | None = None) -> None:
-        """Restore a flat state (B, S) that :meth:`get_state` gave, in the same episode, or gave
-        before it had the parts in :data:`ADDED`.
+        """Restore a flat state (B, S) that :meth:`get_state` gave, in the same episode.
 
         Raises:
             ClevrSkillsError: It has another number of entries.
         """
         layout, nested = self.state_layout, dict[str, Any]()
-        if state.shape[-1] < layout[-1]["stop"]:
-            layout = _packed(entry for entry in layout if not _added(entry["name"]))
         if state.shape[-1] != layout[-1]["stop"]:
             raise ClevrSkillsError(
                 f"a state of {state.shape[-1]} numbers; those of this episode have "
-                f"{self.state_layout[-1]['stop']}"
+                f"{layout[-1]['stop']}"
             )
         for entry in layout:
             # two levels at most; names of goal state hold slashes themselves
@@ -129,19 +122,6 @@ class StateCodec(BaseEnv):
             else:
                 nested[group] = values
         self.set_state_dict(nested, env_idx)
-
-
-def _added(name: str) -> bool:
-    return name.rpartition("/")[2] in ADDED
-
-
-def _packed(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Entries of a layout, one behind the other."""
-    layout: list[dict[str, Any]] = []
-    for entry in entries:
-        start = layout[-1]["stop"] if layout else 0
-        layout.append({**entry, "start": start, "stop": start + entry["stop"] - entry["start"]})
-    return layout
 
 
 def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:

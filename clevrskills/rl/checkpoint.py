@@ -1,17 +1,11 @@
-"""Checkpoints of PPO; see :mod:`clevrskills.core.checkpoint` for the format.
+"""Checkpoints of PPO; see :mod:`clevrskills.core.checkpoint` for the format."""
 
-Before version 0.2 a training run had one file instead, ``checkpoint.safetensors``. It is read, and
-gives way to the next checkpoint.
-"""
-
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from clevrskills.core import checkpoint
 from clevrskills.errors import ClevrSkillsError
@@ -21,7 +15,6 @@ from clevrskills.rl.agent import Agent, MovesAgent, Spaces, make_agent
 from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import Run, read_run
 
-SINGLE_FILE = "checkpoint.safetensors"
 _GENERATOR = "generator"
 
 
@@ -49,7 +42,6 @@ def save(ppo: PPO, root: Path, provenance: Mapping[str, Any]) -> None:
             checkpoint.write(partial.path, config, ppo.agent.state_dict(), training)
         partial.commit()
     checkpoint.prune(root, keep=1)
-    (root / SINGLE_FILE).unlink(missing_ok=True)
 
 
 def restore(ppo: PPO, root: Path) -> None:
@@ -59,21 +51,11 @@ def restore(ppo: PPO, root: Path) -> None:
         ClevrSkillsError: The checkpoint is damaged.
     """
     ppo.steps, folder = checkpoint.latest(root)
-    if folder is not None:
-        path = folder / checkpoint.OPTIMIZER_FILE
-        checkpoint.load_weights(ppo.agent, folder)
-        training = checkpoint.read_tensors(path)
-    elif (path := root / SINGLE_FILE).exists():
-        tensors, numbers = _read_single(path)
-        ppo.steps = numbers["steps"]
-        ppo.agent.load_state_dict(_weights(tensors))
-        names = [name for name, _ in ppo.agent.named_parameters()]
-        training = {_GENERATOR: tensors[_GENERATOR]}
-        for name, value in _below(tensors, "optimizer/").items():
-            index, _, entry = name.partition("/")
-            training[f"{names[int(index)]}/{entry}"] = value
-    else:
+    if folder is None:
         return
+    path = folder / checkpoint.OPTIMIZER_FILE
+    checkpoint.load_weights(ppo.agent, folder)
+    training = checkpoint.read_tensors(path)
     ppo.generator.set_state(training.pop(_GENERATOR))
     checkpoint.load_optimizer(ppo.optimizer, ppo.agent, training, path)
 
@@ -98,10 +80,7 @@ def adopt(ppo: PPO, run: Run) -> None:
 
 def steps_made(root: Path) -> int:
     """Control steps of the checkpoint; 0 if there is none."""
-    steps, folder = checkpoint.latest(root)
-    if folder is None and (root / SINGLE_FILE).exists():
-        steps = _read_single(root / SINGLE_FILE)[1]["steps"]
-    return steps
+    return checkpoint.latest(root)[0]
 
 
 def load_agent(root: Path, run: Run) -> Agent | MovesAgent:
@@ -111,38 +90,9 @@ def load_agent(root: Path, run: Run) -> Agent | MovesAgent:
         ClevrSkillsError: There is no checkpoint, or it is damaged.
     """
     folder = checkpoint.latest(root)[1]
-    if folder is not None:
-        agent = _make_agent(checkpoint.read_config(folder)["spec"], run)
-        checkpoint.load_weights(agent, folder)
-        return agent.eval()
-    if not (root / SINGLE_FILE).exists():
+    if folder is None:
         raise ClevrSkillsError(f"{root} has no checkpoint yet")
-    tensors, numbers = _read_single(root / SINGLE_FILE)
-    agent = _make_agent(numbers["spaces"], run)
-    agent.load_state_dict(_weights(tensors))
-    return agent.eval()
-
-
-def _make_agent(spaces: Mapping[str, int], run: Run) -> Agent | MovesAgent:
     with torch.random.fork_rng():  # the weights drawn here are overwritten
-        return make_agent(Spaces(**spaces), run.ppo)
-
-
-def _read_single(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and numbers of a checkpoint that is one file."""
-    from safetensors import safe_open
-
-    tensors = checkpoint.read_tensors(path)
-    with safe_open(path, framework="pt") as file:
-        return tensors, json.loads(file.metadata()["numbers"])
-
-
-def _weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The networks in a checkpoint that is one file."""
-    found = _below(tensors, "agent/")
-    return {name.replace("eyes.", "image_encoder."): value for name, value in found.items()}
-
-
-def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Entries whose names begin with a prefix, without it."""
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+        agent = make_agent(Spaces(**checkpoint.read_config(folder)["spec"]), run.ppo)
+    checkpoint.load_weights(agent, folder)
+    return agent.eval()

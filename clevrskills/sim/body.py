@@ -129,5 +129,5 @@ class Body:
         values: dict[str, Any] = {f.name: data[f.name] for f in fields(cls) if f.name in data}
         values["pose"] = tuple(data["pose"])
         values["size"] = tuple(data["size"]) if data["size"] else None
-        values["hinge"] = Hinge.from_json(data["hinge"]) if data.get("hinge") else None
+        values["hinge"] = Hinge.from_json(data["hinge"]) if data["hinge"] else None
         return cls(**values)

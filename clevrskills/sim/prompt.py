@@ -75,7 +75,7 @@ class Prompt(env.Prompt):
         others: Other texts that ask for the same, without key-steps.
         setting: Camera and table of the key-steps; not part of its JSON data.
         names: Which set of names (:mod:`clevrskills.assets.names`) objects and textures have in the
-            text and in each of the others; none: all have those of tables, as before version 0.3.
+            text and in each of the others; none: all have those of tables.
         wording: Which of the task's wordings the text is, ``index``, ``style`` and ``held_out``.
         about: Facts about the episode that every policy is given; not part of its JSON data.
     """

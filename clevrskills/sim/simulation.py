@@ -300,12 +300,8 @@ class Simulation:
         }
 
     def restore_step(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore what :meth:`step_state` gave, until the next step; where speeds are missing, that
-        at the end of the step stands for them.
-        """
+        """Restore what :meth:`step_state` gave, until the next step."""
         self.forget_step()
-        if "strikes" not in state:
-            state = {**state, **self._speeds(state)}
         shapes = {"lift": (self.table, -1), "touched": (self.table, -1)}
         self._restored = {
             name: np.asarray(values).reshape(shapes.get(name, -1)) for name, values in state.items()
@@ -326,15 +322,6 @@ class Simulation:
         if len(self._places) <= self.controller.sim_steps:  # nobody asks who touches whom
             return np.zeros(3 * self.controller.sim_steps)
         return np.ravel(np.diff(self._places, axis=0)) / self.timestep_s
-
-    def _speeds(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """What stands for the speeds in a state that has none."""
-        velocity = np.ravel(state["end_effector_velocity"])[:3]
-        touched = np.reshape(state["touched"], (self.table, -1))[:, self.gripper] > 0
-        return {
-            "strikes": np.linalg.norm(velocity) * touched,
-            "velocities": np.tile(velocity, self.controller.sim_steps),
-        }
 
     # ---- what can be put ----
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -443,20 +442,3 @@ class _Outline:
     def _is_ahead(self, gap_m: float, other: _Outline) -> bool:
         gaps = np.minimum.reduce(other.corners @ self._normals.T) - self._offsets
         return bool(np.maximum.reduce(gaps) >= gap_m)
-
-
-_RENAMED = {
-    "Draw": "EpisodeRng",
-    "W1": "DEFAULT_WORKSPACE",
-    "W2": "FAR_WORKSPACE",
-    "W3": "NARROW_WORKSPACE",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """What has another name since version 0.2, with a warning."""
-    if name not in _RENAMED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    new = _RENAMED[name]
-    warnings.warn(f"{name} is now {new}", DeprecationWarning, stacklevel=2)
-    return globals()[new]

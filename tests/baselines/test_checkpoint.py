@@ -38,15 +38,6 @@ def test_it_acts_as_before(policy: LearnedPolicy, saved: Path) -> None:
     assert checkpoint.describe(saved).provenance["versions"]["torch"]
 
 
-def test_those_of_version_0_2_act(demos: Path, tmp_path: Path) -> None:
-    policy, _ = policy_and_windows("bc_v1", demos)
-    about = checkpoint.Description("bc", policy.config, policy.spec, {})
-    checkpoint.write(tmp_path, policy, about)
-    again = load(tmp_path, "cpu")
-    assert checkpoint.describe(tmp_path).policy == "bc_v1"
-    np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], rollout(again, {0: 1}, 3)[0])
-
-
 def test_it_is_words_and_numbers(saved: Path) -> None:
     assert {path.name for path in saved.iterdir()} == {"config.json", "model.safetensors"}
     data = json.loads((saved / "config.json").read_text())

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import torch
 from damage import EPISODE, edit_values, put
+from inline import one_worker_here
 from torch.utils.data import DataLoader
 
 from clevrskills.dataset_tools import Dataset, DatasetError
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.layout import POLICY, TEACHER
 from clevrskills.dataset_tools.torch_dataset import (
     DatasetReader,
@@ -21,7 +23,14 @@ from clevrskills.dataset_tools.torch_dataset import (
 )
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
-OLD = Path(__file__).parents[1] / "data" / "before_0_3" / "dataset"
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """A demonstration of the oracle."""
+    out = tmp_path_factory.mktemp("data") / "push"
+    with one_worker_here():
+        assert generate(GenerateArgs(tasks=("push",), episodes=1, out=out, no_cameras=True)) == 0
+    return Dataset(out)
 
 
 def test_samples_are_what_the_reader_reads(demos: Path) -> None:
@@ -177,10 +186,9 @@ def test_no_dataset_and_no_episodes(demos: Path, tmp_path: Path) -> None:
         TrainingDataset(Dataset(demos).filter(task="sort"))
 
 
-def test_places_of_what_the_sub_task_names() -> None:
+def test_places_of_what_the_sub_task_names(pushed: Dataset) -> None:
     """Of `Push {obj:object_0} towards {obj:object_1}`."""
-    dataset = Dataset(OLD)
-    (episode,), table = dataset, DatasetReader(dataset, (), ("qpos",)).table(0)
+    (episode,), table = pushed, DatasetReader(pushed, (), ("qpos",)).table(0)
     assert {s["text"] for s in episode.segments["subtask"]} >= {
         "Push {obj:object_0} towards {obj:object_1}"
     }
@@ -191,9 +199,8 @@ def test_places_of_what_the_sub_task_names() -> None:
     assert np.ptp(table.places[:, 0], axis=0).max() > 0.01  # it is pushed
 
 
-def test_waypoints_are_where_the_end_effector_is_after_what_it_does() -> None:
-    dataset = Dataset(OLD)
-    (episode,), table = dataset, DatasetReader(dataset, (), ("qpos",)).table(0)
+def test_waypoints_are_where_the_end_effector_is_after_what_it_does(pushed: Dataset) -> None:
+    (episode,), table = pushed, DatasetReader(pushed, (), ("qpos",)).table(0)
     poses, segments = episode.proprioception("ee_pose"), episode.segments["instruction"]
     assert len(segments) > 1
     for segment in segments:

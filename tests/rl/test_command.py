@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
 from clevrskills.core import checkpoint
 from clevrskills.core.episode import RL_TRAINING
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.run_folder import INTERRUPTED
-from clevrskills.rl.checkpoint import SINGLE_FILE, load_agent, restore, save, steps_made
+from clevrskills.rl.checkpoint import load_agent, restore, save, steps_made
 from clevrskills.rl.command import RLArgs, rl
 from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import PROGRESS_FILE, RUN_FILE, PPOConfig, Run, read_run
@@ -153,37 +152,6 @@ def test_a_checkpoint_is_the_whole_learner(tmp_path):
     assert one.steps == other.steps
     mine, theirs = one.agent.state_dict(), other.agent.state_dict()
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
-
-
-def in_one_file(ppo: PPO, path: Path) -> None:
-    """Write a checkpoint as it was before version 0.2."""
-    state = ppo.agent.state_dict().items()
-    tensors = {f"agent/{name.replace('image_encoder.', 'eyes.')}": value for name, value in state}
-    for index, moments in ppo.optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer/{index}/{name}": value for name, value in moments.items()}
-    tensors["generator"] = ppo.generator.get_state()
-    numbers = {"steps": ppo.steps, "seconds": 1.5, "spaces": dataclasses.asdict(ppo.agent.spaces)}
-    save_file(tensors, path, metadata={"numbers": json.dumps(numbers)})
-
-
-@pytest.mark.parametrize("images", [False, True])
-def test_checkpoints_of_one_file_are_read(tmp_path, images):
-    one, other = (PPO(ToyVec(2, images=images), SMALL, TOTAL, seed) for seed in (0, 9))
-    one.start(0)
-    one.iterate()
-    in_one_file(one, tmp_path / SINGLE_FILE)
-    assert steps_made(tmp_path) == one.steps
-    restore(other, tmp_path)
-    for agent in (other.agent, load_agent(tmp_path, RUN)):
-        expected, found = one.agent.state_dict(), agent.state_dict()
-        assert all(torch.equal(expected[name], found[name]) for name in expected)
-    for ppo in (one, other):
-        ppo.start(50)
-        ppo.iterate()
-    expected, found = one.agent.state_dict(), other.agent.state_dict()
-    assert all(torch.equal(expected[name], found[name]) for name in expected)
-    save(other, tmp_path, {})
-    assert not (tmp_path / SINGLE_FILE).exists() and steps_made(tmp_path) == other.steps
 
 
 def test_updates_in_which_no_episode_ends(tmp_path):

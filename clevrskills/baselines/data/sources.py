@@ -141,7 +141,7 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         filmed = tuple(f.removeprefix(prefix) for f in features if f.startswith(prefix))
         check_names(**{f"camera of {self.root}": (self._cameras, filmed)})
         self.robot, self._fps = str(info["robot_type"]), int(info["fps"])
-        self.look, self.standard = str(info.get("look", "flat")), info.get("standard")
+        self.look, self.standard = str(info["look"]), info["standard"]
         self._data_path, self._video_path = info["data_path"], info["video_path"]
         self.size_px = _common({features[image_key(c)]["shape"][0] for c in self._cameras})
         self.state_parts: Mapping[str, int] = _parts(features["observation.state"]["names"])

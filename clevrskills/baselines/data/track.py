@@ -45,7 +45,7 @@ class Track:
 
     @classmethod
     def of(cls, provenance: Mapping[str, Any]) -> Track | None:
-        """The track of a checkpoint; ``None``: it is of before there were tracks."""
+        """The track of a checkpoint; ``None``: it states none."""
         data = provenance.get("track")
         return None if data is None else cls(**data)
 

@@ -77,7 +77,6 @@ class TrainingConfig:
         count = len(self.selection.choose(self.sources))
         track = track_of(self.sources, count, policy.starts_published)
         if self.before is not None:
-            # one of before there were tracks has learned from nobody knows what
             before = Track.of(self.before.provenance) or Track(None, 0, False)
             track = track.after(before)
         parameters = [(p.numel(), p.requires_grad) for p in policy.parameters()]
@@ -186,9 +185,6 @@ def open_training(root: Path, what: Mapping[str, Any]) -> None:
             before = json.loads(path.read_text(encoding="utf-8"))
         for settings in (before, now):
             settings.pop(PLACES, None)  # published weights may have been moved
-            # neither was told by earlier versions
-            settings.setdefault("processes", 1)
-            settings.setdefault("files", now.get("files"))
         check_settings(root, before, now, _words, "trained")
         return
     with locked(root) if begun else contextlib.nullcontext():

@@ -42,17 +42,14 @@ def steps_faults(path: Path, info: Mapping[str, Any], in_turns: bool = False) ->
     lengths["object_poses"] = len(POSE) * len(info["objects"])
     owner = {name: info[name] for name in ("task", "split", "seed")}
     owner = {"episode": episode_id(**owner), **owner}
-    columns = _steps_columns(info)
+    columns = _steps_columns(info) | OWNER
     with contextlib.suppress(OSError, pa.ArrowException):
-        present = set(pq.read_schema(path).names)
-        if set(OWNER) & present:  # before version 0.3 there were none
-            columns |= OWNER
-        if TEACHER_ACTION in present:
+        if TEACHER_ACTION in pq.read_schema(path).names:
             columns[TEACHER_ACTION] = columns["action"]
     table = yield from _read(path, int(info["steps"]), columns, lengths)
     if table is None:
         return
-    for name in OWNER if "episode" in table else ():
+    for name in OWNER:
         if (table[name] != owner[name]).any():
             yield f"{name} is not {owner[name]} in all rows"
     nodes = {node["leaf"]: node["predicate"] for node in info["nodes"] if node["leaf"] is not None}
