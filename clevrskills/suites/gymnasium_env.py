@@ -58,7 +58,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         ClevrSkillsError: A name is unknown (it tells the allowed ones).
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         criteria: str | None = None,
         render_mode: str | None = None,
     ) -> None:
-        self._arguments = {
+        self._arguments: dict[str, Any] = {
             "suite": suite,
             "task": task,
             "split": split,

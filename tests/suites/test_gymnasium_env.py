@@ -16,6 +16,7 @@ from clevrskills import env_id
 from clevrskills.core.suite import SUITES, load_suite
 from clevrskills.envs.gymnasium_env import GymnasiumEnv
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.vector import VectorEnv
 
 TOY = Path(__file__).parent / "toy_suite"
 ARM = {"obs_mode": "state", "render_backend": "none"}
@@ -118,6 +119,15 @@ def test_a_suite_of_another_distribution_has_ids(tmp_path: Path) -> None:
         )
         assert run.returncode == 0, run.stderr
         assert run.stdout.strip().endswith(printed)
+
+
+@pytest.mark.parametrize("name", ["IVispar/GeomsArm-v1", "LoHoRavens/MoveArea-v1"])
+def test_many_environments_are_those_of_the_package(name: str) -> None:
+    envs = gym.make_vec(name, num_envs=2)
+    assert isinstance(envs, VectorEnv)
+    envs.reset(seed=0)
+    assert envs.step(np.zeros((2, 7), np.float32))[1].shape == (2,)
+    envs.close()
 
 
 def test_episodes_of_an_arm_end_at_their_own_limit() -> None:
