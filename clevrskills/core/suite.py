@@ -171,21 +171,6 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class StatePart:
-    """A measurement in the state vector that policies are shown.
-
-    Attributes:
-        size: How many numbers it has.
-        meaning: What they are, with their units.
-        flag: Whether it is true or false.
-    """
-
-    size: int
-    meaning: str
-    flag: bool = False
-
-
-@dataclass(frozen=True)
 class Preset:
     """A named bundle of options of a run, such as an ablation.
 
@@ -341,10 +326,6 @@ class Suite(Protocol):
         """
         return dict.fromkeys(self.cameras(), "image")
 
-    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
-        """Measurements that make up the state vector of a robot, in this order."""
-        return {}
-
     def interfaces(self) -> Mapping[str, Interface]:
         """What policies may act by, by name, the default one first."""
 
@@ -363,11 +344,6 @@ class Suite(Protocol):
         if name is not None and name not in known:
             raise UnknownNameError("interface", name, tuple(known))
         return known[name or next(iter(known))]
-
-    def step_interface(self) -> Interface:
-        """What takes one control step each; where there is no arm, the default interface."""
-        known = tuple(self.interfaces().values())
-        return next((one for one in known if RATE in one.spec), known[0])
 
     def policies(self) -> Mapping[str, str]:
         """Policies of its own, ``module:attribute`` by name; they take the place of those of the
@@ -618,6 +594,12 @@ def register_envs(suite: Suite) -> None:
     for task in suite.levels():
         arm = NO_ROBOT not in suite.robots_of(task)
         register_task(namespace, path, task, arm=arm)
+
+
+def step_interface(suite: Suite) -> Interface:
+    """Return the interface of one control step each; where there is no arm, the default one."""
+    known = tuple(suite.interfaces().values())
+    return next((one for one in known if RATE in one.spec), known[0])
 
 
 def data_file(suite: Suite, name: str) -> Path | None:

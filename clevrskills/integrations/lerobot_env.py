@@ -24,6 +24,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import check_in_words, choose_tasks, count_episodes
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import state_vector
+from clevrskills.sim.state_vector import state_parts
 
 __all__ = ["LeRobotEnv", "make_vector_envs", "state_size"]
 
@@ -36,7 +37,7 @@ MULTIMODAL = "`clevrskills evaluate --prompt multimodal`"
 
 def state_size(robot: str | None = None) -> int:
     """Numbers in ``agent_pos`` of a robot, by default of the suite's first one."""
-    return sum(part.size for part in load_suite().state_parts(robot or "").values())
+    return sum(part.size for part in state_parts(robot or "").values())
 
 
 class LeRobotEnv(gym.Env):

@@ -21,6 +21,7 @@ from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import state_vector
+from clevrskills.sim.state_vector import state_parts
 
 INSTALL = "pip install 'lerobot[dataset,evaluation]>=0.6.1'"
 CONFIG_FILE = "config.json"
@@ -178,7 +179,7 @@ class LeRobotPolicy:
                 f"it takes images of {' and '.join(f'{w} x {h}' for h, w in sorted(sizes))}; "
                 "here all are squares of one size"
             )
-        parts = [suite.state_parts(robot) for robot in suite.robots()]
+        parts = [state_parts(robot) for robot in suite.robots()]
         known = sorted({sum(part.size for part in of.values()) for of in parts})
         size = inputs.get(STATE, (known[0],))[0]
         numbers = " or ".join(map(str, known))

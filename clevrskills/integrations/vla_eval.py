@@ -27,6 +27,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import DIM_STATE, action_dims
+from clevrskills.sim.state_vector import state_parts
 
 # SAPIEN is imported by nothing at the top: it would choose the renderer before it can be chosen
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         if self._options.cameras:
             specs["image"] = IMAGE_RGB  # servers ask for images by this name
         if self._options.proprioception:
-            parts = self._suite.state_parts(self._config.robot)
+            parts = state_parts(self._config.robot)
             names = ", ".join(parts)
             meaning = f"{names}: joints in rad, world pose in m and quaternion w, x, y, z"
             size = sum(part.size for part in parts.values())

@@ -21,6 +21,7 @@ from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import CodecError, pack_gr00t, unpack_gr00t
 from clevrskills.serving.connection import Wire
+from clevrskills.sim.state_vector import state_parts
 
 _MARK_OF_N16 = "__ModalityConfig_class__"
 """How N1.6 marks what it says of a modality; N1.7 leaves out the ``_class``."""
@@ -31,7 +32,7 @@ def states() -> dict[str, tuple[str, slice]]:
     """Which part of which measurement each state is."""
     return {
         name: (measured, part)
-        for measured in load_suite().state_parts()
+        for measured in state_parts()
         for name, part in STATE_MODALITIES.get(measured, {measured: slice(None)}).items()
     }
 

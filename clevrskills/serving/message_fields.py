@@ -10,17 +10,13 @@ import numpy as np
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
-
-
-@functools.cache
-def _state_names() -> tuple[str, ...]:
-    return tuple(load_suite().state_parts())
+from clevrskills.sim.state_vector import state_parts
 
 
 def state_vector(observation: Observation) -> np.ndarray | None:
     """The state, (n,) float32, with a history (T, n); ``None``: nothing is shown of the robot."""
     measured = observation.get("proprioception") or {}
-    parts = [measured[name] for name in _state_names() if name in measured]
+    parts = [measured[name] for name in state_parts() if name in measured]
     return np.concatenate(parts, axis=-1, dtype=np.float32) if parts else None
 
 

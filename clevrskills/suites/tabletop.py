@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
-from clevrskills.core.suite import Axis, StatePart, Suite
+from clevrskills.core.suite import Axis, Suite
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
@@ -68,19 +68,6 @@ class TabletopSuite(Suite):
 
     def default_cameras(self) -> Sequence[str]:
         return self.setting().watch
-
-    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
-        from clevrskills.sim.robots.description import robot as description
-
-        joints = len(description(robot or self.robots()[0]).joint_names)
-        return {
-            "qpos": StatePart(joints, "joint positions (rad)"),
-            "ee_pose": StatePart(
-                7, "pose of the end effector in the world (m, quaternion w x y z)"
-            ),
-            "vacuum_on": StatePart(1, "whether the vacuum is on", flag=True),
-            "holding": StatePart(1, "whether something is held", flag=True),
-        }
 
     def check(self, task: str, task_args: Mapping[str, Any]) -> None:
         from clevrskills.tasks import task as make_task

@@ -18,6 +18,7 @@ import pytest
 from clevrskills.core.interface import ACTION_MODALITIES, STATE_MODALITIES
 from clevrskills.core.policy import PolicyError, PromptInput
 from clevrskills.core.suite import load_suite
+from clevrskills.sim.state_vector import state_parts
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 
@@ -49,7 +50,7 @@ def test_modalities_of_groot_are_those_of_exports(imported):
         **{"gr00t__configs__data__embodiment_configs": configs},
     )
     [config] = registered
-    parts = load_suite().state_parts()
+    parts = state_parts()
     states = [name for part in parts for name in STATE_MODALITIES.get(part, {part: None})]
     assert config["state"].modality_keys == states
     actions = load_suite().interface().spec["parts"]

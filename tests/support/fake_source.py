@@ -23,7 +23,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.predicate import Outcome
 from clevrskills.core.interface import BoxInterface, Interface
 from clevrskills.core.policy import GaveUp
-from clevrskills.core.suite import StatePart, Suite, load_suite
+from clevrskills.core.suite import Suite
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.cameras import Camera, View, to_buffer
 from clevrskills.sim.robots.delta_action import DELTA
@@ -321,9 +321,6 @@ class FakeSource(Suite):
 
     def interfaces(self) -> Mapping[str, BoxInterface]:
         return {DELTA.name: DELTA}
-
-    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
-        return load_suite().state_parts(robot)
 
     def make(self, config: EnvConfig) -> FakeEnv:
         if self.broken:

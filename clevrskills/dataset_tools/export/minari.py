@@ -22,6 +22,7 @@ import numpy as np
 from clevrskills import env_id
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout
+from clevrskills.core.suite import step_interface
 from clevrskills.dataset_tools.export.lerobot.features import write_json
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.layout import DatasetError
@@ -109,7 +110,7 @@ def _again(env: Any, episode: Episode) -> Trajectory:
 
 def _at_random(env: Any, episode: Episode) -> Trajectory:
     """What comes of random actions until success or the step limit."""
-    interface = episode.suite.step_interface()
+    interface = step_interface(episode.suite)
     generator = np.random.default_rng(int(episode.info["seed"]))
     return _run(env, episode, lambda: interface.random(generator))
 

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrskills.core.suite import step_interface
 from clevrskills.dataset_tools.export.lerobot.features import task_sentences, write_json
 from clevrskills.dataset_tools.export.remux import whole_video
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example
 from clevrskills.dataset_tools.layout import POSE
 from clevrskills.sim.render.video import iterate_frames
+from clevrskills.sim.state_vector import state_parts
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode
@@ -125,8 +127,8 @@ def write(selection: Selection, out: Path) -> None:
 
 def step_features(selection: Selection) -> dict[str, Any]:
     """Features of a step, those of its observation below ``observation``."""
-    episode, interface = selection.first(), selection.suite.step_interface()
-    flag = selection.suite.state_parts()[episode.flags[0]].meaning
+    episode, interface = selection.first(), step_interface(selection.suite)
+    flag = state_parts()[episode.flags[0]].meaning
     joints = episode.proprioception("qpos").shape[1]
     features = {
         "state": Feature(

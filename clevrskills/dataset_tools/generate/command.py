@@ -154,7 +154,7 @@ def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, list[TaskQueue]]:
     """Check the arguments; tasks are in the order of the suite, their history is not read yet."""
     from clevrskills.core.env_config import EnvConfig
-    from clevrskills.core.suite import NO_ROBOT, RATE, check_axes, path_of
+    from clevrskills.core.suite import NO_ROBOT, RATE, check_axes, path_of, step_interface
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.layout import TURNS_VERSION, Header
 
@@ -217,7 +217,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     header = Header(
         robot=config.robot,
         criteria=config.criteria,
-        fps=int(suite.step_interface().spec[RATE]) if has_arm else 0,
+        fps=int(step_interface(suite).spec[RATE]) if has_arm else 0,
         standard=args.standard,
         task_args=given,
         axes=axes,

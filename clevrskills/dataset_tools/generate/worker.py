@@ -11,7 +11,14 @@ import torch
 from clevrskills.core.env import Env, RecordableEnv
 from clevrskills.core.env import Episode as Start
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import NO_ROBOT, Oracle, Suite, TrajectoryRenderer, building
+from clevrskills.core.suite import (
+    NO_ROBOT,
+    Oracle,
+    Suite,
+    TrajectoryRenderer,
+    building,
+    step_interface,
+)
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.generate.schedule import Attempt
 from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
@@ -58,7 +65,7 @@ class GenerateWorker:
         self._views = views
         kinds = suite.views() if views else {}
         self._images = tuple(view for view in views or () if kinds[view] == "image")
-        self._interface = suite.interface(interface) if interface else suite.step_interface()
+        self._interface = suite.interface(interface) if interface else step_interface(suite)
         self._config: EnvConfig | None = None
         self._made: tuple[Env, Oracle, TrajectoryRenderer | None] | None = None
 

@@ -13,7 +13,7 @@ from clevrskills.core.env import RecordableEnv, Watcher
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Step
-from clevrskills.core.suite import RATE, Labels, Suite, TrajectoryRenderer
+from clevrskills.core.suite import RATE, Labels, Suite, TrajectoryRenderer, step_interface
 from clevrskills.dataset_tools.layout import (
     EPISODE_FILE,
     STATES_FILE,
@@ -24,6 +24,7 @@ from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
 from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
 from clevrskills.jobs.run_folder import versions
+from clevrskills.sim.state_vector import state_parts
 
 _OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
 _LABELS = ("predicate", "skill", "action_class", "attempt")
@@ -65,8 +66,8 @@ class Recorder:
         self.config, self.seed = config, seed
         self._suite = suite
         self._watcher: Watcher | None = None
-        self._fps = int(suite.step_interface().spec[RATE])
-        self._flags = {k for k, part in suite.state_parts(config.robot).items() if part.flag}
+        self._fps = int(step_interface(suite).spec[RATE])
+        self._flags = {k for k, part in state_parts(config.robot).items() if part.flag}
         self._keystep_camera = next(iter(suite.cameras()), "")
         self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
         final = root / episode_id(config.task, config.split, seed)

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 from clevrskills.core.env import RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Suite, load_suite, suite_of
+from clevrskills.core.suite import Suite, load_suite, step_interface, suite_of
 from clevrskills.dataset_tools.view.page_data import PLACEHOLDER
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import TaskArgs, check_names, select_tasks
@@ -84,7 +84,7 @@ def gallery(args: GalleryArgs) -> int:
     sheet([card(e) for e in episodes]).save(out / "gallery.jpg", quality=85)
     grid = list(_grid(episodes))
     height, width = grid[0].shape[:2]
-    fps = suite.step_interface().spec["rate_hz"]
+    fps = step_interface(suite).spec["rate_hz"]
     video = VideoWriter(out / "gallery.mp4", width, height, fps)
     for frame in grid:
         video.write(frame)

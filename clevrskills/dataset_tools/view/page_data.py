@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrskills.core.suite import step_interface
 from clevrskills.dataset_tools.layout import DatasetError
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def _camera(episode: Episode, name: str) -> dict[str, Any]:
 
 def _signals(episode: Episode) -> dict[str, dict[str, Any]]:
     """Curves: ``names`` of the parts, and their ``values``, one list per part."""
-    labels = list(episode.suite.step_interface().labels)
+    labels = list(step_interface(episode.suite).labels)
     found = {"action": {"names": labels, "values": _rounded(episode.actions.T, 3)}}
     for title, (column, count, names) in _SIGNALS.items():
         if column in episode.steps:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrskills.core.suite import step_interface
 from clevrskills.dataset_tools.view.page_data import drawn
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors
@@ -129,7 +130,7 @@ class _Log:
         """Rewards and the goal tree at the states that they are about, signals at theirs."""
         steps, paths = self.episode.steps, [node["path"] for node in self.episode.nodes]
         parts: dict[str, Sequence[Any]] = {
-            "action": self.episode.suite.step_interface().labels,
+            "action": step_interface(self.episode.suite).labels,
             "ee_velocity": _VELOCITY,
             "qpos": range(1, 20),
             "holds": paths,

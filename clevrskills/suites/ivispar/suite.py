@@ -21,7 +21,6 @@ from clevrskills.core.suite import (
     Preset,
     PublishedTable,
     Reader,
-    StatePart,
     TrajectoryRenderer,
 )
 from clevrskills.errors import ClevrSkillsError
@@ -150,9 +149,6 @@ class IVisparSuite(SymbolicSuite):
 
     def robots_of(self, task: str) -> Sequence[str]:
         return ("xarm6", "panda") if task == ARM else (NO_ROBOT,)
-
-    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
-        return {} if robot == NO_ROBOT else self.arm.state_parts(robot)
 
     def describe(self, task: str) -> Mapping[str, Any]:
         arm = task == ARM

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from clevrskills.core.suite import step_interface
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.remux import Recording, open_recording
 from clevrskills.dataset_tools.export.selection import Selection
@@ -22,6 +23,7 @@ from clevrskills.dataset_tools.export.statistics import Statistics, as_lists
 from clevrskills.dataset_tools.layout import POSE
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.prompt import Prompt
+from clevrskills.sim.state_vector import state_parts
 
 IMAGES_PER_EPISODE = 8
 """Images of each camera that are decoded for the statistics."""
@@ -76,15 +78,15 @@ def image_key(camera: str) -> str:
     return f"observation.images.{camera}"
 
 
-def state_parts(episode: Episode) -> dict[str, int]:
+def state_sizes(episode: Episode) -> dict[str, int]:
     """The measurements in ``observation.state`` and how many numbers each has."""
     row = episode.steps.iloc[0]
-    return {name: np.size(row[name]) for name in episode.suite.state_parts() if name in row}
+    return {name: np.size(row[name]) for name in state_parts() if name in row}
 
 
 def _action_names(episode: Episode) -> list[str]:
     """Names of the numbers of an action: those that are scaled are deltas."""
-    labels = episode.suite.step_interface().labels
+    labels = step_interface(episode.suite).labels
     names: list[str] = []
     for part in episode.info["action_spec"]["parts"]:
         deltas = [f"d{label}" for label in labels[part["start"] : part["stop"]]]
@@ -111,7 +113,7 @@ def _feature(dtype: str, names: Sequence[str] | None = None) -> dict[str, Any]:
 def features(episode: Episode) -> dict[str, dict[str, Any]]:
     """The ``features`` of ``info.json``, the same for all episodes of a dataset."""
     found = {image_key(camera): _video_feature(episode, camera) for camera in episode.cameras}
-    found["observation.state"] = _feature("float32", _state_names(state_parts(episode)))
+    found["observation.state"] = _feature("float32", _state_names(state_sizes(episode)))
     found["action"] = _feature("float32", _action_names(episode))
     found |= {name: _feature("float32") for name in ("next.reward", "next.progress")}
     found |= {name: _feature("bool") for name in ("next.done", "next.success", "next.truncated")}
@@ -153,7 +155,7 @@ def _columns(
 ) -> dict[str, Any]:
     """The features of each frame but the images: arrays (N,) or (N, D), lists of sentences."""
     steps, count = episode.steps, len(episode)
-    state = [_numbers(steps[name]).reshape(count, -1) for name in state_parts(episode)]
+    state = [_numbers(steps[name]).reshape(count, -1) for name in state_sizes(episode)]
     done = steps["terminated"].to_numpy() | steps["truncated"].to_numpy()
     done[-1] = True
     frames = np.arange(count)
@@ -241,7 +243,7 @@ def card(selection: Selection, info: Mapping[str, Any], sentences: int) -> str:
         sentences: Number of different sentences that ask for a task.
     """
     tasks = Counter(name.partition("/")[0] for name in selection.ids)
-    parts = ", ".join(part.meaning for part in selection.suite.state_parts().values())
+    parts = ", ".join(part.meaning for part in state_parts().values())
     state = textwrap.fill(f"- `observation.state`: {parts}.", 99, subsequent_indent="  ")
     return _CARD.format(
         version=info["codebase_version"],

@@ -8,7 +8,7 @@ from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.lerobot.features import (
     ANNOTATIONS,
     image_key,
-    state_parts,
+    state_sizes,
     write_json,
 )
 
@@ -28,7 +28,7 @@ def write_modality(out: Path, episode: Episode) -> None:
 def modality(episode: Episode) -> dict[str, Any]:
     """The content of ``modality.json``: the parts of state and action, the cameras, the texts."""
     state, action, start = {}, {}, 0
-    for part, size in state_parts(episode).items():
+    for part, size in state_sizes(episode).items():
         for name, which in STATE_MODALITIES.get(part, {part: slice(None)}).items():
             numbers = range(start, start + size)[which]
             state[name] = _part("observation.state", name, numbers.start, numbers.stop)
