@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union
 
 import tyro
 
-from clevrskills.agents.stub import ChatStubArgs, chat_stub
+from clevrskills.agents.mock_server import ChatStubArgs, chat_stub
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.dataset_tools.card import CardArgs, card

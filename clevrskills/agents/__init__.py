@@ -1,1 +1,1 @@
-"""Agents: policies that ask language models, behind OpenAI-compatible endpoints or stand-ins."""
+"""Agents: policies that ask language models, behind OpenAI-compatible endpoints or scripted."""

@@ -12,7 +12,7 @@ from typing import Any
 from clevrskills.agents.client import ChatClient, Model, Reply
 from clevrskills.agents.messages import budgeted, images_of, tokens_of
 from clevrskills.agents.prompter import PlainPrompter
-from clevrskills.agents.stand_ins import stand_in
+from clevrskills.agents.scripted_models import scripted_model
 from clevrskills.agents.transcript import Recorder, ReplayedModel
 from clevrskills.core.interface import Interface, TextInterface
 from clevrskills.core.policy import (
@@ -36,8 +36,8 @@ class ChatPolicy:
     """Policy that asks a language model.
 
     Args:
-        target: Address of an endpoint, or a stand-in, one of
-            :data:`~clevrskills.agents.stand_ins.NAMES`.
+        target: Address of an endpoint, or a scripted model, one of
+            :data:`~clevrskills.agents.scripted_models.NAMES`.
         suite: What it acts in; it gives the prompter.
         interface: What it acts by.
         replay: A run whose transcripts reply in place of the model.
@@ -119,8 +119,8 @@ class ChatPolicy:
         if replay is not None:
             return ReplayedModel(Path(replay))
         if not remote:
-            stand: Model = stand_in(target, suite, interface, self._prompter)
-            return stand
+            scripted: Model = scripted_model(target, suite, interface, self._prompter)
+            return scripted
         if "model" not in endpoint:
             raise ClevrSkillsError("name the model: --policy-arg model=NAME")
         return ChatClient(target, **endpoint)

@@ -41,8 +41,8 @@ CHAT = "chat:"
 """Prefix of policies that ask a language model."""
 FORMS = (
     *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR", "lerobot:DIR"),
-    *("chat:URL", "chat:oracle", "chat:random", "chat:garbage", "chat:reader"),
-    *("chat:fixed:TEXT", "chat:script:FILE"),
+    *("chat:URL", "chat:oracle", "chat:random", "chat:garbage"),
+    *("chat:fixed:TEXT", "chat:script:FILE", "chat:module:function"),
     *("module:attribute", "openpi://HOST:PORT", "vla-eval://HOST:PORT", "gr00t://HOST:PORT"),
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -82,10 +82,6 @@ class Oracle(Labels, Protocol):
     def failed(self) -> Sequence[tuple[int, int]]: ...
     def reset(self) -> None: ...
     def act(self) -> NDArray[Any]: ...
-
-
-Reader = Callable[[Sequence[Message]], str]
-"""What replies to messages, from their text alone."""
 
 
 class Prompter(Protocol):
@@ -363,14 +359,6 @@ class Suite(Protocol):
         """
         del interface, options
         return None
-
-    def reader(self) -> Reader:
-        """What solves episodes from the texts that its prompter writes, for tests of them.
-
-        Raises:
-            ClevrSkillsError: There is none.
-        """
-        raise ClevrSkillsError(f"suite {self.name} has no reader")
 
     def presets(self) -> Mapping[str, Preset]:
         """Named bundles of options."""

@@ -14,7 +14,7 @@ import pytest
 
 from clevrskills.agents.client import ChatClient, Reply
 from clevrskills.agents.messages import images_of
-from clevrskills.agents.stub import _Handler, behaviour, serving
+from clevrskills.agents.mock_server import _Handler, behaviour, serving
 from clevrskills.core.policy import ImagePart, Message, PolicyError, PromptInput
 from clevrskills.errors import ClevrSkillsError
 
@@ -223,7 +223,7 @@ def test_scripts_of_servers(tmp_path: Path, waits: list[float]) -> None:
         behaviour(f"script:{script}")
 
 
-def test_what_is_no_request_is_refused_by_the_stub() -> None:
+def test_what_is_no_request_is_refused_by_the_server() -> None:
     with serving(behaviour("garbage")) as url:
         client = ChatClient(f"{url}/chat/completions/x", "m")
         client.begin(PromptInput("", {}))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from readers.ivispar import reply
 
 from clevrskills.agents.messages import budgeted, from_openai, images_of, to_openai, tokens_of
 from clevrskills.agents.prompter import PlainPrompter, read_action
@@ -18,7 +19,6 @@ from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import ImagePart, Message, PromptInput
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.suites.ivispar.prompts.reader import solve_text
 
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("ivispar")
@@ -122,13 +122,13 @@ def test_the_last_action_of_a_reply_counts(reply: str, action: str) -> None:
 @pytest.mark.parametrize("preset", ["view3d", "schematic"])
 def test_the_reader_needs_words(preset: str) -> None:
     with pytest.raises(ClevrSkillsError, match="needs boards in words"):
-        solve_text(board("geoms", "base", preset)[0])
+        reply(board("geoms", "base", preset)[0])
 
 
 def test_the_reader_reads_what_endpoints_are_sent() -> None:
     messages = board("geoms", "base", "text")[0]
     assert from_openai(to_openai(messages)) == messages
-    assert re.fullmatch(r"move \w+ \w+ \w+", read_action(solve_text(messages)))
+    assert re.fullmatch(r"move \w+ \w+ \w+", read_action(reply(messages)))
 
 
 def plain() -> PlainPrompter:

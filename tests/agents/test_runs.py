@@ -1,4 +1,4 @@
-"""Runs of ``clevrskills evaluate`` with models, their stand-ins, and endpoints that fail."""
+"""Runs of ``clevrskills evaluate`` with models, scripted ones, and endpoints that fail."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clevrskills.agents import stub
+from clevrskills.agents import mock_server
 from clevrskills.cli import main
 from clevrskills.evaluation.results import EpisodeResult, read_results
 from clevrskills.evaluation.rollout import PolicyRollout
@@ -23,6 +23,7 @@ from clevrskills.jobs.pool import InlinePool
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests" / "suites" / "toy_suite"
+READER = "tests.support.readers.ivispar:reply"
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 """What may differ between runs."""
 PRICES = ("--policy-arg", "price_in=1", "--policy-arg", "price_out=10")
@@ -37,7 +38,7 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def reader() -> Iterator[str]:
     """Address of an endpoint that solves boards from what it is sent."""
-    with stub.serving(stub.behaviour("reader:ivispar")) as url:
+    with mock_server.serving(mock_server.behaviour(READER)) as url:
         yield url
 
 
@@ -67,7 +68,7 @@ def transcripts(out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((out / "transcripts").glob("*.jsonl"))}
 
 
-@pytest.mark.parametrize("name", ["oracle", "reader"])
+@pytest.mark.parametrize("name", ["oracle", READER])
 def test_stand_ins_that_solve_all(name: str, tmp_path: Path) -> None:
     results = evaluate(name, tmp_path / "run", "--batch", 4)
     assert all(result.measures["optimal"] for result in results)
@@ -137,7 +138,7 @@ def test_a_model_needs_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_no_batch_changes_a_result(reader: str, tmp_path: Path) -> None:
     for batch in (1, 4):
         evaluate(reader, tmp_path / str(batch), "--batch", batch)
-    evaluate("reader", tmp_path / "here")
+    evaluate(READER, tmp_path / "here")
     assert core(tmp_path / "1") == core(tmp_path / "4") == core(tmp_path / "here")
     assert transcripts(tmp_path / "1") == transcripts(tmp_path / "4")
 
@@ -145,7 +146,7 @@ def test_no_batch_changes_a_result(reader: str, tmp_path: Path) -> None:
 def test_requests_of_a_batch_are_in_flight_together(tmp_path: Path) -> None:
     present: list[int] = []
     inside = [0]
-    answer = stub.behaviour("fixed:action: move red cube left")
+    answer = mock_server.behaviour("fixed:action: move red cube left")
 
     def slow(request: Any) -> Any:
         inside[0] += 1
@@ -154,7 +155,7 @@ def test_requests_of_a_batch_are_in_flight_together(tmp_path: Path) -> None:
         inside[0] -= 1
         return answer(request)
 
-    with stub.serving(slow) as url:
+    with mock_server.serving(slow) as url:
         evaluate(url, tmp_path / "run", "--batch", 4, episodes=4)
     assert max(present) >= 2
 
@@ -162,12 +163,12 @@ def test_requests_of_a_batch_are_in_flight_together(tmp_path: Path) -> None:
 def test_a_server_that_dies_leaves_errors_and_what_was_done_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, answer, count = tmp_path / "run", stub.behaviour("reader:ivispar"), iter(range(10**6))
+    out, answer, count = tmp_path / "run", mock_server.behaviour(READER), iter(range(10**6))
 
     def dying(request: Any) -> Any:
         return answer(request) if next(count) < 7 else {"status": 500, "body": "down"}
 
-    with stub.serving(dying) as url:
+    with mock_server.serving(dying) as url:
         given = command(url, out, "--retries", 0, "--policy-arg", "retries=0")
         assert main(given) == 2
         assert "status 500: down" in capsys.readouterr().err
@@ -180,17 +181,17 @@ def test_a_server_that_dies_leaves_errors_and_what_was_done_before(
         def healed(request: Any) -> Any:
             return answer(request)
 
-    with stub.serving(healed, port=int(url.split(":")[2].split("/")[0])):
+    with mock_server.serving(healed, port=int(url.split(":")[2].split("/")[0])):
         assert main(given) == 0
-    evaluate("reader", tmp_path / "whole")
+    evaluate(READER, tmp_path / "whole")
     ours, whole = core(out), core(tmp_path / "whole")
     assert ours == whole
 
 
 def test_a_filter_is_an_error_and_no_turn(tmp_path: Path, capsys: Any) -> None:
     answers = iter([{"reply": "x", "finish_reason": "content_filter"}])
-    fine = stub.behaviour("reader:ivispar")
-    with stub.serving(lambda request: next(answers, None) or fine(request)) as url:
+    fine = mock_server.behaviour(READER)
+    with mock_server.serving(lambda request: next(answers, None) or fine(request)) as url:
         words = command(url, tmp_path / "run", "--retries", 0)
         assert main(words) == 2
     assert "refused by the provider's filter" in capsys.readouterr().err
@@ -199,7 +200,7 @@ def test_a_filter_is_an_error_and_no_turn(tmp_path: Path, capsys: Any) -> None:
 
 
 def test_empty_replies_cost_a_turn(tmp_path: Path) -> None:
-    with stub.serving(lambda _: {"reply": ""}) as url:
+    with mock_server.serving(lambda _: {"reply": ""}) as url:
         (result,) = evaluate(url, tmp_path / "run", episodes=1)
     assert result.codes == {"UNPARSABLE": 20} and result.usage["requests"] == 80
 
@@ -207,7 +208,7 @@ def test_empty_replies_cost_a_turn(tmp_path: Path) -> None:
 def test_no_key_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
     answers = iter(["sk-very-secret", "action: sk-very-secret"])
-    with stub.serving(lambda _: {"reply": next(answers, "nothing")}) as url:
+    with mock_server.serving(lambda _: {"reply": next(answers, "nothing")}) as url:
         evaluate(url, tmp_path / "run", "--policy-arg", "key_env=MY_KEY", episodes=1)
     files = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
     assert len(files) >= 3
@@ -220,7 +221,7 @@ def test_no_key_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capf
 
 
 def test_a_transcript_tells_of_each_turn(tmp_path: Path) -> None:
-    (result,) = evaluate("reader", tmp_path / "run", *PRICES, episodes=1)
+    (result,) = evaluate(READER, tmp_path / "run", *PRICES, episodes=1)
     head, *turns = transcript(tmp_path / "run")
     assert (head["task"], head["split"], head["index"]) == ("geoms", "base", 0)
     assert head["episode"] == result.episode
@@ -299,18 +300,18 @@ def test_a_run_stops_where_the_money_does_and_goes_on_with_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    assert main(command("reader", out, *PRICES, "--max-cost", 0.004)) == 2
+    assert main(command(READER, out, *PRICES, "--max-cost", 0.004)) == 2
     error = capsys.readouterr().err
     assert "of --max-cost 0.004 are spent, and" in error and "goes on" in error
     done = len([*read_results(out)])
     assert 0 < done < 6
-    assert main(command("reader", out, *PRICES, "--max-cost", 0.004)) == 2  # nothing more
+    assert main(command(READER, out, *PRICES, "--max-cost", 0.004)) == 2  # nothing more
     assert len([*read_results(out)]) == done
-    assert main(command("reader", out, *PRICES, "--max-cost", 1)) == 0
-    evaluate("reader", tmp_path / "whole", *PRICES)
+    assert main(command(READER, out, *PRICES, "--max-cost", 1)) == 0
+    evaluate(READER, tmp_path / "whole", *PRICES)
     assert core(out) == core(tmp_path / "whole")
     assert "tokens sent" in capsys.readouterr().out
-    decided = command("reader", tmp_path / "decided", *PRICES, "--until-width", 0.9, episodes=40)
+    decided = command(READER, tmp_path / "decided", *PRICES, "--until-width", 0.9, episodes=40)
     assert main(decided) == 0
     assert main([*decided, "--max-cost", "0"]) == 0  # enough is known, whatever it has cost
 
@@ -327,7 +328,7 @@ def test_what_an_episode_cost_that_broke_down_counts(
 
     monkeypatch.setattr(PolicyRollout, "step", breaks)
     out = tmp_path / "run"
-    assert main(command("reader", out, *PRICES, episodes=1)) == 2
+    assert main(command(READER, out, *PRICES, episodes=1)) == 2
     results = [*read_results(out)]
     assert {r.cause for r in results} == {"error"}
     assert all(r.usage["requests"] == 2 and r.usage["cost"] > 0 for r in results)
@@ -343,7 +344,7 @@ def test_a_dry_run_sends_nothing_and_is_not_exceeded(
         return {"reply": "hm, " * 200}
 
     out = tmp_path / "run"
-    with stub.serving(count) as url:
+    with mock_server.serving(count) as url:
         words = command(url, out, *PRICES, "--json")
         assert main([*words, "--dry-run"]) == 0
         told = json.loads(capsys.readouterr().out)
@@ -430,8 +431,8 @@ def test_the_stub_serves_until_it_is_ended(tmp_path: Path) -> None:
     [
         (("--behaviour", "rubbish"), "rubbish"),
         (("--behaviour", "script:nowhere"), "nowhere"),
-        (("--behaviour", "reader:nosuite"), "nosuite"),
-        (("--behaviour", "reader:tests.support.fake_suite:FakeSuite"), "has no reader"),
+        (("--behaviour", "nomodule:reply"), "No module named 'nomodule'"),
+        (("--behaviour", "json:reply"), "has no attribute 'reply'"),
         (("--behaviour", "garbage", "--status", "200"), "status"),
         (("--behaviour", "garbage", "--port", "99999"), "port 99999"),
     ],

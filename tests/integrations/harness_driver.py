@@ -2,8 +2,8 @@
 
 Usage: harness_driver.py inspect SUITE PRESET TASK COUNT LOGS
        harness_driver.py openenv URL COUNT
-The stand-in for a model is the reader of the suite that the environment variable READER names, or
-says the words of REPLY.
+The scripted model is the function that the environment variable READER names, or says the words of
+REPLY.
 """
 
 import json
@@ -11,12 +11,16 @@ import os
 import sys
 
 from clevrskills.agents.messages import from_openai
+from clevrskills.agents.scripted_models import reply_function
 from clevrskills.core.policy import Message
-from clevrskills.core.suite import load_suite
 
 
 def reply(messages: list[Message]) -> str:
-    return os.environ.get("REPLY") or load_suite(os.environ["READER"]).reader()(messages)
+    if text := os.environ.get("REPLY"):
+        return text
+    function = reply_function(os.environ["READER"])
+    assert function is not None
+    return function(messages)
 
 
 def by_inspect(suite: str, preset: str, task: str, count: str, logs: str) -> object:

@@ -26,6 +26,8 @@ CASES = [
     ("clevrskills", "words", "pick", 1),  # of each of two splits
 ]
 """Suite, preset, task and number of episodes."""
+READER = "tests.support.readers.{}:reply"
+"""Function that solves the episodes of a suite from what a model is sent."""
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +53,18 @@ def case(request: pytest.FixtureRequest) -> tuple[str, str, str, int]:
 
 @pytest.fixture(scope="module")
 def ours(case: tuple[Any, ...], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Results of the command with the same stand-in, by episode."""
+    """Results of the command with the same scripted model, by episode."""
     suite, preset, task, count = case
     out = tmp_path_factory.mktemp("ours") / "out"
     command = ["evaluate", task, "--suite", suite, "--preset", preset]
-    command += ["--policy", "chat:reader", "--episodes", str(count), "--out", str(out)]
+    command += [
+        "--policy",
+        f"chat:{READER.format(suite)}",
+        "--episodes",
+        str(count),
+        "--out",
+        str(out),
+    ]
     assert main(command) == 0
     return {result.id: result for result in read_results(out)}
 
@@ -83,7 +92,7 @@ def test_inspect_gives_the_results_of_the_command(
     told = drive(
         *(python, "inspect", suite, preset, task, str(count), str(tmp_path / "logs")),
         home=tmp_path,
-        READER=suite,
+        READER=READER.format(suite),
     )
     assert told["results"].keys() == ours.keys() and len(ours) in (count, 2 * count)
     assert all(same(result, ours[name]) for name, result in told["results"].items())
@@ -137,7 +146,9 @@ def server(python: Path, case: tuple[Any, ...], tmp_path: Path) -> Iterator[str]
 def test_openenv_gives_the_results_of_the_command(
     python: Path, server: str, case: tuple[Any, ...], ours: dict[str, Any], tmp_path: Path
 ) -> None:
-    told = drive(python, "openenv", server, str(len(ours)), home=tmp_path, READER=case[0])
+    told = drive(
+        python, "openenv", server, str(len(ours)), home=tmp_path, READER=READER.format(case[0])
+    )
     assert told["results"].keys() == ours.keys()
     assert all(same(result, ours[name]) for name, result in told["results"].items())
     assert all(abs(r - ours[name].total_reward) < 1e-6 for name, r in told["rewards"].items())

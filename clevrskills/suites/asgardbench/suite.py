@@ -14,14 +14,13 @@ from clevrskills.core.env_config import LOOKS
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.goal.tree import nodes
 from clevrskills.core.interface import Interface, TextInterface
-from clevrskills.core.suite import WORDINGS, Measure, Preset, PublishedTable, Reader
+from clevrskills.core.suite import WORDINGS, Measure, Preset, PublishedTable
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.suites.asgardbench.drawing.views import VIEWS
 from clevrskills.suites.asgardbench.env import HouseEnv, house_of, prompt_of
 from clevrskills.suites.asgardbench.oracle import MISTAKES, HouseOracle
 from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.prompts.prompter import HousePrompter
-from clevrskills.suites.asgardbench.prompts.reader import read_and_solve
 from clevrskills.suites.asgardbench.published import PUBLISHED
 from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.verbs import VERBS
@@ -231,9 +230,6 @@ class AsgardBenchSuite(SymbolicSuite):
 
     def prompter(self, interface: Interface, options: Mapping[str, Any]) -> HousePrompter:
         return HousePrompter(options)
-
-    def reader(self) -> Reader:
-        return read_and_solve
 
     def measures(self) -> Sequence[Measure]:
         return (

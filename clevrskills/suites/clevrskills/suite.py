@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Oracle, Preset, Reader
+from clevrskills.core.suite import Oracle, Preset
 from clevrskills.suites.tabletop import TabletopSuite
 
 if TYPE_CHECKING:
@@ -142,11 +142,6 @@ class ClevrSkillsSuite(TabletopSuite):
             "disorderly": f"{place}.known_policies:Disorderly",
             "starter": f"{place}.known_policies:Starter",
         }
-
-    def reader(self) -> Reader:
-        from clevrskills.suites.clevrskills.words.reader import reply
-
-        return reply
 
     def unspeakable(self) -> Sequence[str]:
         return KEYSTEP_TASKS

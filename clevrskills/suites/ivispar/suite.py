@@ -20,7 +20,6 @@ from clevrskills.core.suite import (
     Oracle,
     Preset,
     PublishedTable,
-    Reader,
     TrajectoryRenderer,
 )
 from clevrskills.errors import ClevrSkillsError
@@ -40,7 +39,6 @@ from clevrskills.suites.ivispar.env import COUNTED, BoardEnv
 from clevrskills.suites.ivispar.interface import CODES, INDEX, MoveInterface
 from clevrskills.suites.ivispar.original import export_config, read_config
 from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
-from clevrskills.suites.ivispar.prompts.reader import solve_text
 from clevrskills.suites.ivispar.published import PUBLISHED
 from clevrskills.suites.ivispar.vector import CellVectorEnv
 from clevrskills.suites.ivispar.views import SINGLE, VIEWS
@@ -230,9 +228,6 @@ class IVisparSuite(SymbolicSuite):
 
     def prompter(self, interface: Interface, options: Mapping[str, Any]) -> BoardPrompter:
         return BoardPrompter(options)
-
-    def reader(self) -> Reader:
-        return solve_text
 
     def measures(self) -> Sequence[Measure]:
         return (

@@ -11,7 +11,7 @@ from clevrskills import env_id
 from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Measure, Oracle, Preset, Prompter, PublishedTable, Reader
+from clevrskills.core.suite import Measure, Oracle, Preset, Prompter, PublishedTable
 from clevrskills.suites.lohoravens.published import HARD_TASKS, PUBLISHED, WORKSHOP_TASKS
 from clevrskills.suites.tabletop import TabletopSuite
 
@@ -146,11 +146,6 @@ class LoHoRavensSuite(TabletopSuite):
         from clevrskills.suites.lohoravens.prompts.prompter import FieldPrompter
 
         return FieldPrompter(options) if interface.name == PICK_PLACE_TEXT.name else None
-
-    def reader(self) -> Reader:
-        from clevrskills.suites.lohoravens.prompts.reader import reply
-
-        return reply
 
     def presets(self) -> Mapping[str, Preset]:
         """Noise alone, and with the feedback of planners: ``p10``, ``explicit``, ``p10_explicit``

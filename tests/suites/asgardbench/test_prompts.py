@@ -1,4 +1,4 @@
-"""Prompts of the household: golden files of all presets, replies, the stand-ins.
+"""Prompts of the household: golden files of all presets, replies, scripted models.
 
 ``python -m tests.suites.asgardbench.test_prompts`` writes the golden files anew.
 """
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from readers.asgardbench import reply
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import turn_feedback
 from clevrskills.core.policy import PromptInput, TextAction
 from clevrskills.core.suite import load_suite
-from clevrskills.suites.asgardbench.prompts.reader import read_and_solve
 
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("asgardbench")
@@ -115,7 +115,7 @@ def test_the_reader_solves_what_it_reads(task):
     while turn is None or not (turn.success or turn.ended):
         seen = {"views": env.look(("text_state",)), "turn": len(turns), "turns": tuple(turns)}
         seen["feedback"] = "detailed"
-        said = prompter.parse(read_and_solve(prompter.messages(seen, history)))
+        said = prompter.parse(reply(prompter.messages(seen, history)))
         history.append((seen, said))
         turn = env.command(said.action)
         message = turn_feedback(SUITE.text, turn, "detailed")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from readers.clevrskills import reply
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import turn_message
@@ -22,7 +23,6 @@ from clevrskills.predicates import AtPose, AtPosition, Inside, OnTop, Picked, Ro
 from clevrskills.suites.clevrskills.words.agents import Commander, RandomWords
 from clevrskills.suites.clevrskills.words.grammar import read, say
 from clevrskills.suites.clevrskills.words.interface import SKILLS, CommandedArm
-from clevrskills.suites.clevrskills.words.reader import reply
 from clevrskills.tasks import tasks
 
 SUITE = load_suite()

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from readers.lohoravens import reply
 
-from clevrskills.agents import stub
+from clevrskills.agents import mock_server
 from clevrskills.agents.client import ChatClient
 from clevrskills.agents.par import PAR
-from clevrskills.agents.stand_ins import GARBAGE
+from clevrskills.agents.scripted_models import GARBAGE
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ImagePart, Message, PromptInput
 from clevrskills.core.policy_loader import PolicySource, policy_arguments
@@ -109,7 +110,7 @@ def test_a_reader_behind_http_solves_what_it_is_told(task: str) -> None:
     """Where every instruction is carried out as it should."""
     env: Any = SUITE.make(EnvConfig(task, "test"))
     prompter = FieldPrompter({})
-    with stub.serving(stub.behaviour("reader:lohoravens")) as url:
+    with mock_server.serving(mock_server.behaviour("readers.lohoravens:reply")) as url:
         client = ChatClient(url, "m")
         for seed in range(2):
             env.reset(options={"episode": SUITE.draw(task, "test", seed)})
@@ -133,11 +134,10 @@ def test_a_reader_behind_http_solves_what_it_is_told(task: str) -> None:
 
 
 def test_the_reader_says_what_it_cannot_read() -> None:
-    speak = SUITE.reader()
     with pytest.raises(ClevrSkillsError, match="caption_positions"):
-        speak([Message("user", ("Goal: Put the blocks into the bowls with matching colors.",))])
+        reply([Message("user", ("Goal: Put the blocks into the bowls with matching colors.",))])
     with pytest.raises(ClevrSkillsError, match="knows no way"):
-        speak(
+        reply(
             [
                 Message(
                     "user",

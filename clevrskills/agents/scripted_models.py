@@ -1,9 +1,11 @@
-"""Stand-ins: what replies in place of a model, to test prompts, parsers, servers and runs."""
+"""Scripted models: reply in place of a language model, to test prompts, parsers and runs."""
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,8 @@ from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import digest, tokens_of
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Message, PolicyError, PromptInput
-from clevrskills.core.suite import Prompter, Reader, Suite
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.core.suite import Prompter, Suite
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 from clevrskills.solvers.requirements import require_oracle
 
 GARBAGE = (
@@ -28,7 +30,14 @@ GARBAGE = (
     "   \n",
 )
 """Replies that say nothing that can be done, of eight kinds."""
-NAMES = ("oracle", "random", "garbage", "reader", "fixed:TEXT", "script:FILE")
+FUNCTIONS = ("garbage", "fixed:TEXT", "module:function")
+"""Names of functions that reply."""
+NAMES = ("oracle", "random", "script:FILE", *FUNCTIONS)
+"""Names of scripted models."""
+
+ReplyFunction = Callable[[Sequence[Message]], str]
+"""Function of messages that replies to them, from their content alone."""
+_FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 
 
 class Oracle:
@@ -75,15 +84,15 @@ class RandomWords:
         return counted(messages, self._prompter.reply(action))
 
 
-class Spoken:
-    """Says what a function makes of the messages.
+class FunctionModel:
+    """Replies what a function makes of the messages.
 
     Args:
-        speak: The function.
+        reply: The function.
     """
 
-    def __init__(self, speak: Reader) -> None:
-        self._speak = speak
+    def __init__(self, reply: ReplyFunction) -> None:
+        self._reply = reply
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
         """Begin an episode."""
@@ -95,7 +104,7 @@ class Spoken:
             PolicyError: It finds nothing to reply to.
         """
         try:
-            text = self._speak(messages)
+            text = self._reply(messages)
         except ClevrSkillsError as error:
             raise PolicyError(str(error)) from None
         return counted(messages, text)
@@ -156,25 +165,41 @@ def read_script(path: Path) -> list[str | Mapping[str, Any]]:
     return replies
 
 
-def stand_in(name: str, suite: Suite, interface: Interface, prompter: Prompter) -> Any:
-    """What replies under a name.
+def reply_function(name: str) -> ReplyFunction | None:
+    """Return the function that one of :data:`FUNCTIONS` names; ``None``: it is none of them.
 
     Raises:
-        ClevrSkillsError: There is none of this name, or the suite has none such.
+        ClevrSkillsError: The module or the function cannot be imported.
+    """
+    kind, _, rest = name.partition(":")
+    if name == "garbage":
+        return garbage
+    if kind == "fixed" and rest:
+        return lambda _: rest
+    if not _FUNCTION.fullmatch(name):
+        return None
+    try:
+        found: ReplyFunction = getattr(importlib.import_module(kind), rest)
+    except (ImportError, AttributeError) as error:
+        raise ClevrSkillsError(f"model {name}: {one_line(error)}") from None
+    return found
+
+
+def scripted_model(name: str, suite: Suite, interface: Interface, prompter: Prompter) -> Any:
+    """Return the model of a name, one of :data:`NAMES`.
+
+    Raises:
+        ClevrSkillsError: There is none of this name, or it cannot be made.
     """
     kind, _, rest = name.partition(":")
     if name == "oracle":
         return Oracle(suite, interface, prompter)
     if name == "random":
         return RandomWords(prompter)
-    if name == "garbage":
-        return Spoken(garbage)
-    if name == "reader":
-        return Spoken(suite.reader())
-    if kind == "fixed" and rest:
-        return Spoken(lambda _: rest)
     if kind == "script" and rest:
         return Script(Path(rest))
+    if reply := reply_function(name):
+        return FunctionModel(reply)
     raise UnknownNameError("model", name, ["http://…", "https://…", *NAMES])
 
 

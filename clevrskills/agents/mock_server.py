@@ -1,4 +1,4 @@
-"""Stub of an endpoint: stand-ins for language models behind real HTTP, and servers that misbehave.
+"""Mock server: scripted models behind the HTTP interface of OpenAI, and servers that misbehave.
 
 ``clevrskills chat-stub`` is for tests of clients, of prompts and of runs.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import http.server
 import json
+import os
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +25,11 @@ _ANSWER = ("reply", "status", "headers", "body", "finish_reason", "size", "missi
 
 @dataclass(kw_only=True)
 class ChatStubArgs:
-    """Serve a stand-in for a language model as OpenAI-compatible endpoints do; Ctrl-C ends it."""
+    """Serve a scripted model as OpenAI-compatible endpoints do; Ctrl-C ends it."""
 
     behaviour: str
     """What is replied: `garbage`, nothing that can be done; `fixed:TEXT`; `script:FILE`, one line
-    of the file after the other; `reader:SUITE`, what solves an episode from the text it is sent."""
+    of the file after the other; `module:function`, what a function makes of the messages."""
     port: int = 8000
     """Port to listen at, on this machine alone; 0: one that is free."""
     port_file: Path | None = None
@@ -51,6 +53,7 @@ def chat_stub(args: ChatStubArgs) -> int:
     from clevrskills.jobs.process_setup import stop_signals
 
     check_least(args, port=0, delay=0, fail_first=0, status=400)
+    sys.path.insert(0, os.getcwd())
     answer = behaviour(args.behaviour)
     with stop_signals(), contextlib.suppress(KeyboardInterrupt):
         with serving(answer, args.port, args.delay, args.fail_first, args.status) as url:
@@ -81,22 +84,14 @@ def behaviour(name: str) -> Answer:
     """What is answered, by its name as in ``--behaviour``.
 
     Raises:
-        ClevrSkillsError: There is no such behaviour, or no such file or suite.
+        ClevrSkillsError: There is no such behaviour, or no such file or function.
     """
     from clevrskills.agents.messages import from_openai
-    from clevrskills.agents.stand_ins import garbage, read_script
-    from clevrskills.core.suite import load_suite
+    from clevrskills.agents.scripted_models import FUNCTIONS, read_script, reply_function
     from clevrskills.errors import UnknownNameError, check_arguments
 
     kind, _, rest = name.partition(":")
-    speak: Callable[[Sequence[Any]], str]
-    if name == "garbage":
-        speak = garbage
-    elif kind == "fixed" and rest:
-        return lambda _: {"reply": rest}
-    elif kind == "reader" and rest:
-        speak = load_suite(rest).reader()
-    elif kind == "script" and rest:
+    if kind == "script" and rest:
         entries = read_script(Path(rest))
         for entry in entries:
             if not isinstance(entry, str):
@@ -109,10 +104,10 @@ def behaviour(name: str) -> Answer:
             return {"reply": entry} if isinstance(entry, str) else entry
 
         return play
-    else:
-        allowed = ("garbage", "fixed:TEXT", "script:FILE", "reader:SUITE")
-        raise UnknownNameError("behaviour", name, allowed)
-    return lambda request: {"reply": speak(from_openai(request["messages"]))}
+    reply = reply_function(name)
+    if reply is None:
+        raise UnknownNameError("behaviour", name, ("script:FILE", *FUNCTIONS))
+    return lambda request: {"reply": reply(from_openai(request["messages"]))}
 
 
 @contextlib.contextmanager

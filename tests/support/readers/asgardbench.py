@@ -43,7 +43,7 @@ class _Told:
     states: list[str] = field(default_factory=list)
 
 
-def read_and_solve(messages: Sequence[Message]) -> str:
+def reply(messages: Sequence[Message]) -> str:
     """A reply with the solver's next command in the household as it is understood.
 
     Raises:

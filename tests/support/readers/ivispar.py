@@ -13,7 +13,7 @@ from clevrskills.suites.ivispar.prompts.prompter import CURRENT, GOAL
 from clevrskills.suites.ivispar.search import solve
 
 
-def solve_text(messages: Sequence[Message]) -> str:
+def reply(messages: Sequence[Message]) -> str:
     """A reply with the next move of a shortest solution, or with the pieces that are listed.
 
     Raises:
