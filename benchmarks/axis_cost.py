@@ -20,7 +20,7 @@ from common import print_table
 
 from clevrskills.core.env import RecordableEnv
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import default_cameras, load_suite
 
 
 @dataclass
@@ -55,7 +55,7 @@ def main(args: Args) -> None:
     torch.set_num_threads(1)
     suite = load_suite()
     axes = args.axis or tuple(name for name in suite.axes() if name != "embodiment")
-    cameras = tuple(suite.default_cameras())
+    cameras = tuple(default_cameras(suite))
     env = suite.make(EnvConfig(args.task, "train", cameras=cameras, size_px=256))
     assert isinstance(env, RecordableEnv)
     clean = suite.frozen(args.task, "train")[0]

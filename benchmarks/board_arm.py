@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.scene_sampling import scene_of, worded
 from clevrskills.suites.ivispar.arm.task import KEY, GeomsArm
@@ -29,7 +29,7 @@ def main() -> None:
     robot = parser.parse_args().robot
     suite, task = load_suite("ivispar"), GeomsArm()
     env = suite.make(EnvConfig(KEY, "train", robot))
-    moves = suite.interface("index")
+    moves = find_interface(suite, "index")
     rows = []
     for number, (shape, way, beside) in enumerate(product(SHAPES, DIRECTIONS, BESIDE)):
         start = MIDDLES[number % 4]

@@ -19,7 +19,7 @@ from common import print_table
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 
 IMAGES = 20
 
@@ -59,7 +59,7 @@ def main(args: FieldArgs) -> None:
                 episode = suite.draw(task, "test", seed)
             with timed(resets):
                 env.reset(options={"episode": episode})
-            interface = suite.interface()
+            interface = find_interface(suite)
             oracle = suite.oracle(env, interface)
             rollout = Rollout(env, actuator=interface.begin(env))
             while not rollout.ended:

@@ -575,7 +575,7 @@ def main(args: Args) -> None:
     """Train, test and print."""
     torch.set_num_threads(1)
     suite, begin = load_suite(), time.process_time()
-    tasks = list(suite.levels())
+    tasks = list(suite.tasks)
     axes = {name: len(axis.levels) for name, axis in suite.axes().items() if axis.seen}
     drawn: list[Sample] = []
     for k in range(args.train):

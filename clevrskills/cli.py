@@ -5,7 +5,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 import tyro
 
@@ -33,6 +33,9 @@ from clevrskills.serving.command import ServeArgs, serve
 from clevrskills.suites.clevrskills.check_task import CheckTaskArgs, check_task
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
 from clevrskills.suites.clevrskills.new_task import NewTaskArgs, new_task
+
+if TYPE_CHECKING:
+    from clevrskills.core.suite import TaskInfo
 
 
 @dataclass
@@ -68,22 +71,30 @@ class TasksArgs:
 
 def suites(args: SuitesArgs) -> int:
     """Print a table of suites: name, title, tasks, levels, splits, interfaces, presets."""
-    from clevrskills.core.suite import load_suite, suite_names
+    from clevrskills.core.suite import (
+        all_interfaces,
+        all_levels,
+        all_robots,
+        all_splits,
+        all_views,
+        load_suite,
+        suite_names,
+        task_groups,
+    )
 
     rows = []
     for suite in map(load_suite, suite_names()):
-        levels = suite.levels()
         rows.append(
             {
                 "name": suite.name,
                 "title": suite.title,
-                "tasks": list(levels),
-                "levels": list(dict.fromkeys(levels.values())),
-                "groups": list(suite.groups()),
-                "splits": list(suite.splits()),
-                "robots": list(suite.robots()),
-                "interfaces": list(suite.interfaces()),
-                "views": list(suite.views()),
+                "tasks": list(suite.tasks),
+                "levels": list(dict.fromkeys(all_levels(suite).values())),
+                "groups": list(task_groups(suite)),
+                "splits": list(all_splits(suite)),
+                "robots": list(all_robots(suite)),
+                "interfaces": list(all_interfaces(suite)),
+                "views": list(all_views(suite)),
                 "presets": list(suite.presets()),
                 "policies": list(suite.policies()),
             }
@@ -105,17 +116,19 @@ def tasks(args: TasksArgs) -> int:
     from clevrskills.jobs.arguments import SuiteArgs
 
     suite = load_suite(args.suite)
-    levels = suite.levels()
-    keys = SuiteArgs(level=args.level, group=args.group).select(levels, suite.groups())
-    rows = [suite.describe(key) for key in keys or levels]
+    keys = SuiteArgs(level=args.level, group=args.group).select(suite.tasks) or suite.tasks
+    rows = [_task_row(suite.name, key, suite.tasks[key]) for key in keys]
     if args.json:
-        interfaces = list(suite.interfaces())
-        common = {"suite": suite.name, "tags": {}, "interfaces": interfaces}
-        full = [{**common, "limit": f"{r['max_steps']} control steps", **r} for r in rows]
-        print(json.dumps(full, indent=2))
+        print(json.dumps(rows, indent=2))
         return 0
     _print_table(f"{len(rows)} tasks", ("key", "level", "sentence", "predicates"), rows)
     return 0
+
+
+def _task_row(suite: str, key: str, task: "TaskInfo") -> dict[str, Any]:
+    """The description of a task as JSON data."""
+    fields = {name: value for name, value in vars(task).items() if name != "details"}
+    return {"suite": suite, "key": key, **fields, "interfaces": [*task.interfaces], **task.details}
 
 
 def _print_table(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -20,7 +20,7 @@ import pandas as pd
 from results_page import PART
 
 from clevrskills.core.policy import FORMS
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.evaluation.report.tables import markdown
 from clevrskills.suites.clevrskills import curriculum_tables
 from clevrskills.suites.clevrskills.curriculum_tables import Results, by_policy, paper_tables
@@ -66,7 +66,7 @@ def numbers() -> str:
 
 
 def _curricula(root: Path) -> list[Results]:
-    levels = load_suite().levels()
+    levels = all_levels(load_suite())
     found = [path.parent for path in sorted(root.glob(f"*/{CURRICULUM_FILE}"))]
     return [curriculum_tables.read_results(folder, levels) for folder in found]
 
@@ -113,7 +113,7 @@ def _of_seed(run: Results) -> dict[str, str]:
 def _by_task(solved: Solved, oracle: Solved) -> pd.DataFrame:
     """Successes of each task, before and after the training on its level, and the oracle's."""
     rows = []
-    for task, level in load_suite().levels().items():
+    for task, level in all_levels(load_suite()).items():
         row = {"task": f"`{task}`", "level": level}
         for setting in ("zero-shot", "trained"):
             for split in SPLITS:

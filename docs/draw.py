@@ -106,7 +106,7 @@ def acting() -> Sequence[Solved]:
             Solved(
                 key, "L0", shown[key].seed, "", (), tuple(imread(video_path(run, shown[key].id)))
             )
-            for key in load_suite().levels()
+            for key in load_suite().tasks
             if key in shown
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.evaluation.submission.command import check
 from clevrskills.evaluation.submission.document import Submission, read_submission
 
@@ -83,4 +83,4 @@ def _cell(rate: object) -> str:
 
 def _place(name: str, suite: str) -> tuple[str, int]:
     level, _, split = name.rpartition(" ")
-    return level, list(load_suite(suite).splits()).index(split)
+    return level, list(all_splits(load_suite(suite))).index(split)

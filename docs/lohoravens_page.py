@@ -27,8 +27,8 @@ IMAGE_PX = (480, 270)
 
 def entry(key: str, env: Any) -> str:
     """What is told of a task, by an episode of it that has begun."""
-    facts = load_suite("lohoravens").describe(key)
-    low, high = facts["n_min"]
+    task = load_suite("lohoravens").tasks[key]
+    low, high = task.details["n_min"]
     moves = f"{low}" if low == high else f"{low} to {high}"
     tree, goal = [], env.goal
 
@@ -46,8 +46,8 @@ def entry(key: str, env: Any) -> str:
         (
             f"### {key}",
             "",
-            f"{facts['level']}, family `{facts['tags']['family']}`, `{facts['id']}`; asks for "
-            f"{', '.join(facts['tags']['capabilities'])}; {moves} moves, limit {facts['limit']}.",
+            f"{task.level}, family `{task.details['family']}`, `{task.details['id']}`; asks for "
+            f"{', '.join(task.details['capabilities'])}; {moves} moves, limit {task.limit}.",
             "",
             f"![{key}](lohoravens/{key}.jpg)",
             "",

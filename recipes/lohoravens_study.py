@@ -20,6 +20,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from clevrskills.core.suite import all_interfaces, all_levels, all_splits, task_groups
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
@@ -97,11 +98,11 @@ def check(name: str, options: Mapping[str, Any]) -> None:
     suite = load_suite(options["suite"])
     check_names(**{f"option of run {name}": (options, [f.name for f in fields(EvaluateArgs)])})
     for option, allowed in (
-        ("level", {*suite.levels().values()}),
-        ("group", suite.groups()),
-        ("split", suite.splits()),
+        ("level", {*all_levels(suite).values()}),
+        ("group", task_groups(suite)),
+        ("split", all_splits(suite)),
         ("preset", suite.presets()),
-        ("interface", suite.interfaces()),
+        ("interface", all_interfaces(suite)),
     ):
         given = options.get(option, [])
         check_names(

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.lohoravens.interfaces.numbers import NOWHERE_PX, pixel_of
 from clevrskills.suites.lohoravens.move import Move
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     suite = load_suite("lohoravens")
-    levels = suite.levels()
+    levels = all_levels(suite)
     tasks = [*args.tasks, *(key for key, level in levels.items() if level in args.level)]
     found: dict[str, list[object]] = defaultdict(list)
     for task in tasks:

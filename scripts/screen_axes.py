@@ -40,7 +40,7 @@ class Arguments:
 def main(args: Arguments) -> None:
     """Screen, and write the file after each axis."""
     suite = load_suite()
-    pairs = [(task, args.split) for task in suite.levels()]
+    pairs = [(task, args.split) for task in suite.tasks]
     found: dict[str, dict[tuple[str, str], list[Verdict]]] = {}
     for axis in args.axis or FELT:
         level = min(args.level, len(suite.axes()[axis].levels))

@@ -66,9 +66,9 @@ from clevrskills.envs.environment import make_env
 from clevrskills.predicates import predicate_types
 
 suite = load_suite()
-assert suite.levels()["serve_tea"] == "tea_tasks" and suite.levels()["sort"] == "L1"
-assert suite.robots() == ("xarm6", "panda", "low_panda")
-assert suite.cameras() == ("base_camera", "hand_camera", "render_camera", "side_camera")
+assert suite.tasks["serve_tea"].level == "tea_tasks" and suite.tasks["sort"].level == "L1"
+assert all_robots(suite) == ("xarm6", "panda", "low_panda")
+assert all_cameras(suite) == ("base_camera", "hand_camera", "render_camera", "side_camera")
 env = make_env(EnvConfig("serve_tea", robot="low_panda", cameras=()))
 env.reset(seed=0)
 names = [body.name for body in env.layouts[0].bodies]

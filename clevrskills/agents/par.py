@@ -19,7 +19,7 @@ from clevrskills.core.policy import (
     TextAction,
 )
 from clevrskills.core.policy_loader import LoadedPolicy, PolicySource
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, all_interfaces, find_interface
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 PARTS = ("planner", "actor", "reporter")
@@ -73,7 +73,7 @@ class PAR:
         **parts: Any,
     ) -> None:
         if not isinstance(interface, TextInterface):
-            words = [i.name for i in suite.interfaces().values() if isinstance(i, TextInterface)]
+            words = [i.name for i in all_interfaces(suite).values() if isinstance(i, TextInterface)]
             raise ClevrSkillsError(f"par acts in words: --interface {' or '.join(words)}")
         given = _by_part(parts)
         source = PolicySource(planner, given["planner"], own=suite.policies())
@@ -88,7 +88,7 @@ class PAR:
         if actor != PERFECT:
             source = PolicySource(actor, given["actor"], own=suite.policies())
             self._actor = source.make(suite, actor_interface)
-            self._acts_by: Any = suite.interface(actor_interface)
+            self._acts_by: Any = find_interface(suite, actor_interface)
             views |= {*self._actor.options.cameras}
             look = self._actor.options.look
         self.observation = ObservationOptions(cameras=(), proprioception=False, look=look)

@@ -23,7 +23,7 @@ from clevrskills.core.policy import (
     PromptInput,
     TextAction,
 )
-from clevrskills.core.suite import Prompter, Suite
+from clevrskills.core.suite import Prompter, Suite, all_interfaces, all_views
 from clevrskills.errors import ClevrSkillsError, check_arguments
 
 SCHEMES = ("http://", "https://")
@@ -71,7 +71,7 @@ class ChatPolicy:
         **endpoint: Any,
     ) -> None:
         if not isinstance(interface, TextInterface):
-            able = [n for n, i in suite.interfaces().items() if isinstance(i, TextInterface)]
+            able = [n for n, i in all_interfaces(suite).items() if isinstance(i, TextInterface)]
             raise ClevrSkillsError(
                 f"chat:{target} acts by words; the interface {interface.name} is of numbers; "
                 f"allowed: --interface {' or '.join(able) or '(none)'}"
@@ -220,5 +220,5 @@ def _prompter(suite: Suite, interface: Interface, options: Mapping[str, Any]) ->
     if own is not None:
         return own
     check_arguments(options, ())
-    words = [name for name, kind in suite.views().items() if kind == "text"]
+    words = [name for name, kind in all_views(suite).items() if kind == "text"]
     return PlainPrompter(interface, words)

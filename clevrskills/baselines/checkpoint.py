@@ -18,7 +18,7 @@ from clevrskills.baselines.published import KEPT, place, remembered, without_pla
 from clevrskills.baselines.registry import build, policy_type
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core import checkpoint
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import PartialDirectory, storage_errors
 from clevrskills.jobs.run_folder import versions
@@ -59,7 +59,7 @@ def load(path: str | Path, device: str | None = None, weights: str | None = None
     folder = checkpoint.find(Path(path))
     about = describe(folder)
     suite, interface = policy_type(about.policy).acts_in
-    load_suite(suite).interface(interface).check(about.spec.action, str(path))
+    find_interface(load_suite(suite), interface).check(about.spec.action, str(path))
     config = remembered(about.config, folder)
     if weights is not None:
         config = place(about.config, Path(weights), KEPT)

@@ -18,7 +18,14 @@ from clevrskills.core.policy import (
     check_cameras,
 )
 from clevrskills.core.registry import load, others
-from clevrskills.core.suite import Suite, load_suite
+from clevrskills.core.suite import (
+    Suite,
+    all_cameras,
+    all_views,
+    default_cameras,
+    find_interface,
+    load_suite,
+)
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
 BUILT_IN = {
@@ -133,7 +140,7 @@ class PolicySource:
                 raise ClevrSkillsError(f"{self.name} is no policy: it has no method {method!r}")
         info = _declared(policy, self.name)
         if info.action_spec is not None:
-            suite.interface(interface).check(info.action_spec, self.name)
+            find_interface(suite, interface).check(info.action_spec, self.name)
         return LoadedPolicy(self.name, policy, info, self._options(info, suite))
 
     def _options(self, info: PolicyInfo, suite: Suite) -> ObservationOptions:
@@ -146,12 +153,12 @@ class PolicySource:
         if info.extra_views:
             views = (*(options.views or ()), *info.extra_views)
             options = replace(options, views=tuple(dict.fromkeys(views)))
-        check_cameras(options.cameras, suite.cameras())
+        check_cameras(options.cameras, all_cameras(suite))
         cameras: list[str] = []
         for name in options.cameras:
-            cameras += suite.default_cameras() if name == DEFAULT_CAMERAS else [name]
+            cameras += default_cameras(suite) if name == DEFAULT_CAMERAS else [name]
         if options.views is not None:
-            kinds = suite.views()
+            kinds = all_views(suite)
             for name in options.views:
                 if name not in kinds:
                     raise UnknownNameError("view", name, tuple(kinds))
@@ -182,7 +189,7 @@ class PolicySource:
             )
         given = dict(self.arguments)
         if {"suite", "interface"} <= signature(make).parameters.keys():
-            given |= {"suite": suite, "interface": suite.interface(interface)}
+            given |= {"suite": suite, "interface": find_interface(suite, interface)}
         return make(*folder, **given)
 
 

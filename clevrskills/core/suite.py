@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -33,6 +34,7 @@ __all__ = [
     "Prompter",
     "PublishedTable",
     "Suite",
+    "TaskInfo",
     "TrajectoryRenderer",
     "load_suite",
     "register_envs",
@@ -55,7 +57,10 @@ WORDINGS = ("own", "seen", "held_out", "empty", "other_task")
 """What a prompt may say in an evaluation: what the episode holds; the wordings that are seen in
 training, or held out, in turn; nothing; what another task asks for."""
 
-
+IMAGES_ONLY = "images_only"
+"""Tag of the tasks that are left out where prompts are in words alone."""
+SINGLE_SKILL = "single_skill"
+"""Kind of the tags ``single_skill:LEAF`` of the task whose first leaf asks for the same skill."""
 MILESTONE = "milestone: "
 """Begin of the name of a measure that is 1 where an episode passed a milestone, else 0."""
 
@@ -82,6 +87,9 @@ class Oracle(Labels, Protocol):
     def failed(self) -> Sequence[tuple[int, int]]: ...
     def reset(self) -> None: ...
     def act(self) -> NDArray[Any]: ...
+
+
+ViewKind = Literal["image", "text", "array"]
 
 
 class Prompter(Protocol):
@@ -230,14 +238,63 @@ class Axis(Protocol):
         """Whether it changes what is seen."""
 
 
-class Suite(Protocol):
-    """A set of tasks with their environments and episodes; picklable, for worker processes.
-
-    A class that derives from it need only say what has no default.
+@dataclass(frozen=True)
+class TaskInfo:
+    """Description of a task, as data.
 
     Attributes:
-        name: Name of the suite.
-        title: Its title.
+        level: Its level.
+        sentence: What it asks for.
+        splits: How many episodes of each of its splits are frozen unless a number is given.
+        interfaces: What policies may act by, by name, the default one first.
+        limit: When its episodes end, in words.
+        robots: Names of its robots, the default one first; ``none``: no arm acts.
+        cameras: Names of the cameras that film it unless others are named.
+        views: Kind of each view of its environments, by name; images are those of cameras, and the
+            first takes the images of key-steps.
+        tags: Names that group it with other tasks; a tag ``KIND:VALUE`` is no group.
+        details: What else tables of tasks list, as JSON data.
+    """
+
+    level: str
+    sentence: str
+    splits: Mapping[str, int]
+    interfaces: Mapping[str, Interface]
+    limit: str
+    robots: tuple[str, ...] = (NO_ROBOT,)
+    cameras: tuple[str, ...] = ()
+    views: Mapping[str, ViewKind] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class TaskTable(Mapping[str, TaskInfo]):
+    """Tasks of a suite by key, each described when it is first asked for.
+
+    Args:
+        keys: Keys of the tasks.
+        describe: What describes one.
+    """
+
+    def __init__(self, keys: Iterable[str], describe: Callable[[str], TaskInfo]) -> None:
+        self._keys, self._describe = dict.fromkeys(keys), describe
+
+    def __getitem__(self, key: str) -> TaskInfo:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._describe(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+class Suite(ABC):
+    """A set of tasks with their environments and episodes; picklable, for worker processes.
+
+    Attributes:
         episodes: How many episodes of each task and split are evaluated unless a number is given;
             ``None``: all that are frozen.
         revision: Of the criteria of success: a higher one judges the same episodes otherwise, so
@@ -245,39 +302,86 @@ class Suite(Protocol):
         feedback: What turns tell of themselves unless a run says otherwise.
     """
 
-    name: str
-    title: str
     episodes: int | None = None
     revision: int = 1
     feedback: Mode = "simple"
 
-    def levels(self) -> Mapping[str, str]:
-        """Level of every task, by task key."""
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Its name."""
 
-    def describe(self, task: str) -> Mapping[str, Any]:
-        """What tables of tasks say of one: key, level, sentence and more, as JSON data."""
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Its title."""
 
-    def splits(self) -> Sequence[str]:
-        """Names of the splits."""
+    @property
+    @abstractmethod
+    def tasks(self) -> Mapping[str, TaskInfo]:
+        """Its tasks by key."""
+
+    @abstractmethod
+    def make(self, config: EnvConfig) -> Env:
+        """Build an environment; it draws images only if there are cameras.
+
+        Raises:
+            ClevrSkillsError: It cannot be built.
+        """
+
+    @abstractmethod
+    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+        """Return what solves the task of an environment.
+
+        Args:
+            env: The environment.
+            interface: What it acts by; ``None``: that of the suite's demonstrations.
+        """
+
+    @abstractmethod
+    def draw(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "",
+        task_args: Mapping[str, Any] | None = None,
+        wording: int | None = 0,
+    ) -> Episode:
+        """Draw the episode of a seed.
+
+        Args:
+            task: Key of the task.
+            split: Name of the split.
+            seed: The seed.
+            index: Number of the episode, for its name.
+            robot: Name of the robot; empty: the task's first one.
+            task_args: Arguments of the task.
+            wording: Number of the wording; ``None``: the seed draws it. Suites with one wording
+                ignore it.
+        """
+
+    @abstractmethod
+    def read_episode(self, data: Mapping[str, Any]) -> Episode:
+        """Read an episode from JSON data.
+
+        Raises:
+            ValueError, KeyError, TypeError: It is damaged.
+        """
+
+    @abstractmethod
+    def frozen(self, task: str, split: str) -> FrozenEpisodes[Episode]:
+        """Return the frozen episodes of a task and split.
+
+        Raises:
+            ClevrSkillsError: There are none.
+        """
+        raise NotImplementedError
 
     def default_splits(self) -> Sequence[str]:
         """Names of the splits that are evaluated unless others are named."""
-        return self.splits()
-
-    def splits_of(self, task: str) -> Sequence[str]:
-        """Names of the splits that a task has."""
-        del task
-        return self.splits()
-
-    def count_frozen(self, split: str) -> int:
-        """How many episodes of each task are frozen of a split unless a number is given."""
-        del split
-        return 100
-
-    def count_frozen_of(self, task: str, split: str) -> int:
-        """The same for one task, where tasks differ."""
-        del task
-        return self.count_frozen(split)
+        return all_splits(self)
 
     def paired_with(self, split: str) -> str:
         """The split whose frozen episodes have the same seeds, so that episodes can be compared in
@@ -286,60 +390,9 @@ class Suite(Protocol):
         del split
         return ""
 
-    def groups(self) -> Mapping[str, Sequence[str]]:
-        """Named groups of tasks besides the levels, with the keys of their tasks."""
-        return {}
-
-    def robots(self) -> Sequence[str]:
-        """Names of the robots, the default one first."""
-        return (NO_ROBOT,)
-
-    def robots_of(self, task: str) -> Sequence[str]:
-        """Names of the robots that a task has, the default one first; ``none``: no arm acts."""
-        del task
-        return self.robots()
-
     def criteria(self) -> Sequence[str]:
         """Names of the success criteria, the default one first."""
         return ("paper",)
-
-    def cameras(self) -> Sequence[str]:
-        """Names of the cameras; the first one takes the images of key-steps."""
-        return ()
-
-    def default_cameras(self) -> Sequence[str]:
-        """Names of the cameras that are used unless others are named."""
-        return self.cameras()
-
-    def cameras_of(self, task: str) -> Sequence[str]:
-        """Names of the cameras that film a task unless others are named."""
-        del task
-        return self.default_cameras()
-
-    def views(self) -> Mapping[str, str]:
-        """Names of what an environment can show, and of which kind each is: ``image``, which is
-        that of a camera, or ``text``; the environment's ``look(names)`` gives all others.
-        """
-        return dict.fromkeys(self.cameras(), "image")
-
-    def interfaces(self) -> Mapping[str, Interface]:
-        """What policies may act by, by name, the default one first."""
-
-    def interfaces_of(self, task: str) -> Sequence[str]:
-        """Names of what a task can be acted in by."""
-        del task
-        return tuple(self.interfaces())
-
-    def interface(self, name: str | None = None) -> Interface:
-        """What policies act by.
-
-        Raises:
-            UnknownNameError: There is no such interface.
-        """
-        known = self.interfaces()
-        if name is not None and name not in known:
-            raise UnknownNameError("interface", name, tuple(known))
-        return known[name or next(iter(known))]
 
     def policies(self) -> Mapping[str, str]:
         """Policies of its own, ``module:attribute`` by name; they take the place of those of the
@@ -386,10 +439,6 @@ class Suite(Protocol):
         if noise:
             raise ClevrSkillsError(f"suite {self.name} has no noise: leave it out")
 
-    def unspeakable(self) -> Sequence[str]:
-        """Keys of the tasks that are left out where prompts are in words alone."""
-        return ()
-
     def check(self, task: str, task_args: Mapping[str, Any]) -> None:
         """Check the arguments of a task.
 
@@ -428,18 +477,14 @@ class Suite(Protocol):
         task_args: Mapping[str, Any] | None = None,
     ) -> Episode | str:
         """The episode that an environment starts from a seed, perturbed as :meth:`perturb` does."""
-        return self.perturb(self.draw(task, split, seed, 0, robot, task_args), axes)
+        drawn = self.draw(task, split, seed, 0, robot, task_args, wording=None)
+        return self.perturb(drawn, axes)
 
     def hidden(self, episode: Episode) -> str:
         """What a policy that only sees cannot tell at the start of a perturbed episode; empty:
         nothing.
         """
         del episode
-        return ""
-
-    def alone(self, predicate: str) -> str:
-        """The task in which a kind of leaf is the first thing to do; empty: there is none."""
-        del predicate
         return ""
 
     def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
@@ -458,42 +503,9 @@ class Suite(Protocol):
             raise ClevrSkillsError(f"suite {self.name} has no wordings but its own")
         return episode.prompt
 
-    def make(self, config: EnvConfig) -> Env:
-        """Build an environment; it draws images only if there are cameras.
-
-        Raises:
-            ClevrSkillsError: It cannot be built.
-        """
-
-    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
-        """Return what solves the task of an environment.
-
-        Args:
-            env: The environment.
-            interface: What it acts by; ``None``: that of the suite's demonstrations.
-        """
-
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         """Build what films the episodes of a configuration; ``None`` if it has no cameras."""
         return None
-
-    def frozen(self, task: str, split: str) -> FrozenEpisodes[Episode]:
-        """Return the frozen episodes of a task and split.
-
-        Raises:
-            ClevrSkillsError: There are none.
-        """
-
-    def draw(
-        self,
-        task: str,
-        split: str,
-        seed: int,
-        index: int = 0,
-        robot: str = "",
-        task_args: Mapping[str, Any] | None = None,
-    ) -> Episode:
-        """The episode of a seed."""
 
     def imported(self, task: str, split: str, folder: Path) -> Sequence[Episode]:
         """The episodes in a folder of files of the original that a suite re-implements.
@@ -523,13 +535,6 @@ class Suite(Protocol):
         del episode
         raise ClevrSkillsError(f"suite {self.name} writes no files of others")
 
-    def read_episode(self, data: Mapping[str, Any]) -> Episode:
-        """An episode from JSON data.
-
-        Raises:
-            ValueError, KeyError, TypeError: It is damaged.
-        """
-
 
 def suite_names() -> tuple[str, ...]:
     """Names of all suites, those of the package first.
@@ -540,11 +545,81 @@ def suite_names() -> tuple[str, ...]:
     return (*SUITES, *others("suites", SUITES))
 
 
+def all_levels(suite: Suite) -> dict[str, str]:
+    """Return the level of each task of a suite, by key."""
+    return {key: task.level for key, task in suite.tasks.items()}
+
+
+def all_splits(suite: Suite) -> tuple[str, ...]:
+    """Return the names of the splits of a suite's tasks."""
+    return tuple(dict.fromkeys(split for task in suite.tasks.values() for split in task.splits))
+
+
+def all_robots(suite: Suite) -> tuple[str, ...]:
+    """Return the names of the robots of a suite's tasks, the default one first."""
+    return tuple(dict.fromkeys(robot for task in suite.tasks.values() for robot in task.robots))
+
+
+def all_views(suite: Suite) -> dict[str, str]:
+    """Return the kind of each view of a suite's environments, by name."""
+    return {name: kind for task in suite.tasks.values() for name, kind in task.views.items()}
+
+
+def all_cameras(suite: Suite) -> tuple[str, ...]:
+    """Return the names of the views of a suite that are images."""
+    return image_views(all_views(suite))
+
+
+def image_views(views: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the views that are images."""
+    return tuple(name for name, kind in views.items() if kind == "image")
+
+
+def default_cameras(suite: Suite) -> tuple[str, ...]:
+    """Return the names of the cameras that film a suite's first task unless others are named."""
+    return next(iter(suite.tasks.values())).cameras
+
+
+def all_interfaces(suite: Suite) -> dict[str, Interface]:
+    """Return what policies may act by in a suite's tasks, by name, the default one first."""
+    tasks = suite.tasks.values()
+    return {name: one for task in tasks for name, one in task.interfaces.items()}
+
+
+def find_interface(suite: Suite, name: str | None = None) -> Interface:
+    """Return what policies act by in a suite, by default by the first of its interfaces.
+
+    Raises:
+        UnknownNameError: There is no such interface.
+    """
+    for task in suite.tasks.values():
+        for known, interface in task.interfaces.items():
+            if name in (None, known):
+                return interface
+    raise UnknownNameError("interface", str(name), tuple(all_interfaces(suite)))
+
+
+def task_groups(suite: Suite) -> tuple[str, ...]:
+    """Return the names of the groups that a suite's tasks are in."""
+    tags = (tag for task in suite.tasks.values() for tag in task.tags)
+    return tuple(dict.fromkeys(tag for tag in tags if ":" not in tag))
+
+
+def tagged(suite: Suite, tag: str) -> tuple[str, ...]:
+    """Return the keys of a suite's tasks that have a tag."""
+    return tuple(key for key, task in suite.tasks.items() if tag in task.tags)
+
+
+def single_skill_task(suite: Suite, leaf: str) -> str:
+    """Return the task in which a kind of leaf is the first thing to do; empty: there is none."""
+    return next(iter(tagged(suite, f"{SINGLE_SKILL}:{leaf}")), "")
+
+
 def suite_of(tasks: Sequence[str]) -> str:
     """Name of the suite that has all of some tasks; the default one if none does."""
     names = (DEFAULT, *(name for name in suite_names() if name != DEFAULT))
     for name in names:
-        if tasks and set(tasks) <= set(load_suite(name).levels()):
+        if tasks and set(tasks) <= set(load_suite(name).tasks):
             return name
     return DEFAULT
 
@@ -558,7 +633,7 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
 
     Raises:
         UnknownNameError: There is no such suite.
-        ClevrSkillsError: That of another distribution cannot be imported.
+        ClevrSkillsError: That of another distribution cannot be imported, or lacks a member.
     """
     foreign = {} if name in SUITES else others("suites", SUITES)
     module, colon, attribute = SUITES.get(name, name).partition(":")
@@ -568,6 +643,10 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
         kind = getattr(importlib.import_module(module), attribute)
     else:
         raise UnknownNameError("suite", name, suite_names())
+    if not (isinstance(kind, type) and issubclass(kind, Suite)):
+        raise ClevrSkillsError(f"{name} is no suite; allowed: a class derived from Suite")
+    if missing := sorted(kind.__abstractmethods__):
+        raise ClevrSkillsError(f"suite {kind.__qualname__} lacks {', '.join(missing)}")
     suite: Suite = kind(**arguments)
     if name not in SUITES:
         register_envs(suite)
@@ -579,8 +658,8 @@ def register_envs(suite: Suite) -> None:
     of its class, without ``Suite`` at its end.
     """
     namespace, path = type(suite).__name__.removesuffix("Suite"), path_of(suite)
-    for task in suite.levels():
-        arm = NO_ROBOT not in suite.robots_of(task)
+    for task in suite.tasks:
+        arm = NO_ROBOT not in suite.tasks[task].robots
         register_task(namespace, path, task, arm=arm)
 
 

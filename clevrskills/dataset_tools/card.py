@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from clevrskills.core.statistics import wilson
+from clevrskills.core.suite import all_levels, all_splits
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
 
@@ -124,7 +125,7 @@ def card_text(root: Path) -> str:
         first=rows[0] if rows else None,
         tasks=len({row["task"] for row in rows}),
         levels=sorted({row["level"] for row in rows}),
-        splits=[split for split in suite.splits() if any(r["split"] == split for r in rows)],
+        splits=[split for split in all_splits(suite) if any(r["split"] == split for r in rows)],
         episodes=len(made),
         steps=steps,
         size_category=_SIZE_NAMES[sum(steps >= size for size in _SIZES)],
@@ -148,7 +149,7 @@ def _write_episodes(root: Path) -> None:
 
     lines = sorted(latest_lines(root).values(), key=lambda line: line.id)
     name = Header.read(root).suite or suite_of(sorted({line.task for line in lines}))
-    levels = load_suite(name).levels()
+    levels = all_levels(load_suite(name))
     columns: dict[str, pa.Array] = {
         "episode": pa.array([line.id for line in lines], pa.string()),
         "task": pa.array([line.task for line in lines], pa.string()),
@@ -172,11 +173,11 @@ def _rows(
     """The table of tasks and splits, and that of their failures."""
     from clevrskills.dataset_tools.manifest import KINDS
 
-    known = {key: suite.describe(key) for key in suite.levels()}
-    unknown = {"level": "?", "sentence": "?"}
+    known = {key: (task.level, task.sentence) for key, task in suite.tasks.items()}
+    unknown = "?", "?"
     groups: dict[tuple[str, str, str], list[ManifestLine]] = defaultdict(list)
     for line in lines:
-        groups[known.get(line.task, unknown)["level"], line.task, line.split].append(line)
+        groups[known.get(line.task, unknown)[0], line.task, line.split].append(line)
     rows, failures = [], []
     for (level, task, split), group in sorted(groups.items()):
         made = [line for line in group if line.success]
@@ -186,7 +187,7 @@ def _rows(
             {
                 "level": level,
                 "task": task,
-                "sentence": known.get(task, unknown)["sentence"],
+                "sentence": known.get(task, unknown)[1],
                 "split": split,
                 "episodes": len(made),
                 "steps": steps,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from clevrskills.core.episode import SUBSTITUTE, RecordedName
-from clevrskills.core.suite import Suite, data_file
+from clevrskills.core.suite import Suite, all_splits, data_file
 from clevrskills.errors import ClevrSkillsError, DamagedError
 from clevrskills.jobs.files import to_json
 
@@ -160,12 +160,12 @@ def measure(dataset: Dataset, suite: Suite) -> Standard:
     Raises:
         ClevrSkillsError: A slot is missing.
     """
-    header, split, tasks = dataset.header, suite.splits()[0], {}
+    header, split, tasks = dataset.header, all_splits(suite)[0], {}
     found: dict[tuple[str, int], Episode] = {}
     for episode in dataset.filter(split=split):
         name = RecordedName.parse(episode.id)
         found[name.task, slot_of(name.seed)] = episode
-    for task in suite.levels():
+    for task in suite.tasks:
         missing = [slot for slot in range(DIGESTED) if (task, slot) not in found]
         if missing:
             raise ClevrSkillsError(f"{dataset.path} lacks slot {missing[0]} of {task}")

@@ -11,7 +11,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import Suite, TrajectoryRenderer, building
+from clevrskills.core.suite import Suite, TrajectoryRenderer, building, find_interface, image_views
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.handover.controller import Controllers
 from clevrskills.evaluation.handover.director import Director
@@ -183,7 +183,7 @@ class EnvPool:
     def _video(self, slot: int, ref: EpisodeRef, robot: str) -> EpisodeVideo:
         worker = self._worker
         if slot not in self._films:  # each shows one scene at a time
-            camera = next(iter(worker.suite.cameras()))
+            camera = image_views(worker.suite.tasks[ref.task].views)[0]
             film = worker.suite.trajectory_renderer(
                 EnvConfig(ref.task, robot=robot, cameras=(camera,))
             )
@@ -191,7 +191,8 @@ class EnvPool:
             self._films[slot] = film
         path = video_path(worker.root, ref.id)
         # turns in words that an arm carries out are filmed at each of its control steps
-        interfaces = map(worker.suite.interface, (worker.rules.interface, None))
+        names = worker.rules.interface, None
+        interfaces = [find_interface(worker.suite, name) for name in names]
         rates = [i.spec["rate_hz"] for i in interfaces if "rate_hz" in i.spec]
         rate_hz = next(iter(rates), TURNS_PER_S)
         return EpisodeVideo(self._films[slot], path, worker.root, worker.writer, rate_hz)

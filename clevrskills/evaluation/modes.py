@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from clevrskills import additions, keys_of
 from clevrskills.core.episode import FrozenHeader
 from clevrskills.core.interface import BoxInterface
-from clevrskills.core.suite import Suite, check_axes
+from clevrskills.core.suite import Suite, check_axes, find_interface
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.layout import Header
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -176,7 +176,7 @@ class Drawn(Source):
         if count is None:
             raise ClevrSkillsError("--seed draws episodes: say how many with --episodes")
         pairs = self.pairs(tasks, splits)
-        able = self.suite.robots_of(tasks[0])
+        able = self.suite.tasks[tasks[0]].robots
         refs = [EpisodeRef(*pair, k, seed + k) for pair in pairs for k in range(count)]
         return Selected(refs, self.args.robot or able[0], self.criteria, {"seed": seed})
 
@@ -237,7 +237,7 @@ class Handover(Mode):
         assert self.args.handover is not None, "it chooses this mode"
         if self.args.stop not in (None, "goal"):
             raise ClevrSkillsError("--handover and --stop exclude each other")
-        interface = self.suite.interface(self.args.interface)
+        interface = find_interface(self.suite, self.args.interface)
         if not isinstance(interface, BoxInterface):
             raise ClevrSkillsError(f"--handover is for actions of numbers, not of {interface.name}")
         require_oracle(self.suite)

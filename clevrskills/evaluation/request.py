@@ -10,7 +10,19 @@ from typing import Any
 from clevrskills.core.episode import FrozenHeader, frozen_name
 from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import CHAT, FORMS, PolicySource, policy_arguments
-from clevrskills.core.suite import Preset, Suite, path_of
+from clevrskills.core.suite import (
+    IMAGES_ONLY,
+    Preset,
+    Suite,
+    all_cameras,
+    all_interfaces,
+    all_robots,
+    all_splits,
+    all_views,
+    find_interface,
+    path_of,
+    tagged,
+)
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
@@ -68,13 +80,14 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     refs = [replace(ref, repeat=k) for ref in selected.episodes for k in range(args.repeat)]
     stop, noise, wording = args.stop or "goal", args.noise or "", args.wording or "own"
     suite.check_noise(noise)
+    interface = find_interface(suite, args.interface).name
     rules = Rules(
         stop_on_success=stop == "goal",
         chunk=args.chunk,
         clip=not args.strict_actions,
         declared=stop == "declared",
         feedback=args.feedback or suite.feedback,
-        interface=suite.interface(args.interface).name,
+        interface=interface,
     )
     pairs = sorted({(ref.task, ref.split) for ref in refs if ref.seed is None})
     frozen = {frozen_name(*pair): suite.frozen(*pair) for pair in pairs}
@@ -90,7 +103,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         episodes={name: of.content_hash for name, of in frozen.items()},
         versions=versions(),
         suite=path_of(suite),
-        interface=rules.interface,
+        interface=interface,
         feedback=rules.feedback,
         stop=stop,
         revision=suite.revision,
@@ -149,22 +162,22 @@ def _check_names(args: EvaluateArgs, suite: Suite) -> list[str]:
     Raises:
         ClevrSkillsError: There is no such thing, or there are no tasks.
     """
-    cameras = suite.cameras()
+    cameras = all_cameras(suite)
     check_names(
-        split=(args.split, suite.splits()),
-        robot=((args.robot,), suite.robots()),
+        split=(args.split, all_splits(suite)),
+        robot=((args.robot,), all_robots(suite)),
         criteria=((args.criteria,), suite.criteria()),
         camera=(args.cameras or (), cameras or ("(none)",)),
-        view=(args.view, suite.views() or ("(none)",)),
-        interface=((args.interface,), suite.interfaces()),
+        view=(args.view, all_views(suite) or ("(none)",)),
+        interface=((args.interface,), all_interfaces(suite)),
     )
     if (args.videos or args.video) and not cameras:
         raise ClevrSkillsError(f"{suite.title} has no camera that could film: leave out --videos")
-    tasks = args.select(suite.levels(), suite.groups())
+    tasks = args.select(suite.tasks)
     if args.all:
         tasks = frozen_tasks(suite)
     for task in tasks if args.interface else ():
-        allowed = suite.interfaces_of(task)
+        allowed = suite.tasks[task].interfaces
         check_names(**{f"interface of {task}": ((args.interface,), allowed)})
     if not tasks and not args.policy.startswith(REPLAY):
         raise ClevrSkillsError("nothing to evaluate: name tasks, or a level with --level")
@@ -213,9 +226,11 @@ def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
         if arguments:
             raise ClevrSkillsError("--controller-arg needs --controller")
         return None
-    interface = suite.interface(args.interface)
+    interface = find_interface(suite, args.interface)
     if not getattr(interface, "takes_controller", False):
-        able = [n for n, i in suite.interfaces().items() if getattr(i, "takes_controller", False)]
+        able = [
+            n for n, i in all_interfaces(suite).items() if getattr(i, "takes_controller", False)
+        ]
         told = f"of --interface {' or '.join(able)}" if able else "of other suites"
         raise ClevrSkillsError(
             f"--controller carries out commands {told}; {interface.name} has none for it"
@@ -233,7 +248,7 @@ def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
 
 def _overrides(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
     """What the policy is to be shown in place of what it asks for."""
-    kinds, cameras = suite.views(), args.cameras
+    kinds, cameras = all_views(suite), args.cameras
     if args.view or args.no_cameras:
         cameras = tuple(name for name in args.view if kinds[name] == "image")
     options = {
@@ -270,7 +285,7 @@ def left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
         ClevrSkillsError: A task was asked for by name, but cannot be said in words.
     """
     suite, named = request.config.suite, request.args.tasks
-    tasks = suite.unspeakable() if prompt == LANGUAGE else ()
+    tasks = tagged(suite, IMAGES_ONLY) if prompt == LANGUAGE else ()
     refs = [ref for ref in request.episodes if ref.task in tasks]
     for (task, split), some in groupby(refs, key=lambda ref: (ref.task, ref.split)):
         if task not in named:

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from clevrskills.core.episode import episode_name
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import DEFAULT, Suite, load_suite
+from clevrskills.core.suite import DEFAULT, Suite, all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import parse_record, read_lines
@@ -330,7 +330,7 @@ class Evaluation:
 
     def rank(self, split: str) -> int:
         """The place of a split among those of the suite."""
-        splits = [*self.suite.splits(), split]
+        splits = [*all_splits(self.suite), split]
         return splits.index(split)
 
     def video(self, result: EpisodeResult) -> Path | None:

@@ -20,7 +20,7 @@ from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn, 
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
-from clevrskills.core.suite import Suite, TrajectoryRenderer
+from clevrskills.core.suite import Suite, TrajectoryRenderer, find_interface
 from clevrskills.evaluation.action_sizes import ActionSizes
 from clevrskills.evaluation.handover.director import Director
 from clevrskills.evaluation.results import EpisodeResult
@@ -166,7 +166,7 @@ class PolicyRollout(Rollout):
         controller: "Controller | None" = None,
         film: TrajectoryRenderer | None = None,
     ) -> None:
-        self._interface, self._controller = suite.interface(rules.interface), controller
+        self._interface, self._controller = find_interface(suite, rules.interface), controller
         if controller is None:
             actuator = self._interface.begin(env)
         else:
@@ -325,10 +325,11 @@ class PolicyRollout(Rollout):
         controller, labels = self._controller, self._interface.labels
         controller_s = 0.0 if controller is None else controller.spent_s
         if controller is not None:
-            labels = self._suite.interface(None).labels
+            labels = find_interface(self._suite).labels
+        known = self._suite.tasks
         return EpisodeResult(
             task=episode.task,
-            level=self._suite.levels().get(task.key, task.level),
+            level=known[task.key].level if task.key in known else task.level,
             split=episode.split,
             index=episode.index,
             episode=episode.content_hash,

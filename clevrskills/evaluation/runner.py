@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.statistics import wilson
+from clevrskills.core.suite import all_levels
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.request import ROUNDS, EvaluationRequest, groups, left_out
@@ -123,7 +124,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
     ) -> None:
         super().__init__([Describe()])
         self._request, self._before, self._known, self._stack = request, before, known, stack
-        self._levels = request.config.suite.levels()
+        self._levels = all_levels(request.config.suite)
         self._display: Display | None = None
         self._given_up, self._spent = 0, 0.0
         self._rounds, self._decided = 0, False

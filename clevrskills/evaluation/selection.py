@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 
 from clevrskills.core import observer
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import IMAGES_ONLY, Suite, all_levels, all_robots, tagged
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names, select_tasks
 
@@ -27,13 +27,12 @@ def choose_tasks(
     Raises:
         UnknownNameError: There is no such task or level.
     """
-    levels = suite.levels()
     if tasks:
-        check_names(task=(tasks, levels))
+        check_names(task=(tasks, suite.tasks))
         return tuple(tasks)
     asked = (level,) if isinstance(level, str) else tuple(level or ())
-    chosen = select_tasks(levels, level=asked) if asked else frozen_tasks(suite)
-    left_out = suite.unspeakable() if in_words else ()
+    chosen = select_tasks(all_levels(suite), level=asked) if asked else frozen_tasks(suite)
+    left_out = tagged(suite, IMAGES_ONLY) if in_words else ()
     return tuple(task for task in chosen if task not in left_out)
 
 
@@ -52,7 +51,7 @@ def check_in_words(
     Raises:
         ClevrSkillsError: Something can only be shown.
     """
-    if task not in suite.unspeakable():
+    if IMAGES_ONLY not in suite.tasks[task].tags:
         return
     specs = suite.frozen(task, split)
     if any(observer.in_words(specs[index].prompt) is None for index in indices):
@@ -75,12 +74,15 @@ def task_splits(
     Raises:
         UnknownNameError: One of those has not.
     """
-    wanted = suite.splits() if splits is None else splits
     for task in tasks:
         if task in named and splits is not None:
-            check_names(**{f"split of {task}": (splits, suite.splits_of(task))})
-    order = [split for split in suite.splits() if split in wanted]
-    return [(task, split) for task in tasks for split in order if split in suite.splits_of(task)]
+            check_names(**{f"split of {task}": (splits, suite.tasks[task].splits)})
+    return [
+        (task, split)
+        for task in tasks
+        for split in suite.tasks[task].splits
+        if splits is None or split in splits
+    ]
 
 
 def frozen_tasks(suite: Suite) -> list[str]:
@@ -89,10 +91,10 @@ def frozen_tasks(suite: Suite) -> list[str]:
     def is_frozen(task: str) -> bool:
         with contextlib.suppress(ClevrSkillsError):
             header = suite.frozen(task, suite.default_splits()[0]).header
-            return header.robot == suite.robots()[0]
+            return header.robot == all_robots(suite)[0]
         return False
 
-    return [task for task in suite.levels() if is_frozen(task)]
+    return [task for task in suite.tasks if is_frozen(task)]
 
 
 def count_episodes(suite: Suite, task: str, split: str, robot: str, number: int | None) -> int:

@@ -195,7 +195,7 @@ class Evaluator:
 
     def _broken(self, ref: EpisodeRef, error: Exception) -> EpisodeResult:
         suite, told = self._config.suite, f"the environment broke down: {one_line(error)}"
-        return failed(ref, suite.levels()[ref.task], told, suite.revision)
+        return failed(ref, suite.tasks[ref.task].level, told, suite.revision)
 
 
 def joined(planner: str, controller: str) -> str:

@@ -19,7 +19,15 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import make_step
 from clevrskills.core.observer import say
 from clevrskills.core.policy import ObservationOptions
-from clevrskills.core.suite import Suite, load_suite
+from clevrskills.core.suite import (
+    Suite,
+    all_cameras,
+    all_robots,
+    all_splits,
+    default_cameras,
+    find_interface,
+    load_suite,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import check_in_words, choose_tasks, count_episodes
 from clevrskills.jobs.arguments import check_names
@@ -83,11 +91,11 @@ class LeRobotEnv(gym.Env):
     ) -> None:
         self.task, self.task_description = task, ""
         self._suite = suite = _suite(frozen)
-        check_names(task=((task,), suite.levels()))
-        self._max_episode_steps = suite.describe(task)["max_steps"]
-        split, robot = split or suite.splits()[0], robot or suite.robots()[0]
-        cameras = tuple(suite.default_cameras() if cameras is None else cameras)
-        check_names(camera=(cameras, suite.cameras()))
+        check_names(task=((task,), suite.tasks))
+        self._max_episode_steps = suite.tasks[task].details["max_steps"]
+        split, robot = split or all_splits(suite)[0], robot or all_robots(suite)[0]
+        cameras = tuple(default_cameras(suite) if cameras is None else cameras)
+        check_names(camera=(cameras, all_cameras(suite)))
         if not cameras:
             raise ClevrSkillsError("LeRobot needs at least one camera")
         ObservationOptions(cameras, size_px)  # which checks them
@@ -101,7 +109,7 @@ class LeRobotEnv(gym.Env):
         state = spaces.Box(-np.inf, np.inf, (state_size(robot),), np.float32)
         images = spaces.Dict(dict.fromkeys(cameras, image))
         self.observation_space = spaces.Dict({"pixels": images, "agent_pos": state})
-        spec = suite.interface().spec
+        spec = find_interface(suite).spec
         self.action_space = spaces.Box(spec["low"], spec["high"], (*spec["shape"],), np.float32)
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": spec["rate_hz"]}
 

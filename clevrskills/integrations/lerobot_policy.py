@@ -17,7 +17,7 @@ import torch
 
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Observation, ObservationOptions, PolicyError, PromptInput
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, all_cameras, all_robots
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import state_vector
@@ -71,7 +71,7 @@ class LeRobotPolicy:
         rename: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
-        check_names(camera=(rename or (), suite.cameras()))
+        check_names(camera=(rename or (), all_cameras(suite)))
         self._folder = find_checkpoint(Path(path))
         data = trained_on(self._folder)
         rate_hz = interface.spec["rate_hz"]
@@ -159,7 +159,7 @@ class LeRobotPolicy:
 
     def _shown(self, inputs: Mapping[str, tuple[int, ...]], suite: Suite) -> dict[str, Any]:
         """Return the observation options of the checkpoint."""
-        cameras, renames = suite.cameras(), _renames(self._preprocess)
+        cameras, renames = all_cameras(suite), _renames(self._preprocess)
         ours = {renames.get(f"{IMAGES}{name}", f"{IMAGES}{name}"): name for name in cameras}
         names = [name for name in inputs if not name.startswith(EMPTY_CAMERA)]
         asked = [name for name in names if name.startswith(IMAGES)]
@@ -179,7 +179,7 @@ class LeRobotPolicy:
                 f"it takes images of {' and '.join(f'{w} x {h}' for h, w in sorted(sizes))}; "
                 "here all are squares of one size"
             )
-        parts = [state_parts(robot) for robot in suite.robots()]
+        parts = [state_parts(robot) for robot in all_robots(suite)]
         known = sorted({sum(part.size for part in of.values()) for of in parts})
         size = inputs.get(STATE, (known[0],))[0]
         numbers = " or ".join(map(str, known))

@@ -23,6 +23,13 @@ from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions
+from clevrskills.core.suite import (
+    all_cameras,
+    all_robots,
+    all_splits,
+    default_cameras,
+    find_interface,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
 from clevrskills.jobs.arguments import check_names
@@ -100,17 +107,17 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
         super().__init__()
         self._suite = suite = load_suite(folder=Path(frozen) if frozen else None)
-        cameras = tuple(suite.default_cameras() if cameras is None else cameras)
+        cameras = tuple(default_cameras(suite) if cameras is None else cameras)
         check_names(
             **{"value of prompt_images": ((prompt_images,), PROMPT_IMAGES)},
-            camera=(cameras, suite.cameras()),
-            robot=((robot,), suite.robots()),
+            camera=(cameras, all_cameras(suite)),
+            robot=((robot,), all_robots(suite)),
             criteria=((criteria,), suite.criteria()),
         )
         self._options = ObservationOptions(cameras, size_px, history, send_state, prompt)
         self._rules = Rules(stop_on_success)
         self._tasks = choose_tasks(suite, tasks, level, prompt == "language")
-        split, robot = split or suite.splits()[0], robot or suite.robots()[0]
+        split, robot = split or all_splits(suite)[0], robot or all_robots(suite)[0]
         criteria = criteria or suite.criteria()[0]
         self._config = EnvConfig("", split, robot, criteria, self._options.cameras, size_px)
         self._episodes = min(
@@ -125,15 +132,14 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
     def get_tasks(self) -> list[dict[str, Any]]:
         """The tasks; their suite is their level."""
-        levels = self._suite.levels()
-        split = self._config.split
-        return [{"name": task, "suite": levels[task], "split": split} for task in self._tasks]
+        split, of = self._config.split, self._suite.tasks
+        return [{"name": task, "suite": of[task].level, "split": split} for task in self._tasks]
 
     def get_metadata(self) -> dict[str, Any]:
         """Step limits and what the episodes are. The harness knows one limit for all tasks; each
         task ends at its own.
         """
-        limits = {task: self._suite.describe(task)["max_steps"] for task in self._tasks}
+        limits = {task: self._suite.tasks[task].details["max_steps"] for task in self._tasks}
         split = self._config.split
         return {
             "max_steps": max(limits.values()),
@@ -155,7 +161,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
     def get_action_spec(self) -> dict[str, DimSpec]:
         """What the numbers of an action mean."""
-        spec = self._suite.interface().spec
+        spec = find_interface(self._suite).spec
         parts = {part["name"]: part for part in spec["parts"]}
         frame, form = spec["frame"], parts["rotation"]["form"]
         meanings = {
@@ -226,7 +232,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
             )
         else:
             values = np.asarray(action["actions"])
-            (size,) = self._suite.interface().spec["shape"]
+            (size,) = find_interface(self._suite).spec["shape"]
             if values.size != size:
                 raise ClevrSkillsError(f"an action of shape {values.shape}; allowed: ({size},)")
             rollout.go_on(values.reshape(size))
@@ -265,7 +271,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
     def get_hold_action(self, last_action: Mapping[str, Any] | None) -> dict[str, Any]:
         """Stay and go on holding, or not holding, as in the action before."""
-        interface = self._suite.interface()
+        interface = find_interface(self._suite)
         before = last_action["actions"] if last_action else [interface.spec["low"]]
         after = np.broadcast_to(np.asarray(before).reshape(-1), interface.spec["shape"])
         return {"actions": interface.none(after)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import tyro
 
@@ -22,6 +22,15 @@ class TaskArgs:
     """All tasks of a level, L0, L1 or L2; may be given several times."""
 
 
+class Labeled(Protocol):
+    """The level and the tags of a task."""
+
+    @property
+    def level(self) -> str: ...
+    @property
+    def tags(self) -> Sequence[str]: ...
+
+
 @dataclass(kw_only=True)
 class SuiteArgs(TaskArgs):
     """Which tasks of which suite."""
@@ -31,16 +40,25 @@ class SuiteArgs(TaskArgs):
     group: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """All tasks of a group of the suite; may be given several times."""
 
-    def select(self, levels: Mapping[str, str], groups: Mapping[str, Sequence[str]]) -> list[str]:
-        """The tasks that are asked for, in the order of the suite.
+    def select(self, tasks: Mapping[str, Labeled]) -> list[str]:
+        """Return the keys of the tasks that are asked for, in the order of the suite.
 
         Raises:
             UnknownNameError: There is no such task, level or group.
         """
-        check_names(group=(self.group, groups))
-        inside = {key for name in self.group for key in groups[name]}
-        chosen = {*select_tasks(levels, self.tasks, self.level), *inside}
-        return [key for key in levels if key in chosen]
+        check_names(task=(self.tasks, tasks))
+        if self.group:
+            tags = (tag for task in tasks.values() for tag in task.tags if ":" not in tag)
+            check_names(group=(self.group, dict.fromkeys(tags)))
+        levels = {key: task.level for key, task in tasks.items()} if self.level else {}
+        check_names(level=(self.level, dict.fromkeys(levels.values())))
+        return [
+            key
+            for key in tasks
+            if key in self.tasks
+            or levels.get(key) in self.level
+            or (self.group and not {*self.group}.isdisjoint(tasks[key].tags))
+        ]
 
 
 @dataclass(kw_only=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from clevrskills.core.env_config import LOOKS, Look
+from clevrskills.core.suite import all_splits
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.rl.run import CLEVRSKILLS, Run, Settings, open_run
@@ -171,7 +172,7 @@ def _check(args: RLArgs) -> Run:
         return _check_moves(args)
     task_args = policy_arguments(args.arg)
     check_names(
-        split=((args.split,), load_suite().splits()),
+        split=((args.split,), all_splits(load_suite())),
         robot=((args.robot,), task(args.task, **task_args).all_robots),
         device=((args.device,), ("cpu", "cuda")),
         camera=(args.cameras, TABLETOP.camera_names()),
@@ -194,9 +195,7 @@ def _check_moves(args: RLArgs) -> Run:
     from clevrskills.core.suite import load_suite
 
     suite = load_suite(args.suite)
-    check_names(
-        task=((args.task,), tuple(suite.levels())), device=((args.device,), ("cpu", "cuda"))
-    )
+    check_names(task=((args.task,), suite.tasks), device=((args.device,), ("cpu", "cuda")))
     check_least(args, num_envs=1, total_steps=1, threads=1, save_every=1, seed=0)
     allowed = {"task", "suite", "out", "ppo", "device", "threads", "save_every", *_COUNTS}
     for entry in fields(RLArgs):

@@ -16,7 +16,7 @@ from clevrskills.core.policy import (
     PromptInput,
     check_cameras,
 )
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_cameras, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.codecs import CodecError
@@ -152,7 +152,7 @@ def options_from_json(data: Mapping[str, Any] | None) -> ObservationOptions | No
     if "cameras" in values:
         values["cameras"] = tuple(values["cameras"])
     options = ObservationOptions(**values)
-    check_cameras(options.cameras, load_suite().cameras())
+    check_cameras(options.cameras, all_cameras(load_suite()))
     return options
 
 

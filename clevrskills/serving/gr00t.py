@@ -15,7 +15,7 @@ import numpy as np
 
 from clevrskills.core.interface import ACTION_MODALITIES, STATE_MODALITIES
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_cameras, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.client import RemotePolicy
@@ -39,7 +39,7 @@ def states() -> dict[str, tuple[str, slice]]:
 
 def actions() -> dict[str, int]:
     """Size of each part of an action, in their order."""
-    parts = load_suite().interface().spec["parts"]
+    parts = find_interface(load_suite()).spec["parts"]
     return {ACTION_MODALITIES.get(p["name"], p["name"]): p["stop"] - p["start"] for p in parts}
 
 
@@ -56,7 +56,7 @@ class Gr00tPolicy(RemotePolicy):
     """
 
     def __init__(self, wire: Wire, rename: Mapping[str, str], key: str | None) -> None:
-        self._cameras = tuple(load_suite().cameras())
+        self._cameras = tuple(all_cameras(load_suite()))
         self._states, self._sizes = states(), actions()
         known = (*self._cameras, *self._states, *self._sizes)
         check_names(**{"name in rename": (tuple(rename), known)})

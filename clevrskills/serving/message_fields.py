@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.state_vector import state_parts
 
@@ -118,7 +118,7 @@ def unclipped(answer: Any) -> np.ndarray:
     Raises:
         PolicyError: They are of another shape, or not finite.
     """
-    load_suite().interface().read(answer, clip=True)
+    find_interface(load_suite()).read(answer, clip=True)
     if hasattr(answer, "detach"):  # a torch tensor, as there
         answer = answer.detach().float().cpu()
     return np.asarray(answer, np.float32)
@@ -204,7 +204,7 @@ _ANYTHING = "raw"
 def action_dims() -> dict[str, DimSpec]:
     """The parts of an action by name."""
     found: dict[str, DimSpec] = {}
-    for part in load_suite().interface().spec["parts"]:
+    for part in find_interface(load_suite()).spec["parts"]:
         name, form = _FORMATS[part["name"]]
         size = part["stop"] - part["start"]
         found[name] = {"name": name, "dims": size, "format": form, "range": [-1, 1]}

@@ -16,7 +16,7 @@ from websockets.frames import CloseCode
 
 from clevrskills.core.policy import GaveUp, Observation, PromptInput
 from clevrskills.core.policy_loader import LoadedPolicy
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_cameras, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.client import RemotePolicy
@@ -48,7 +48,7 @@ class OpenPiPolicy(RemotePolicy):
     def __init__(
         self, wire: Wire, compress: str, prompt_images: str, rename: Mapping[str, str]
     ) -> None:
-        cameras = [*load_suite().cameras(), "state"]
+        cameras = [*all_cameras(load_suite()), "state"]
         known = (*cameras, *(_IMAGES + name for name in cameras), *_KEYS)
         check_names(**{"name in rename": (tuple(rename), known)})
         self._rename = rename
@@ -59,7 +59,7 @@ class OpenPiPolicy(RemotePolicy):
 
     def _check_action_spec(self, declared: Any) -> None:
         if declared is not None:
-            load_suite().interface().check(declared, self.url)
+            find_interface(load_suite()).check(declared, self.url)
         self.action_spec = declared
 
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:

@@ -3,7 +3,7 @@
 import importlib.metadata
 import importlib.util
 
-from clevrskills.core.suite import NO_ROBOT, Suite
+from clevrskills.core.suite import NO_ROBOT, Suite, all_robots
 from clevrskills.errors import ClevrSkillsError
 
 INSTALL_COMMAND = "pip install 'clevrskills[oracle]'"
@@ -30,7 +30,7 @@ def require_oracle(suite: Suite) -> None:
     Raises:
         ClevrSkillsError: MPlib is missing, or numpy is version 2 or later.
     """
-    if NO_ROBOT not in suite.robots():
+    if NO_ROBOT not in all_robots(suite):
         require_planner()
 
 

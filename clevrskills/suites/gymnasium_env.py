@@ -15,7 +15,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import MODES, Mode, turn_feedback
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import PolicyError
-from clevrskills.core.suite import building, load_suite
+from clevrskills.core.suite import all_views, building, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import check_names
 
@@ -82,13 +82,13 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
             "render_mode": render_mode,
         }
         self._suite = found = load_suite(suite)
-        known = found.views()
+        known = all_views(found)
         images = [name for name, kind in known.items() if kind == "image"]
         self._views = tuple(n for n, k in known.items() if k == "text") if views is None else views
         self._split = split or found.default_splits()[0]
         check_names(
-            task=((task,), found.levels()),
-            split=((self._split,), found.splits_of(task)),
+            task=((task,), found.tasks),
+            split=((self._split,), found.tasks[task].splits),
             view=(self._views, known),
             criteria=((criteria,), found.criteria()),
             feedback=((feedback,), MODES),
@@ -98,8 +98,12 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         if render_mode and not images:
             raise ClevrSkillsError(f"suite {suite} has no images: render_mode has to be None")
         self.render_mode = render_mode
-        check_names(interface=((interface,), found.interfaces_of(task)))
-        self._interface, self._feedback, self._task = found.interface(interface), feedback, task
+        check_names(interface=((interface,), found.tasks[task].interfaces))
+        self._interface, self._feedback, self._task = (
+            find_interface(found, interface),
+            feedback,
+            task,
+        )
         shown = tuple(name for name in self._views if name in images)
         # a world of symbols draws at any time; cameras decide what its pieces are called
         config = EnvConfig(

@@ -19,7 +19,7 @@ from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.goal.predicate import Outcome, Predicate
-from clevrskills.core.interface import Interface, TextInterface, Turn
+from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.suite import Suite
 from clevrskills.jobs.files import to_json
 
@@ -210,21 +210,17 @@ class SymbolicOracle:
 class SymbolicSuite(Suite):
     """A suite of a symbolic environment.
 
-    A class says ``name``, ``title``, the attributes below, and :meth:`draw_start`, or, where an
-    episode takes more than that, :meth:`draw_episode`.
+    A class says ``name``, ``title``, ``tasks``, the attributes below, and :meth:`draw_start`, or,
+    where an episode takes more than that, :meth:`draw_episode`.
 
     Args:
         folder: Where the frozen episodes are; ``None``: ``episodes`` beside the suite's module.
 
     Attributes:
-        tasks: Level and sentence of each task, by key.
         env: Class of its environments.
-        text: What policies act by.
     """
 
-    tasks: ClassVar[Mapping[str, tuple[str, str]]]
     env: ClassVar[type[SymbolicEnv]]
-    text: ClassVar[TextInterface]
 
     def __init__(self, folder: Path | None = None) -> None:
         module = sys.modules[type(self).__module__].__file__ or "."
@@ -236,26 +232,12 @@ class SymbolicSuite(Suite):
         """Draw an episode: the world at the start, what is asked for, and the limit of turns."""
         raise NotImplementedError(f"{type(self).__name__} draws no episodes")
 
-    def splits(self) -> Sequence[str]:
-        return ("test",)
-
-    def interfaces(self) -> Mapping[str, Interface]:
-        return {self.text.name: self.text}
-
     def make(self, config: EnvConfig) -> Any:
-        return self.env(config, self.levels()[config.task])
+        return self.env(config, self.tasks[config.task].level)
 
     def oracle(self, env: Any, interface: Interface | None = None) -> Any:
+        del interface
         return SymbolicOracle(env)
-
-    def levels(self) -> Mapping[str, str]:
-        return {key: level for key, (level, _) in self.tasks.items()}
-
-    def describe(self, task: str) -> Mapping[str, Any]:
-        level, sentence = self.tasks[task]
-        splits, interfaces = list(self.splits()), list(self.interfaces())
-        about = {"sentence": sentence, "splits": splits, "interfaces": interfaces}
-        return {"key": task, "level": level, **about, "predicates": [], "max_steps": 0}
 
     def draw(
         self,
@@ -265,6 +247,7 @@ class SymbolicSuite(Suite):
         index: int = 0,
         robot: str = "",
         task_args: Mapping[str, Any] | None = None,
+        wording: int | None = 0,
     ) -> SymbolicEpisode:
         self.check(task, task_args or {})
         drawn = self.draw_episode(task, split, seed, index)

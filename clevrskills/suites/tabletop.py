@@ -6,22 +6,25 @@ imported when it is first needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
-from clevrskills.core.suite import Axis, Suite
+from clevrskills.core.suite import Axis, Suite, TaskInfo, TaskTable, all_robots
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 
 if TYPE_CHECKING:
     from clevrskills.envs.environment import ClevrSkillsEnv
     from clevrskills.envs.episode import EpisodeSpec
     from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
-    from clevrskills.sim.setting import Setting
+    from clevrskills.tasks import Task
 
 __all__ = ["TabletopSuite"]
 
@@ -38,41 +41,54 @@ class TabletopSuite(Suite):
     folder: Path | None = None
     episodes_dir: ClassVar[Path]
 
-    def setting(self, task: str = "") -> Setting:
-        """Cameras and table of a task; empty: of the suite."""
-        raise NotImplementedError
+    @abstractmethod
+    def task_types(self) -> Mapping[str, type[Task]]:
+        """Return the classes of its tasks by key."""
 
-    def episode_kind(self) -> type[EpisodeSpec]:
-        """Class of the episodes."""
+    def task_info(self, task: type[Task]) -> TaskInfo:
+        """Return the description of a task."""
+        from clevrskills.sim.robots.delta_action import DELTA
+
+        made, setting = task(), task.setting
+        listed = ("key", "level", "sentence", "splits", "robots")
+        return TaskInfo(
+            task.level,
+            task.sentence,
+            splits=dict.fromkeys(task.splits(), 100),
+            interfaces={DELTA.name: DELTA},
+            limit=f"{task.max_steps} control steps",
+            robots=made.all_robots,
+            cameras=setting.watch,
+            views=dict.fromkeys(setting.camera_names(), "image"),
+            details={k: v for k, v in made.describe().items() if k not in listed},
+        )
+
+    @property
+    def tasks(self) -> Mapping[str, TaskInfo]:
+        types = self.task_types()
+        return TaskTable(types, lambda key: _described(self, types[key]))
+
+    def episode_type(self) -> type[EpisodeSpec]:
+        """Return the class of its episodes."""
         from clevrskills.envs.episode import EpisodeSpec
 
         return EpisodeSpec
 
-    def env_kind(self) -> type[ClevrSkillsEnv]:
-        """Class of the environments."""
+    def env_type(self) -> type[ClevrSkillsEnv]:
+        """Return the class of its environments."""
         from clevrskills.envs.environment import ClevrSkillsEnv
 
         return ClevrSkillsEnv
 
-    def import_tasks(self) -> None:
-        """Make the tasks known by their keys."""
-        self.levels()
-
     def frozen_folder(self, task: str) -> Path:
-        """Where the frozen episodes of a task are."""
+        """Return the folder of the frozen episodes of a task."""
         del task
         return self.folder or self.episodes_dir
-
-    def cameras(self) -> Sequence[str]:
-        return self.setting().camera_names()
-
-    def default_cameras(self) -> Sequence[str]:
-        return self.setting().watch
 
     def check(self, task: str, task_args: Mapping[str, Any]) -> None:
         from clevrskills.tasks import task as make_task
 
-        self.import_tasks()
+        check_names(task=((task,), self.tasks))
         make_task(task, **task_args)
 
     def env_options(self, config: EnvConfig) -> Mapping[str, Any]:
@@ -87,8 +103,8 @@ class TabletopSuite(Suite):
     def make(self, config: EnvConfig, **options: Any) -> Env:
         from clevrskills.envs.environment import make_env
 
-        self.import_tasks()
-        env = make_env(config, self.env_kind(), **self.env_options(config), **options)
+        check_names(task=((config.task,), self.tasks))
+        env = make_env(config, self.env_type(), **self.env_options(config), **options)
         if config.cameras and not env.can_draw:
             raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
         return env
@@ -96,7 +112,7 @@ class TabletopSuite(Suite):
     def axes(self) -> Mapping[str, Axis]:
         from clevrskills.envs.axes import AXES
 
-        single = ("embodiment",) if len(self.robots()) == 1 else ()
+        single = ("embodiment",) if len(all_robots(self)) == 1 else ()
         return {name: axis for name, axis in AXES.items() if name not in single}
 
     def perturb(self, episode: Episode, axes: Mapping[str, int]) -> EpisodeSpec | str:
@@ -108,20 +124,6 @@ class TabletopSuite(Suite):
             return perturb(episode, axes)
         except PerturbationError as error:
             return str(error)
-
-    def draw_perturbed(
-        self,
-        task: str,
-        split: str,
-        seed: int,
-        axes: Mapping[str, int],
-        robot: str = "",
-        task_args: Mapping[str, Any] | None = None,
-    ) -> EpisodeSpec | str:
-        self.import_tasks()
-        robot = robot or self.robots()[0]
-        made = self.episode_kind().draw(task, split, seed, 0, robot, task_args, wording=None)
-        return self.perturb(made, axes)
 
     def hidden(self, episode: Episode) -> str:
         from clevrskills.envs.axes import AXES
@@ -136,8 +138,8 @@ class TabletopSuite(Suite):
 
         if not config.cameras:
             return None
-        setting = replace(self.setting(config.task), look=config.look)
-        robot = config.robot or self.robots()[0]
+        setting = replace(self.task_types()[config.task].setting, look=config.look)
+        robot = config.robot or self.tasks[config.task].robots[0]
         return TrajectoryRenderer(config.cameras, robot, config.size_px, setting=setting)
 
     def frozen(self, task: str, split: str) -> FrozenEpisodes[EpisodeSpec]:
@@ -151,11 +153,17 @@ class TabletopSuite(Suite):
         index: int = 0,
         robot: str = "",
         task_args: Mapping[str, Any] | None = None,
+        wording: int | None = 0,
     ) -> EpisodeSpec:
-        self.import_tasks()
-        robot = robot or self.robots()[0]
-        return self.episode_kind().draw(task, split, seed, index, robot, task_args)
+        check_names(task=((task,), self.tasks))
+        robot = robot or self.tasks[task].robots[0]
+        return self.episode_type().draw(task, split, seed, index, robot, task_args, wording)
 
     def read_episode(self, data: Mapping[str, Any]) -> EpisodeSpec:
-        self.import_tasks()
-        return self.episode_kind().from_json(data)
+        self.task_types()  # its tasks are known from now on
+        return self.episode_type().from_json(data)
+
+
+@cache
+def _described(suite: TabletopSuite, task: type[Task]) -> TaskInfo:
+    return suite.task_info(task)

@@ -17,7 +17,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import turn_feedback
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import ImagePart, Message, PromptInput
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_views, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -37,9 +37,9 @@ def board(task: str, split: str, preset: str, moves: tuple[str, ...] = MOVES) ->
     options = SUITE.presets()[preset].options
     env = SUITE.make(EnvConfig(task, split))
     env.reset(options={"episode": SUITE.frozen(task, split)[7]})
-    prompter = SUITE.prompter(SUITE.interface(None), {})
+    prompter = SUITE.prompter(find_interface(SUITE), {})
     prompter.begin(PromptInput(env.prompt.text, {}, 0, env.prompt.about))
-    kinds, blank = SUITE.views(), np.zeros((900, 2400, 3), np.uint8)
+    kinds, blank = all_views(SUITE), np.zeros((900, 2400, 3), np.uint8)
     turns: list[dict[str, Any]] = []
     history: list[Any] = []
     requests = []
@@ -92,12 +92,12 @@ def test_two_past_turns_are_shown_and_no_more() -> None:
 
 
 def test_options_of_prompts() -> None:
-    short = SUITE.prompter(SUITE.interface(None), {"explain": False})
+    short = SUITE.prompter(find_interface(SUITE), {"explain": False})
     short.begin(PromptInput("", {}, 0, {"task": "tiles", "size": 3, "colors": (), "shapes": ()}))
     seen = {"views": {"text": "A1 tile 1"}, "turn": 0, "turns": ()}
     assert "Reply with one line" in written(short.messages(seen, []))
     with pytest.raises(ClevrSkillsError, match="explane.*explain"):
-        SUITE.prompter(SUITE.interface(None), {"explane": False})
+        SUITE.prompter(find_interface(SUITE), {"explane": False})
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_options_of_prompts() -> None:
     ],
 )
 def test_the_last_action_of_a_reply_counts(reply: str, action: str) -> None:
-    assert SUITE.prompter(SUITE.interface(None), {}).parse(reply).action == action
+    assert SUITE.prompter(find_interface(SUITE), {}).parse(reply).action == action
 
 
 @pytest.mark.parametrize("preset", ["view3d", "schematic"])

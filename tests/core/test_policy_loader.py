@@ -10,7 +10,7 @@ import pytest
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import ObservationOptions, PolicyInfo, PromptInput
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import Suite, load_suite
+from clevrskills.core.suite import Suite, default_cameras, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 
 PROMPT = PromptInput("", {}, seed=3)
@@ -50,7 +50,7 @@ def load(name: str = "Plain", **declared: Any) -> Any:
 def test_a_plain_class_declares_nothing() -> None:
     policy = load()
     assert policy.info == PolicyInfo()
-    assert policy.options == ObservationOptions(load_suite().default_cameras())
+    assert policy.options == ObservationOptions(default_cameras(load_suite()))
     policy.reset(PROMPT, env="env", episode="episode")
     assert policy.policy.begun == ((PROMPT,), {}) and not policy.act({}).any()
 
@@ -80,7 +80,7 @@ def test_a_constructor_is_given_suite_and_interface_if_it_names_both() -> None:
     suite = load_suite()
     assert PolicySource(f"{__name__}:Placed").make(suite, "skills").policy.given == (
         suite,
-        suite.interface("skills"),
+        find_interface(suite, "skills"),
     )
     assert load("Named").policy.given == "eth0"
 

@@ -151,7 +151,7 @@ def test_a_leaf_that_is_begun_again_is_labelled(
 @pytest.mark.slow
 def test_every_task_is_recorded(tmp_path: Path) -> None:
     """A few steps of every task of the registry, without cameras."""
-    for task in SOURCE.levels():
+    for task in SOURCE.tasks:
         config = EnvConfig(task, "train", "xarm6", "paper")
         suite = SOURCE
         env = suite.make(config)

@@ -64,7 +64,7 @@ def test_it_is_what_is_published(published: tuple[Path, StandardSource]) -> None
     told = standard.read_standard(source)
     assert told.settings == {"split": "train", "robot": "xarm6", "criteria": "paper"}
     assert {task: list(digest.seeds) for task, digest in told.tasks.items()} == {
-        task: [0, 10_000_001, 2, 3] for task in source.levels()
+        task: [0, 10_000_001, 2, 3] for task in source.tasks
     }
     assert json.loads(source.file.read_text())["tasks"]["reach"]["substitutes"] == {"1": 10_000_001}
     assert Dataset(root).header.standard == SIZE
@@ -156,5 +156,5 @@ def test_the_published_file_of_the_package(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.undo()  # its sizes are the real ones
     suite = load_suite()
     told = standard.read_standard(suite)
-    assert told.benchmark == 1 and list(told.tasks) == list(suite.levels())
+    assert told.benchmark == 1 and list(told.tasks) == list(suite.tasks)
     assert told.settings == {"split": "train", "robot": "xarm6", "criteria": "paper"}

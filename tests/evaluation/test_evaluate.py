@@ -14,6 +14,7 @@ import pytest
 import tyro
 from fake_suite import FakeSuite
 
+from clevrskills.core.suite import find_interface
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation import modes
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
@@ -150,7 +151,7 @@ def test_actions_out_of_range_are_clipped_and_counted(
     assert warning in capsys.readouterr().out
     for one in read_results(tmp_path / "wide"):
         assert one.clipped == 0.5 and one.greatest["vacuum"] == 1.03 > one.greatest["x"] > 0
-        assert [*one.greatest] == [*FakeSuite().interface().labels]
+        assert [*one.greatest] == [*find_interface(FakeSuite()).labels]
     assert read_run(tmp_path / "wide").clip
     assert report(ReportArgs(runs=(tmp_path / "wide",))) == 0
     assert warning in capsys.readouterr().out

@@ -22,7 +22,7 @@ from lerobot.utils.import_utils import register_third_party_plugins
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_robots, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.rollout import PolicyRollout, Rules
 
@@ -55,7 +55,7 @@ def ours(checkpoint: Path, folder: str, steps: int, settings: dict[str, Any]) ->
     source = PolicySource(f"lerobot:{checkpoint}", settings)
     policy = source.make(suite)
     options = policy.options
-    names = suite.robots()[0], suite.criteria()[0], options.cameras, options.size_px
+    names = all_robots(suite)[0], suite.criteria()[0], options.cameras, options.size_px
     env = suite.make(EnvConfig("pick", "test", *names))
     told: Actions = []
     for episode in suite.frozen("pick", "test")[:EPISODES]:

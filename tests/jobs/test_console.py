@@ -1,7 +1,7 @@
 import pytest
 
 from clevrskills.cli import main
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.doctor import checks
 from clevrskills.jobs.console import console
 
@@ -12,10 +12,10 @@ def test_tables_are_folded_on_a_terminal_only(
     monkeypatch.setenv("COLUMNS", "60")
     found = checks.Check("renderer", False, "what was found " * 12, "do something " * 12)
     monkeypatch.setattr(checks, "checks", lambda: [found])
-    described = load_suite().describe("throw_sort")
+    task = load_suite().tasks["throw_sort"]
     for command, cells in (
-        ("tasks", (described["sentence"], " ".join(described["predicates"]))),
-        ("suites", ("clevrskills", " ".join(load_suite().splits()))),
+        ("tasks", (task.sentence, " ".join(task.details["predicates"]))),
+        ("suites", ("clevrskills", " ".join(all_splits(load_suite())))),
         ("doctor", (found.detail, found.remedy)),
     ):
         main([command])
@@ -25,4 +25,4 @@ def test_tables_are_folded_on_a_terminal_only(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     assert console().width == 60
     main(["tasks"])
-    assert described["sentence"] not in capsys.readouterr().out
+    assert task.sentence not in capsys.readouterr().out

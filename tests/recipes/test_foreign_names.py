@@ -17,7 +17,7 @@ import pytest
 
 from clevrskills.core.interface import ACTION_MODALITIES, STATE_MODALITIES
 from clevrskills.core.policy import PolicyError, PromptInput
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_cameras, find_interface, load_suite
 from clevrskills.sim.state_vector import state_parts
 
 RECIPES = Path(__file__).parents[2] / "recipes"
@@ -53,11 +53,11 @@ def test_modalities_of_groot_are_those_of_exports(imported):
     parts = state_parts()
     states = [name for part in parts for name in STATE_MODALITIES.get(part, {part: None})]
     assert config["state"].modality_keys == states
-    actions = load_suite().interface().spec["parts"]
+    actions = find_interface(load_suite()).spec["parts"]
     assert config["action"].modality_keys == [
         ACTION_MODALITIES.get(part["name"], part["name"]) for part in actions
     ]
-    assert set(config["video"].modality_keys) <= set(load_suite().cameras())
+    assert set(config["video"].modality_keys) <= set(all_cameras(load_suite()))
 
 
 def test_names_of_openpi_are_those_of_exports_and_clients():
@@ -75,7 +75,7 @@ def test_names_of_openpi_are_those_of_exports_and_clients():
         "actions": "action",
         "prompt": "prompt",
     }
-    assert {"base_camera", "hand_camera"} <= set(load_suite().cameras())
+    assert {"base_camera", "hand_camera"} <= set(all_cameras(load_suite()))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fabricated import outcomes, write_run
 
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.rl import protocol
@@ -123,7 +123,7 @@ def test_neither_task_nor_protocol(tmp_path: Path) -> None:
 
 
 def test_the_twelve_skills() -> None:
-    skills = [key for key, level in load_suite().levels().items() if level == "L0"]
+    skills = [key for key, level in all_levels(load_suite()).items() if level == "L0"]
     assert sorted(PROTOCOLS["states"]) == sorted(skills)
     for key, settings in PROTOCOLS["states"].items():
         assert settings.task == key and settings.terminate_on_success

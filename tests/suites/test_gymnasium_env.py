@@ -35,7 +35,7 @@ MADE = [
 def test_every_task_of_every_suite_is_listed_and_has_an_id(name: str) -> None:
     listed = import_module(f"clevrskills.suites.{name}").TASKS
     suite = load_suite(name)
-    assert set(listed) == set(suite.levels()) and len(set(listed)) == len(listed)
+    assert set(listed) == set(suite.tasks) and len(set(listed)) == len(listed)
     namespace = type(suite).__name__.removesuffix("Suite")
     for task in listed:
         spec = gym.spec(env_id(task, namespace))

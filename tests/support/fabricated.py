@@ -20,13 +20,14 @@ from clevrskills.evaluation.results import (
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.render.video import VideoWriter
 from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
+from clevrskills.tasks import Task, tasks
 
 
 class FewTasks(ClevrSkillsSuite):
     """One task of each level."""
 
-    def levels(self) -> dict[str, str]:
-        return {"trace": "L0", "sort": "L1", "stack_topple": "L2"}
+    def task_types(self) -> dict[str, type[Task]]:
+        return {key: tasks()[key] for key in ("trace", "sort", "stack_topple")}
 
 
 def result(

@@ -21,9 +21,9 @@ import torch
 from clevrskills.core.env import Prompt, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.predicate import Outcome
-from clevrskills.core.interface import BoxInterface, Interface
+from clevrskills.core.interface import Interface
 from clevrskills.core.policy import GaveUp
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, TaskInfo
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.cameras import Camera, View, to_buffer
 from clevrskills.sim.robots.delta_action import DELTA
@@ -32,6 +32,20 @@ LEVELS = {"reach": "L0", "visit": "L1", "tour": "L2"}
 NAMES = ("red dot", "blue dot")
 SIZE = 64
 CAMERAS = ("base_camera", "hand_camera")
+TASKS = {
+    key: TaskInfo(
+        level,
+        "Visit places",
+        splits={"train": 8, "test": 8},
+        interfaces={DELTA.name: DELTA},
+        limit="60 control steps",
+        robots=("xarm6", "panda"),
+        cameras=CAMERAS,
+        views=dict.fromkeys(CAMERAS, "image"),
+        details={"max_steps": 60, "predicates": ["sequence", "reached"]},
+    )
+    for key, level in LEVELS.items()
+}
 
 
 @dataclass(frozen=True)
@@ -299,14 +313,9 @@ class FakeSource(Suite):
     delay_s: float = 0.0
     broken: bool = False
 
-    def levels(self) -> Mapping[str, str]:
-        return LEVELS
-
-    def splits(self) -> Sequence[str]:
-        return ("train", "test")
-
-    def robots(self) -> Sequence[str]:
-        return ("xarm6", "panda")
+    @property
+    def tasks(self) -> Mapping[str, TaskInfo]:
+        return TASKS
 
     def criteria(self) -> Sequence[str]:
         return ("paper", "released")
@@ -316,11 +325,14 @@ class FakeSource(Suite):
             if name != "targets":
                 raise UnknownNameError(f"argument of {task}", name, ("targets",))
 
-    def cameras(self) -> Sequence[str]:
-        return CAMERAS
+    def draw(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
 
-    def interfaces(self) -> Mapping[str, BoxInterface]:
-        return {DELTA.name: DELTA}
+    def read_episode(self, data: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def frozen(self, task: str, split: str) -> Any:
+        raise NotImplementedError
 
     def make(self, config: EnvConfig) -> FakeEnv:
         if self.broken:

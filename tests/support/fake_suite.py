@@ -16,12 +16,12 @@ import torch
 from clevrskills.core.env import Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenHeader
-from clevrskills.core.interface import BoxInterface
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import IMAGES_ONLY, Suite, TaskInfo
 from clevrskills.predicates import Leaf, Order, Outcome
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.delta_action import DELTA
 
+CAMERAS = ("base_camera", "hand_camera", "render_camera")
 LEVELS = {"reach": "L0", "visit": "L1", "follow_order": "L1"}
 FROZEN = 8
 MAX_STEPS = 40
@@ -175,14 +175,23 @@ class FakeSuite(Suite):
     broken: tuple[str, ...] = ()
     version: str = "1"
 
-    def levels(self) -> Mapping[str, str]:
-        return LEVELS
-
-    def splits(self) -> Sequence[str]:
-        return ("train", "test")
-
-    def robots(self) -> Sequence[str]:
-        return ("xarm6", "panda")
+    @property
+    def tasks(self) -> Mapping[str, TaskInfo]:
+        return {
+            key: TaskInfo(
+                level,
+                "Visit places",
+                splits={"train": FROZEN, "test": FROZEN},
+                interfaces={DELTA.name: DELTA},
+                limit=f"{MAX_STEPS} control steps",
+                robots=("xarm6", "panda"),
+                cameras=CAMERAS,
+                views=dict.fromkeys(CAMERAS, "image"),
+                tags=(IMAGES_ONLY,) if key == "follow_order" else (),
+                details={"max_steps": MAX_STEPS, "predicates": ["reached"]},
+            )
+            for key, level in LEVELS.items()
+        }
 
     def criteria(self) -> Sequence[str]:
         return ("paper", "released")
@@ -200,17 +209,15 @@ class FakeSuite(Suite):
         index: int = 0,
         robot: str = "xarm6",
         task_args: Mapping[str, Any] | None = None,
+        wording: int | None = 0,
     ) -> FakeEpisode:
-        return FakeEpisode(task, split, index, seed, robot, task_args or {})
+        return FakeEpisode(task, split, index, seed, robot or "xarm6", task_args or {})
 
-    def cameras(self) -> Sequence[str]:
-        return ("base_camera", "hand_camera", "render_camera")
+    def read_episode(self, data: Mapping[str, Any]) -> FakeEpisode:
+        return FakeEpisode(**data)
 
-    def interfaces(self) -> Mapping[str, BoxInterface]:
-        return {"delta": DELTA}
-
-    def unspeakable(self) -> Sequence[str]:
-        return ("follow_order",)
+    def oracle(self, env: Any, interface: Any = None) -> Any:
+        raise NotImplementedError
 
     def make(self, config: EnvConfig) -> FakeEnv:
         return FakeEnv(config, self.broken)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from clevrskills.core.episode import FROZEN, RecordedName
 from clevrskills.core.policy import PromptInput
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.export.lerobot.features import (
     image_key,
@@ -161,7 +161,7 @@ class LeRobotSource(WindowReader[EpisodeTable]):
 
     def levels(self) -> Mapping[str, str]:
         """Level of each task that there are demonstrations of."""
-        known = load_suite().levels()
+        known = all_levels(load_suite())
         return {d.task: known.get(d.task, "") for d in self.demonstrations}
 
     def prompt(self, number: int, form: str) -> PromptInput:

@@ -29,7 +29,7 @@ from clevrskills.baselines.data.sources import DatasetSource, LeRobotSource, che
 from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import ObservationOptions
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import IMAGES_ONLY, load_suite, tagged
 from clevrskills.dataset_tools.export.statistics import Numbers, as_lists
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
@@ -71,7 +71,7 @@ class Selection:
                 f"the demonstrations are of the split {', '.join(splits)}, which is held out; "
                 f"allowed: {', '.join(self.splits)}"
             )
-        left_out = load_suite().unspeakable() if self.prompt == "language" else ()
+        left_out = tagged(load_suite(), IMAGES_ONLY) if self.prompt == "language" else ()
         chosen = [
             (k, n)
             for k, n, d in every

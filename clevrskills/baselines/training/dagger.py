@@ -16,6 +16,7 @@ from clevrskills.core.checkpoint import located
 from clevrskills.core.env_config import Look
 from clevrskills.core.episode import DAGGER
 from clevrskills.core.policy_loader import policy_arguments
+from clevrskills.core.suite import all_splits
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
@@ -104,7 +105,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
     from clevrskills.core.checkpoint import find
     from clevrskills.core.suite import load_suite
 
-    check_names(split=((args.evaluate_split,), load_suite().splits()))
+    check_names(split=((args.evaluate_split,), all_splits(load_suite())))
     describe(find(args.start)).config.changed(policy_arguments(args.set))
     start, data = args.start, list(args.data)
     for number in range(args.rounds):

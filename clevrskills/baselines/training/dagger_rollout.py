@@ -11,7 +11,7 @@ is asked in every state, as DAgger has it. What is recorded is what was done, an
 teacher would have done; training learns the latter.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,12 +20,20 @@ from zlib import crc32
 
 import numpy as np
 
-from clevrskills.core.env import Env
+from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy_loader import LoadedPolicy, PolicySource
-from clevrskills.core.suite import Oracle, Suite, load_suite
+from clevrskills.core.suite import (
+    Oracle,
+    Suite,
+    TaskInfo,
+    TrajectoryRenderer,
+    find_interface,
+    load_suite,
+)
 from clevrskills.dataset_tools.layout import POLICY, TEACHER
 from clevrskills.errors import ClevrSkillsError
 
@@ -220,7 +228,7 @@ def make_teacher(name: str) -> LoadedPolicy:
 
 
 @dataclass(frozen=True)
-class DaggerSuite:
+class DaggerSuite(Suite):
     """A suite in whose environments a policy and the oracle act in turns, or a teacher says what
     the policy should have done.
 
@@ -234,10 +242,35 @@ class DaggerSuite:
     teachers: Mapping[str, str] = field(default_factory=dict)
     suite: Suite = field(default_factory=load_suite)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "suite":  # not yet set while it is unpickled
-            raise AttributeError(name)
-        return getattr(self.suite, name)
+    @property
+    def name(self) -> str:
+        return self.suite.name
+
+    @property
+    def title(self) -> str:
+        return self.suite.title
+
+    @property
+    def tasks(self) -> Mapping[str, TaskInfo]:
+        return self.suite.tasks
+
+    def criteria(self) -> Sequence[str]:
+        return self.suite.criteria()
+
+    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
+        self.suite.check(task, task_args)
+
+    def draw(self, *args: Any, **kwargs: Any) -> Episode:
+        return self.suite.draw(*args, **kwargs)
+
+    def read_episode(self, data: Mapping[str, Any]) -> Episode:
+        return self.suite.read_episode(data)
+
+    def frozen(self, task: str, split: str) -> FrozenEpisodes[Episode]:
+        return self.suite.frozen(task, split)
+
+    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
+        return self.suite.trajectory_renderer(config)
 
     def make(self, config: EnvConfig) -> Env:
         """Build an environment with the cameras of the policy."""
@@ -252,7 +285,7 @@ class DaggerSuite:
         """Return the policy with what corrects it in an environment."""
         from clevrskills.baselines.checkpoint import load
 
-        policy, interface = load(self.checkpoint), interface or self.suite.interface()
+        policy, interface = load(self.checkpoint), interface or find_interface(self.suite)
         if env.task.key in self.teachers:
             return TaughtOracle(env, policy, make_teacher(self.teachers[env.task.key]), interface)
         return DaggerOracle(env, policy, self.suite.oracle(env), interface)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills.baselines.training.arguments import TrainArgs
+from clevrskills.core.suite import all_splits
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.jobs.arguments import check_least, check_names
@@ -142,7 +143,7 @@ def _run(training: TrainingConfig, accelerator: Any, suite: Suite | None) -> int
     evaluation = None
     if args.evaluate_every is not None:
         suite, tasks = suite or load_suite(), tuple(sorted(set(windows.tasks)))
-        check_names(task=(tasks, suite.levels()), split=((args.evaluate_split,), suite.splits()))
+        check_names(task=(tasks, suite.tasks), split=((args.evaluate_split,), all_splits(suite)))
         evaluation = partial(evaluate_checkpoint, args, suite, tasks)
     about = training.describe(policy, windows)
     Trainer(args, policy, about, windows, order, accelerator, evaluation).run()

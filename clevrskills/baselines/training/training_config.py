@@ -28,7 +28,7 @@ from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.core.checkpoint import find, latest
 from clevrskills.core.policy_loader import policy_arguments
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings, locked, open_folder
@@ -114,7 +114,7 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
     if of_turns is not None and policy_type(name).learns_turns:
         return of_turns(args, name, config, start)
     sources: Sequence[Source] = [open_source(path, config.cameras) for path in args.data]
-    selection = Selection(args.task, args.level, tuple(load_suite().splits()[:1]), args.prompt)
+    selection = Selection(args.task, args.level, tuple(all_splits(load_suite())[:1]), args.prompt)
     if args.cache_dir is not None:
         sources = packed(sources, config, selection, args.cache_dir, args.workers)
     spec = make_spec(sources, config, selection)

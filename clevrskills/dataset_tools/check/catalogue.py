@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clevrskills.core.episode import SUBSTITUTE, RecordedName
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, all_splits
 from clevrskills.dataset_tools.check.fault import Fault, schema_faults
 from clevrskills.dataset_tools.layout import (
     CARD_FILE,
@@ -41,14 +41,14 @@ def read_catalogue(root: Path, suite: Suite) -> Catalogue:
         root: The dataset.
         suite: The tasks and splits that exist.
     """
-    catalogue, tasks = Catalogue(), suite.levels()
+    catalogue, tasks = Catalogue(), suite.tasks
     header = json.loads((root / DATASET_FILE).read_text(encoding="utf-8"))
     catalogue.faults += (Fault("", DATASET_FILE, w) for w in schema_faults("dataset", header))
     catalogue.faults += _directory_faults(root, suite, catalogue.episodes)
     attempts: dict[tuple[str, str, int], tuple[str, ManifestLine]] = {}
     for place, line in _lines(root, catalogue.faults):
         key = (line.task, line.split, line.seed)
-        for what in _line_faults(line, tasks, suite.splits()):
+        for what in _line_faults(line, tasks, all_splits(suite)):
             catalogue.faults.append(Fault("", place, what))
         if key in attempts and not _made_again(place, line, *attempts[key]):
             what = f"the same attempt as {attempts[key][0]}: remove one"
@@ -67,7 +67,7 @@ def read_catalogue(root: Path, suite: Suite) -> Catalogue:
 
 def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[Fault]:
     """Look through the directories, and add those of episodes to ``episodes``."""
-    tasks, splits = suite.levels(), suite.splits()
+    tasks, splits = suite.tasks, all_splits(suite)
     for path in sorted(root.iterdir()):
         if path.name.startswith(LOCK_FILE) or path.name in _WRITTEN:
             continue

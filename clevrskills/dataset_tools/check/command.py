@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from clevrskills.core.suite import all_views, image_views
 from clevrskills.jobs.arguments import WorkerArgs, check_least
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Checker:
     ) -> None:
         self._header, self._suite, self._decode = header, suite, decode
         self._standard = standard
-        kinds = suite.views() if header.views else {}
+        kinds = all_views(suite) if header.views else {}
         self._images = tuple(name for name in header.views if kinds.get(name) == "image")
         self._config: EnvConfig | None = None
         self._env: Env | None = None
@@ -174,7 +175,8 @@ class Checker:
 
         if job.replay:
             return self._replay(job.path)
-        keystep_camera = next(iter(self._suite.cameras()), "")
+        known, task = self._suite.tasks, job.path.parent.name
+        keystep_camera = next(iter(image_views(known[task].views if task in known else {})), "")
         faults = check_episode(
             *(job.path, self._header, job.line, keystep_camera, self._decode),
             images=bool(self._images),

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from clevrskills.core.env import Env, RecordableEnv
 from clevrskills.core.episode import RecordedName
 from clevrskills.core.interface import Step
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, all_views, find_interface
 from clevrskills.dataset_tools.check.fault import schema_faults
 from clevrskills.dataset_tools.check.tables import image_faults
 from clevrskills.dataset_tools.dataset import Episode
@@ -158,14 +158,14 @@ def replay_turns(episode: Episode, env: Env, suite: Suite, interface: str) -> st
     if start.content_hash != info["content_hash"]:
         return "the start is not that of the content_hash"
     env.reset(options={"episode": start})
-    acts = suite.interface(interface)
+    acts = find_interface(suite, interface)
     actuator, states = acts.begin(env), _States(episode, env)
     for k in range(len(rows) + 1):
         seen = rows[k] if k < len(rows) else info["final"]
         if state_json(env) != seen["state"]:
             return f"the state after {k} turns differs"
         recorded = episode.seen(k)
-        images = [view for view, kind in suite.views().items() if kind == "image"]
+        images = [view for view, kind in all_views(suite).items() if kind == "image"]
         now = look(env, tuple(recorded), [view for view in recorded if view in images])
         for view, shown in recorded.items():
             if not np.array_equal(shown, now[view]):

@@ -14,7 +14,7 @@ from typing import Any
 from clevrskills.core.feedback import feedback_text
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import ImagePart, Message, PromptInput, TextAction
-from clevrskills.core.suite import Prompter, Suite, load_suite
+from clevrskills.core.suite import Prompter, Suite, find_interface, load_suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.record.turns import encoded
@@ -27,7 +27,7 @@ IMAGE = "<image>"
 def write(selection: Selection, out: Path) -> None:
     """Write the conversations of some episodes of turns, their images beside them."""
     suite = load_suite(selection.header.suite)
-    interface = suite.interface(selection.header.interface)
+    interface = find_interface(suite, selection.header.interface)
     with (out / FILE).open("w", encoding="utf-8") as file:
         for episode in selection:
             files = _Images(out, f"images/{episode.id}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_interfaces, find_interface, load_suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.errors import ClevrSkillsError
@@ -34,13 +34,13 @@ def write(selection: Selection, out: Path) -> None:
         ClevrSkillsError: Maps, heights, or places of picks were not recorded.
     """
     suite = load_suite(selection.header.suite)
-    if POSES not in suite.interfaces():
+    if POSES not in all_interfaces(suite):
         raise ClevrSkillsError(f"{selection.root} has no picks and places")
     if not {MAP, HEIGHT} <= {*selection.header.views}:
         raise ClevrSkillsError(
             f"{selection.root} has no maps and heights: generate --view {MAP} --view {HEIGHT}"
         )
-    field = suite.interface(POSES).spec
+    field = find_interface(suite, POSES).spec
     bounds = np.array([field["field_x_m"], field["field_y_m"], (0.0, TALLEST_M)])
     count: dict[Path, int] = {}
     for episode in selection:

@@ -93,5 +93,5 @@ def _environment(selection: Selection, task: str, split: str) -> dict[str, Any]:
     return {
         "env_id": f"clevrskills:{env_id(task, BATCHED)}",
         "env_kwargs": kwargs,
-        "max_episode_steps": selection.suite.describe(task)["max_steps"],
+        "max_episode_steps": selection.suite.tasks[task].details["max_steps"],
     }

@@ -68,7 +68,7 @@ def write(selection: Selection, out: Path) -> None:
             storage.describe(
                 out,
                 algorithm_name=algorithm,
-                description=f"{selection.suite.describe(task)['sentence']}; by the {algorithm} "
+                description=f"{selection.suite.tasks[task].sentence}; by the {algorithm} "
                 f"policy, split {split}",
                 num_episodes_average_score=storage.episodes,
                 **scores,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clevrskills.core.suite import step_interface
+from clevrskills.core.suite import all_views, image_views, step_interface
 from clevrskills.dataset_tools.export.lerobot.features import task_sentences, write_json
 from clevrskills.dataset_tools.export.remux import whole_video
 from clevrskills.dataset_tools.export.selection import Selection
@@ -226,7 +226,9 @@ def _jpeg(frame: np.ndarray) -> bytes:
 
 
 def _image_name(episode: Episode, camera: str) -> str:
-    known = dict(zip(episode.suite.cameras(), IMAGE_NAMES, strict=False))
+    tasks, task = episode.suite.tasks, episode.info["task"]
+    views = tasks[task].views if task in tasks else all_views(episode.suite)
+    known = dict(zip(image_views(views), IMAGE_NAMES, strict=False))
     return known.get(camera, camera.removesuffix("_camera") + "_image")
 
 

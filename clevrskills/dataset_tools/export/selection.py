@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clevrskills.core.episode import RecordedName
+from clevrskills.core.suite import IMAGES_ONLY, tagged
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
@@ -64,17 +65,17 @@ class Selection:
 def in_words(selection: Selection) -> tuple[Selection, dict[str, int]]:
     """The episodes that words alone can ask for, and how many of each task are left out.
 
-    Left out are those of tasks that a suite calls unspeakable, where each wording shows its goal
-    as an image.
+    Left out are those of tasks with the tag :data:`~clevrskills.core.suite.IMAGES_ONLY`, where
+    each wording shows its goal as an image.
 
     Raises:
         ClevrSkillsError: None remains.
     """
-    unspeakable, ids = selection.suite.unspeakable(), []
+    images_only, ids = tagged(selection.suite, IMAGES_ONLY), []
     left_out: dict[str, int] = {}
     for episode in replace(selection, on_progress=None):
         task = RecordedName.parse(episode.id).task
-        if task in unspeakable:
+        if task in images_only:
             data = episode.prompt["data"]
             if all("{ks:" in text for text in (data["text"], *data.get("others", ()))):
                 left_out[task] = left_out.get(task, 0) + 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from clevrskills.core.episode import DEMONSTRATIONS, SUBSTITUTE, SeedRange
+from clevrskills.core.suite import all_splits, all_views, find_interface, image_views
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import (
     CameraArgs,
@@ -139,7 +140,7 @@ def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
         if entry.name in _DECIDED and getattr(args, entry.name) != entry.default:
             raise ClevrSkillsError(f"--standard decides --{entry.name}: leave that out")
     named = args.tasks or args.level or args.group
-    tasks = args.tasks if named else tuple(suite.levels())
+    tasks = args.tasks if named else tuple(suite.tasks)
     of = read_standard(suite).settings
     return replace(
         args,
@@ -158,10 +159,10 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.layout import TURNS_VERSION, Header
 
-    interface = suite.interface(args.interface)
-    for task in suite.levels() if args.interface else ():
+    interface = find_interface(suite, args.interface)
+    for task in suite.tasks if args.interface else ():
         if task in args.tasks:
-            allowed = suite.interfaces_of(task)
+            allowed = suite.tasks[task].interfaces
             check_names(**{f"interface of {task}": ((args.interface,), allowed)})
     in_turns = RATE not in interface.spec
     check_least(args, episodes=1, seed=0, size=1)
@@ -171,36 +172,33 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
             f"{args.seed + args.episodes:,}: later seeds are for substitutes"
         )
     args.check_pool()
-    levels, all_cameras = suite.levels(), tuple(suite.cameras())
-    tasks = args.select(levels, suite.groups())
-    if args.all:
-        tasks = list(levels)
+    tasks = list(suite.tasks) if args.all else args.select(suite.tasks)
     if not tasks:
         raise ClevrSkillsError("nothing to generate: name tasks, a level with --level, or --all")
-    robots = suite.robots_of(tasks[0])
+    robots, known_cameras = suite.tasks[tasks[0]].robots, image_views(suite.tasks[tasks[0]].views)
     has_arm = NO_ROBOT not in robots
-    if any((NO_ROBOT in suite.robots_of(task)) == has_arm for task in tasks):
+    if any((NO_ROBOT in suite.tasks[task].robots) == has_arm for task in tasks):
         raise ClevrSkillsError("some of the tasks have an arm, others have none: name one kind")
-    cameras = suite.cameras_of(tasks[0]) if args.cameras is None else args.cameras
+    cameras = suite.tasks[tasks[0]].cameras if args.cameras is None else args.cameras
     cameras = () if args.no_cameras or not has_arm else cameras
     if args.view and not in_turns:
         raise ClevrSkillsError("--view is for suites of turns: name --cameras")
     if not has_arm and (args.cameras or args.depth or args.segmentation or args.size):
         raise ClevrSkillsError(f"{suite.title} has no arm to film: name views with --view")
-    kinds = suite.views()
+    kinds = all_views(suite)
     check_names(
         view=(args.view, kinds or ("(none)",)),
-        split=((args.split,), suite.splits()),
+        split=((args.split,), all_splits(suite)),
         robot=((args.robot,), robots),
         criteria=((args.criteria,), suite.criteria()),
-        camera=(cameras, all_cameras),
+        camera=(cameras, known_cameras),
     )
     config = EnvConfig(
         "",
-        args.split or suite.splits()[0],
+        args.split or all_splits(suite)[0],
         args.robot or robots[0],
         args.criteria or suite.criteria()[0],
-        **(filmed := args.filmed(cameras, all_cameras)),
+        **(filmed := args.filmed(cameras, known_cameras)),
     )
     turns: dict[str, Any] = {}
     if in_turns:
@@ -210,7 +208,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     axes = check_axes(suite, args.axis)
     if "embodiment" in axes:
         raise ClevrSkillsError("--axis embodiment: name the other arm with --robot")
-    given = task_arguments(args.arg, tuple(levels))
+    given = task_arguments(args.arg, tuple(suite.tasks))
     for task, task_args in given.items():
         suite.check(task, task_args)
     index, of = args.part
@@ -228,7 +226,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     configs = [replace(config, task=task, task_args=given.get(task, {})) for task in tasks]
     frozen = [_frozen_seeds(args, suite, c) if args.frozen else () for c in configs]
     queues = [
-        TaskQueue(c, levels[c.task], slots, first_seed, seeds_of_slots=of)
+        TaskQueue(c, suite.tasks[c.task].level, slots, first_seed, seeds_of_slots=of)
         for c, of in zip(configs, frozen, strict=True)
     ]
     return header, queues

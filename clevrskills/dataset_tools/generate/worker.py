@@ -16,7 +16,9 @@ from clevrskills.core.suite import (
     Oracle,
     Suite,
     TrajectoryRenderer,
+    all_views,
     building,
+    find_interface,
     step_interface,
 )
 from clevrskills.dataset_tools.dataset import Episode
@@ -63,9 +65,9 @@ class GenerateWorker:
         self._suite = suite
         self._writer = writer
         self._views = views
-        kinds = suite.views() if views else {}
+        kinds = all_views(suite) if views else {}
         self._images = tuple(view for view in views or () if kinds[view] == "image")
-        self._interface = suite.interface(interface) if interface else step_interface(suite)
+        self._interface = find_interface(suite, interface) if interface else step_interface(suite)
         self._config: EnvConfig | None = None
         self._made: tuple[Env, Oracle, TrajectoryRenderer | None] | None = None
 

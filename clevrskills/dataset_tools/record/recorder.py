@@ -13,7 +13,14 @@ from clevrskills.core.env import RecordableEnv, Watcher
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Step
-from clevrskills.core.suite import RATE, Labels, Suite, TrajectoryRenderer, step_interface
+from clevrskills.core.suite import (
+    RATE,
+    Labels,
+    Suite,
+    TrajectoryRenderer,
+    image_views,
+    step_interface,
+)
 from clevrskills.dataset_tools.layout import (
     EPISODE_FILE,
     STATES_FILE,
@@ -68,7 +75,7 @@ class Recorder:
         self._watcher: Watcher | None = None
         self._fps = int(step_interface(suite).spec[RATE])
         self._flags = {k for k, part in state_parts(config.robot).items() if part.flag}
-        self._keystep_camera = next(iter(suite.cameras()), "")
+        self._keystep_camera = next(iter(image_views(suite.tasks[config.task].views)), "")
         self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
         final = root / episode_id(config.task, config.split, seed)
         self._directory = PartialDirectory(root, final, writer)

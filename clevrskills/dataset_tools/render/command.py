@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from clevrskills.core.suite import all_cameras, default_cameras
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import CameraArgs, WorkerArgs, check_least, check_names
 
@@ -55,10 +56,10 @@ def _check(args: RenderArgs, suite: Suite) -> EnvConfig:
     from clevrskills.dataset_tools.layout import Header
 
     check_least(args, workers=1)
-    chosen = suite.default_cameras() if args.cameras is None else args.cameras
+    chosen = default_cameras(suite) if args.cameras is None else args.cameras
     if not chosen:
         raise ClevrSkillsError("--cameras must name at least one")
-    known = tuple(suite.cameras())
+    known = tuple(all_cameras(suite))
     check_names(camera=(chosen, known))
     header = Header.read(args.dataset)
     if args.out.resolve() == args.dataset.resolve():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Suite, TrajectoryRenderer
+from clevrskills.core.suite import Suite, TrajectoryRenderer, image_views
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE, TURNS_FILE
 from clevrskills.dataset_tools.manifest import Manifest, ManifestLine, file_hashes, latest_lines
@@ -95,7 +95,8 @@ class RenderWorker:
             self._config = replace(self._config, task=info["task"])
             self._film = self._suite.trajectory_renderer(self._config)
             assert self._film is not None, "there are cameras"
-        keystep_camera, scene = self._suite.cameras()[0], info["scene"]
+        views, scene = self._suite.tasks[info["task"]].views, info["scene"]
+        keystep_camera = image_views(views)[0]
         footage = Footage(
             path, self._film, scene, info["fps"], self._config, keystep_camera, times_s
         )

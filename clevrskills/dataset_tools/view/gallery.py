@@ -11,7 +11,16 @@ from PIL import Image, ImageDraw, ImageFont
 from clevrskills.core.env import RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Suite, load_suite, step_interface, suite_of
+from clevrskills.core.suite import (
+    Suite,
+    all_levels,
+    all_robots,
+    all_splits,
+    image_views,
+    load_suite,
+    step_interface,
+    suite_of,
+)
 from clevrskills.dataset_tools.view.page_data import PLACEHOLDER
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import TaskArgs, check_names, select_tasks
@@ -74,8 +83,7 @@ def gallery(args: GalleryArgs) -> int:
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
     named = own.select(args.tasks) if own else args.tasks
     suite = load_suite(suite_of(named))
-    levels = suite.levels()
-    keys = select_tasks(levels, named, args.level) or list(levels)
+    keys = select_tasks(all_levels(suite), named, args.level) or list(suite.tasks)
     watched = track(keys, "solving", transient=True)
     episodes = [solve(key, args.seed, args.split, args.robot, suite) for key in watched]
     out.mkdir(parents=True, exist_ok=True)
@@ -106,9 +114,9 @@ def solve(
         ClevrSkillsError: It solves none of the next :data:`SEEDS`.
     """
     suite = suite or load_suite()
-    camera = suite.cameras()[0]
-    check_names(split=((split,), suite.splits()), robot=((robot,), suite.robots()))
-    split, robot = split or suite.splits()[0], robot or suite.robots()[0]
+    camera = image_views(suite.tasks[key].views)[0]
+    check_names(split=((split,), all_splits(suite)), robot=((robot,), all_robots(suite)))
+    split, robot = split or all_splits(suite)[0], robot or all_robots(suite)[0]
     env = suite.make(EnvConfig(key, split, robot, suite.criteria()[0], (camera,)))
     oracle, reason = suite.oracle(env), ""
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from clevrskills.core.suite import all_robots, all_splits
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import task_splits
 from clevrskills.jobs.arguments import (
@@ -103,7 +104,9 @@ def freeze(
     suite = suite or load_suite(args.suite or suite_of(args.tasks))
     if args.imported is not None:
         return _freeze_imported(args, args.imported, out, suite)
-    robot = args.robot or suite.robots_of(next(iter(args.tasks), ""))[0]
+    chosen = args.select(suite.tasks)
+    robots = suite.tasks[chosen[0]].robots if chosen else all_robots(suite)
+    robot = args.robot or robots[0]
     pairs = _check(replace(args, robot=robot), suite)
     axes = check_axes(suite, args.axis)
     if "embodiment" in axes:
@@ -137,11 +140,11 @@ def _freeze_recorded(args: FreezeArgs, dataset: Path, out: Path, suite: Suite | 
         raise ClevrSkillsError(f"{dataset} was made with {recorded.header.robot}, not {args.robot}")
     made = {RecordedName.parse(name).task for name in recorded.ids}
     suite = suite or load_suite(args.suite or suite_of([*made]))
-    chosen = args.select(suite.levels(), suite.groups())
-    check_names(split=(args.split, suite.splits()))
+    chosen = args.select(suite.tasks)
+    check_names(split=(args.split, all_splits(suite)))
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-    splits = args.split or suite.splits()
+    splits = args.split or all_splits(suite)
     heads = freeze_recorded(dataset, out, suite, chosen, splits, args.episodes)
     _report(heads, args.json)
     return 0
@@ -152,8 +155,8 @@ def _freeze_imported(args: FreezeArgs, folder: Path, out: Path, suite: Suite) ->
     from clevrskills.jobs.files import storage_errors
 
     splits = args.split or suite.default_splits()[:1]
-    check_names(split=(splits, suite.splits()))
-    (task, *more), (split, *others) = args.select(suite.levels(), suite.groups()) or [""], splits
+    check_names(split=(splits, all_splits(suite)))
+    (task, *more), (split, *others) = args.select(suite.tasks) or [""], splits
     if not task or more or others:
         raise ClevrSkillsError("--import is for one task and one split: name them")
     episodes = suite.imported(task, split, folder)[: args.episodes]
@@ -167,14 +170,13 @@ def _check(args: FreezeArgs, suite: Suite) -> list[tuple[str, str]]:
     """Check the arguments; the tasks and splits, in the order of the suite."""
     check_least(args, episodes=1, workers=1)
     check_positive(args, "timeout")
-    chosen = args.select(suite.levels(), suite.groups())
-    check_names(split=(args.split, suite.splits()), robot=((args.robot,), suite.robots()))
+    chosen = args.select(suite.tasks)
+    check_names(split=(args.split, all_splits(suite)), robot=((args.robot,), all_robots(suite)))
     pairs = task_splits(suite, chosen, args.split or None, args.tasks)
     if not pairs:
         raise ClevrSkillsError("nothing to freeze: name tasks, or a level with --level")
     for key in chosen:
-        able = suite.describe(key).get("robots", suite.robots())
-        check_names(**{f"robot for {key}": ((args.robot,), able)})
+        check_names(**{f"robot for {key}": ((args.robot,), suite.tasks[key].robots)})
     return pairs
 
 

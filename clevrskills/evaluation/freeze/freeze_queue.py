@@ -126,7 +126,11 @@ class SeedQueue:
         """
         accepted, rejected = self.accepted, self.rejected
         # results of before limits were kept in them
-        known = 0 if all(r.limit for r in accepted) else self.suite.describe(self.task)["max_steps"]
+        known = (
+            0
+            if all(r.limit for r in accepted)
+            else self.suite.tasks[self.task].details["max_steps"]
+        )
         limits = tuple(result.limit or known for result in accepted)
         head = FrozenHeader(
             task=self.task,
@@ -180,7 +184,7 @@ def open_queues(
         journal = folder / f"{task}_{split}.jsonl"
         lines = read_lines(journal, ScreeningResult.from_json) if journal.exists() else ()
         known = {result.seed: result for result in lines}
-        number = count or suite.count_frozen_of(task, split)
+        number = count or suite.tasks[task].splits[split]
         queues[task, split] = SeedQueue(task, split, robot, number, journal, suite, known)
     for (task, split), queue in queues.items():
         queue.partner = queues.get((task, suite.paired_with(split)))

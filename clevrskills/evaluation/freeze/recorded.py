@@ -9,7 +9,7 @@ from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenHeader, episode_id
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, find_interface
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import Header
 from clevrskills.errors import ClevrSkillsError
@@ -90,7 +90,7 @@ def write_given(
         split,
         robot,
         episodes=len(episodes),
-        max_steps=suite.describe(task)["max_steps"] or max(limits),
+        max_steps=suite.tasks[task].details["max_steps"] or max(limits),
         oracle_steps=tuple(steps),
         versions=versions(),
         suite=suite.name,
@@ -105,7 +105,7 @@ def _solved(suite: Suite, task: str, split: str, robot: str, episodes: Sequence[
     env, steps = suite.make(EnvConfig(task, split, robot, cameras=())), []
     for episode in episodes:
         env.reset(options={"episode": episode})
-        turns, reason = solve(env, suite.oracle(env), suite.interface())
+        turns, reason = solve(env, suite.oracle(env), find_interface(suite))
         if reason:
             raise ClevrSkillsError(f"the oracle does not solve {episode.id}: {reason}")
         steps.append(turns)

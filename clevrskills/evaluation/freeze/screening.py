@@ -13,7 +13,7 @@ from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Oracle, Suite, load_suite
+from clevrskills.core.suite import Oracle, Suite, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.jobs.files import to_json
@@ -60,7 +60,7 @@ class Screener:
         if isinstance(spec, str):
             return ScreeningResult(seed, spec)
         data = spec.to_json()
-        env, interface = self._prepare(spec), suite.interface()
+        env, interface = self._prepare(spec), find_interface(suite)
         episode = suite.read_episode(json.loads(to_json(data)))
         start = {"episode": episode}
         env.reset(options=start)

@@ -17,7 +17,7 @@ from clevrskills.core.interface import BoxInterface, in_range
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import GaveUp, Observation, PolicyError
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, find_interface
 from clevrskills.errors import one_line
 from clevrskills.evaluation.action_sizes import ActionSizes
 from clevrskills.evaluation.handover.parts import limit_alone, subgoal_prompt
@@ -90,7 +90,7 @@ class Controller:
         for such a leaf alone.
         """
         suite, options = self.of.suite, self.of.options
-        interface = suite.interface(None)
+        interface = find_interface(suite)
         assert isinstance(interface, BoxInterface)
         observer = Observer(self.env, options, subgoal_prompt(self.env, leaf))
         self.prompt = observer.begin(self.seed(f"command/{self._told}"))

@@ -11,7 +11,7 @@ from clevrskills.core.goal.predicate import Leaf
 from clevrskills.core.goal.tree import leaf_status
 from clevrskills.core.interface import Actuator
 from clevrskills.core.policy import GaveUp
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, single_skill_task
 from clevrskills.evaluation.handover.parts import (
     LONGER,
     OWN,
@@ -69,7 +69,11 @@ class Director:
         data: dict[str, Any] = {"part": self._name, "leaves": len(self._steps)}
         if self._part.kind == "leaf":
             leaf = self._steps[self._part.leaf].name
-            data |= {"leaf": leaf, "alone": self._suite.alone(leaf), "began": self._began}
+            data |= {
+                "leaf": leaf,
+                "alone": single_skill_task(self._suite, leaf),
+                "began": self._began,
+            }
         elif self._part.kind == PLAN:
             data["told"] = self._told
         return data

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clevrskills.core.env import Env, Prompt, SubgoalPrompting
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, single_skill_task
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def limit_alone(suite: Suite, kind: str) -> int | None:
     Returns:
         It; ``None``: there is no such task.
     """
-    task = suite.alone(kind)
-    return int(suite.describe(task)["max_steps"]) if task else None
+    task = single_skill_task(suite, kind)
+    return int(suite.tasks[task].details["max_steps"]) if task else None
 
 
 def subgoal_prompt(env: Env, leaf: Leaf) -> Prompt:

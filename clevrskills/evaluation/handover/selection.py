@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Literal
 
 from clevrskills.core.env import Composable
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, single_skill_task
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.handover.parts import OWN, PLAN, PROMPT, WHOLE, leaf_part
@@ -32,13 +32,14 @@ def in_parts(suite: Suite, refs: Sequence[EpisodeRef], mode: Mode) -> list[Episo
     for ref in refs:
         episode = suite.frozen(ref.task, ref.split)[ref.index]
         leaves = episode.subgoals() if isinstance(episode, Composable) else ()
-        if not any(map(suite.alone, leaves)):
+        single_skills = _single_skills(suite, leaves)
+        if not single_skills:
             raise ClevrSkillsError(f"suite {suite.name} has no handover")
         for name in _names(len(leaves), mode):
             part = replace(ref, part=name)
             found[part.id] = part
-        for task in dict.fromkeys(map(suite.alone, leaves)) if mode != PLAN else ():
-            if task and ref.split in suite.splits_of(task):
+        for task in single_skills if mode != PLAN else ():
+            if ref.split in suite.tasks[task].splits:
                 part = replace(ref, task=task, part=leaf_part(0, OWN))
                 alone[part.id] = part
     every = {**found, **alone}
@@ -46,6 +47,12 @@ def in_parts(suite: Suite, refs: Sequence[EpisodeRef], mode: Mode) -> list[Episo
         key: k for k, key in enumerate(dict.fromkeys((r.task, r.split) for r in every.values()))
     }
     return sorted(every.values(), key=lambda ref: order[ref.task, ref.split])
+
+
+def _single_skills(suite: Suite, leaves: Sequence[str]) -> list[str]:
+    """The tasks in which kinds of leaves are the first thing to do."""
+    found = dict.fromkeys(single_skill_task(suite, leaf) for leaf in leaves)
+    return [task for task in found if task]
 
 
 def _names(leaves: int, mode: Mode) -> Iterator[str]:

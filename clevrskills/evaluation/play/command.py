@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from clevrskills.core.suite import all_views, find_interface
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 
@@ -101,7 +102,7 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
     from clevrskills.core.suite import load_suite, suite_of
 
     suite = suite or load_suite(args.suite or suite_of([args.task]))
-    interface = suite.interface(args.interface)
+    interface = find_interface(suite, args.interface)
     if args.browser and args.commands is not None:
         raise ClevrSkillsError("--browser reads commands from its page: leave out --commands")
     given = None if args.commands is None else list(_given(args.commands))
@@ -217,18 +218,18 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
     from clevrskills.evaluation.rollout import PolicyRollout, Rules
 
     check_least(args, index=0, seed=0)
-    known = suite.views()
+    known = all_views(suite)
     splits = suite.default_splits()
     split = args.split or ("test" if "test" in splits else splits[0])
-    check_names(task=((args.task,), suite.levels()))
+    check_names(task=((args.task,), suite.tasks))
     check_names(
-        split=((split,), suite.splits_of(args.task)),
+        split=((split,), suite.tasks[args.task].splits),
         criteria=((args.criteria,), suite.criteria()),
-        robot=((args.robot,), suite.robots_of(args.task)),
-        interface=((args.interface,), suite.interfaces_of(args.task)),
+        robot=((args.robot,), suite.tasks[args.task].robots),
+        interface=((args.interface,), suite.tasks[args.task].interfaces),
         view=(args.view, known or ("(none)",)),
     )
-    task_args = task_arguments(args.arg, tuple(suite.levels())).get(args.task, {})
+    task_args = task_arguments(args.arg, tuple(suite.tasks)).get(args.task, {})
     episode: Episode
     if args.seed is not None:
         suite.check(args.task, task_args)
@@ -448,7 +449,7 @@ def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) ->
         episodes={} if frozen is None else {file: frozen.content_hash},
         versions=versions(),
         suite=path_of(suite),
-        interface=suite.interface(args.interface).name,
+        interface=find_interface(suite, args.interface).name,
         feedback=args.feedback,
         revision=suite.revision,
         benchmark=0 if frozen is None else frozen.header.benchmark,

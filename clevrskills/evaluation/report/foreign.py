@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import (
     RUN_FILE,
@@ -59,7 +59,7 @@ Reader = Callable[[Mapping[str, Any], Levels], Iterator[EpisodeResult]]
 
 
 def _read(root: Path, files: Sequence[Path], read: Reader, source: Source) -> Content:
-    levels, policies = load_suite().levels(), dict[str, None]()
+    levels, policies = all_levels(load_suite()), dict[str, None]()
     found: dict[str, EpisodeResult] = {}
     for file in files:
         with storage_errors(file):

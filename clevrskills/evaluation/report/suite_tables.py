@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from clevrskills.core.suite import MILESTONE, PublishedTable
+from clevrskills.core.suite import MILESTONE, PublishedTable, all_interfaces
 from clevrskills.evaluation.report.curves import curve_tables
 from clevrskills.evaluation.report.tables import (
     Row,
@@ -115,7 +115,7 @@ def refusals(evaluations: Sequence[Evaluation]) -> Table | None:
     """How often turns had each code that reports count, by category; ``None``: none had."""
     data, texts, several = [], [], len(evaluations) > 1
     for evaluation in evaluations:
-        interface = evaluation.suite.interfaces().get(evaluation.run.interface)
+        interface = all_interfaces(evaluation.suite).get(evaluation.run.interface)
         known = {} if interface is None else interface.codes
         counted = [result for result in evaluation.results if result.counts]
         totals = sum((Counter(r.codes) for r in counted), Counter[str]())

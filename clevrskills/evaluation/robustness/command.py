@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from clevrskills.core.suite import all_splits
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import SuiteArgs, WorkerArgs, check_least, check_names
 
@@ -80,8 +81,8 @@ def robustness(args: RobustnessArgs) -> int:
     check_least(args, episodes=1, workers=1, batch=1)
     suite = load_suite(args.suite or suite_of(args.tasks))
     split = args.split or suite.default_splits()[0]
-    check_names(split=((split,), suite.splits()))
-    tasks = args.select(suite.levels(), suite.groups())
+    check_names(split=((split,), all_splits(suite)))
+    tasks = args.select(suite.tasks)
     pairs = task_splits(suite, tasks, (split,), args.tasks)
     if not pairs:
         raise ClevrSkillsError("nothing to evaluate: name tasks, or a level with --level")

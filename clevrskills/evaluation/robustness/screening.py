@@ -10,7 +10,7 @@ import torch
 
 from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, find_interface
 from clevrskills.evaluation.freeze.screening import solve, succeeds_blindly
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import parse_record
@@ -101,7 +101,7 @@ class PerturbedScreener:
 
     def _reason(self, episode: Episode) -> str:
         """Why a perturbed episode is rejected; empty: it is not."""
-        env, interface = self._env(episode), self._suite.interface()
+        env, interface = self._env(episode), find_interface(self._suite)
         oracle, start = self._suite.oracle(env), {"episode": episode}
         env.reset(options=start)
         faults = env.faults()

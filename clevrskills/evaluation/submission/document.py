@@ -165,8 +165,8 @@ def pack(root: Path, name: str, by: str, link: str, note: str) -> Submission:
 def _outcomes(
     run: Run, suite: Suite, results: Sequence[EpisodeResult]
 ) -> Iterator[tuple[str, TaskOutcomes]]:
-    for task in suite.levels():
-        for split in suite.splits_of(task):
+    for task in suite.tasks:
+        for split in suite.tasks[task].splits:
             name = f"{task}_{split}"
             mine = sorted(
                 (r for r in results if (r.task, r.split) == (task, split)), key=lambda r: r.index
@@ -195,7 +195,7 @@ def rates_of(tasks: Mapping[str, TaskOutcomes], suite: Suite) -> dict[str, list[
     levels: dict[str, list[TaskOutcomes]] = {}
     for name, of in tasks.items():
         task, split = split_name(name, suite)
-        levels.setdefault(f"{suite.levels()[task]} {split}", []).append(of)
+        levels.setdefault(f"{suite.tasks[task].level} {split}", []).append(of)
     rates = {}
     for level in sorted(levels):
         group = levels[level]
@@ -213,8 +213,8 @@ def split_name(name: str, suite: Suite) -> tuple[str, str]:
     Raises:
         ClevrSkillsError: The suite has no such task and split.
     """
-    for task in suite.levels():
+    for task in suite.tasks:
         split = name.removeprefix(f"{task}_")
-        if split != name and split in suite.splits_of(task):
+        if split != name and split in suite.tasks[task].splits:
             return task, split
     raise ClevrSkillsError(f"suite {suite.name} has no {name}")

@@ -9,12 +9,12 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills import env_id
 from clevrskills.core.env import Episode
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.episode import FROZEN
-from clevrskills.core.goal.tree import nodes
 from clevrskills.core.interface import Interface, TextInterface
-from clevrskills.core.suite import WORDINGS, Measure, Preset, PublishedTable
+from clevrskills.core.suite import WORDINGS, Measure, Preset, PublishedTable, TaskInfo
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.suites.asgardbench.drawing.views import VIEWS
 from clevrskills.suites.asgardbench.env import HouseEnv, house_of, prompt_of
@@ -24,7 +24,7 @@ from clevrskills.suites.asgardbench.prompts.prompter import HousePrompter
 from clevrskills.suites.asgardbench.published import PUBLISHED
 from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.verbs import VERBS
-from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of
+from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, leaf_names
 from clevrskills.suites.asgardbench.tasks.instances import (
     ROOMS,
     TABLE,
@@ -111,6 +111,41 @@ CODES = {
         for code, text in texts.items()
     },
 }
+TEXT = TextInterface(
+    "text",
+    {
+        "grammar": "<VERB> <Object>",
+        "verbs": list(VERBS),
+        "examples": ["FIND Mug", "PICKUP Mug", "FIND CoffeeMachine", "PUT CoffeeMachine"],
+    },
+    "one verb with the type of one object: FIND looks at it, OPEN and CLOSE are for what has a "
+    "door or is a drawer, PICKUP and PUT are for the hand, the others for what they name",
+    codes=CODES,
+)
+_STARTS = ("cook", "put_away")
+"""What the names of groups of families begin with."""
+
+
+def _info(task: str) -> TaskInfo:
+    """The description of a family of instances."""
+    room, splits = ROOMS.get(task, "kitchen"), {"train": 50, "val": 50, "test": len(TABLE[task])}
+    asked = BANKS[task].paper.rstrip(".").format(objects="named objects", food="food")
+    composed = {"set", *(("keeping",) if room == "kitchen" else ())}
+    return TaskInfo(
+        "household",
+        asked,
+        splits={**splits, "sanity": 2} if task == "turn_on_tv" else splits,
+        interfaces={TEXT.name: TEXT},
+        limit="max(int(1.5 n), 15) turns, then 10 more at a time, at most max(2 n, 20)",
+        views={"text_state": "text", **dict.fromkeys(VIEWS, "image")},
+        tags=(room, *(start for start in _STARTS if task.startswith(start))),
+        details={
+            "id": env_id(task, "AsgardBench"),
+            "predicates": sorted({*composed, *leaf_names(task, TABLE[task][0])}),
+            "max_steps": 0,
+            "wordings": BANKS[task].count(),
+        },
+    )
 
 
 class AsgardBenchSuite(SymbolicSuite):
@@ -120,71 +155,13 @@ class AsgardBenchSuite(SymbolicSuite):
 
     name, title = "asgardbench", "re-implementation of AsgardBench"
     env = HouseEnv
-    text = TextInterface(
-        "text",
-        {
-            "grammar": "<VERB> <Object>",
-            "verbs": list(VERBS),
-            "examples": ["FIND Mug", "PICKUP Mug", "FIND CoffeeMachine", "PUT CoffeeMachine"],
-        },
-        "one verb with the type of one object: FIND looks at it, OPEN and CLOSE are for what has a "
-        "door or is a drawer, PICKUP and PUT are for the hand, the others for what they name",
-        codes=CODES,
-    )
-    tasks: ClassVar[Mapping[str, tuple[str, str]]] = {
-        key: (
-            "household",
-            BANKS[key].paper.rstrip(".").format(objects="named objects", food="food"),
-        )
-        for key in TABLE
-    }
-
-    def splits(self) -> Sequence[str]:
-        return SPLITS
+    tasks: ClassVar[Mapping[str, TaskInfo]] = {task: _info(task) for task in TABLE}
 
     def default_splits(self) -> Sequence[str]:
         return ("test",)
 
-    def splits_of(self, task: str) -> Sequence[str]:
-        return SPLITS if task == "turn_on_tv" else SPLITS[:3]
-
-    def count_frozen(self, split: str) -> int:
-        return 50
-
-    def count_frozen_of(self, task: str, split: str) -> int:
-        return {"test": len(TABLE[task]), "sanity": 2}.get(split, 50)
-
-    def groups(self) -> Mapping[str, Sequence[str]]:
-        tasks = list(self.tasks)
-        kinds = {"kitchen": [task for task in tasks if task not in ROOMS]}
-        kinds |= {kind: [task] for task, kind in ROOMS.items()}
-        starts = ("cook", "put_away")
-        return kinds | {s: [t for t in tasks if t.startswith(s)] for s in starts}
-
-    def describe(self, task: str) -> Mapping[str, Any]:
-        splits = {
-            split: None if split == "train" else self.count_frozen_of(task, split)
-            for split in self.splits_of(task)
-        }
-        tags = {"family": task, "room": ROOMS.get(task, "kitchen")}
-        predicates = sorted({name for name in _names(task)})
-        limit = "max(int(1.5 n), 15) turns, then 10 more at a time, at most max(2 n, 20)"
-        about = {"suite": self.name, "id": f"AsgardBench/{_camel(task)}-v1", "limit": limit}
-        more = {"splits": splits, "tags": tags, "predicates": predicates}
-        more |= {"wordings": BANKS[task].count()}
-        return {**super().describe(task), **about, **more}
-
     def criteria(self) -> Sequence[str]:
         return READINGS
-
-    def cameras(self) -> Sequence[str]:
-        return tuple(VIEWS)
-
-    def default_cameras(self) -> Sequence[str]:
-        return ()
-
-    def views(self) -> Mapping[str, str]:
-        return {"text_state": "text", **dict.fromkeys(VIEWS, "image")}
 
     def policies(self) -> Mapping[str, str]:
         module = "clevrskills.suites.asgardbench.agents"
@@ -359,13 +336,3 @@ def length(n: int) -> str:
         if n <= high:
             return f"{low}-{high}"
     return f"over {LENGTHS[-1]}"
-
-
-def _names(task: str) -> list[str]:
-    """Names of the predicates of a family's goal."""
-    house = house_of(task, TABLE[task][0], ())
-    return [node.predicate.name for node in nodes(goal_of(task, TABLE[task][0], "paper", house))]
-
-
-def _camel(key: str) -> str:
-    return "".join(word.capitalize() for word in key.split("_"))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clevrskills.core.suite import all_levels
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.clevrskills.curriculum_args import CurriculumArgs, what_is_asked
 
@@ -43,7 +44,7 @@ def curriculum(
     from clevrskills.suites.clevrskills.stages import Stages, check_is_curriculum
     from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
-    levels = (suite or ClevrSkillsSuite()).levels()
+    levels = all_levels(suite or ClevrSkillsSuite())
     for root in args.beside:
         check_is_curriculum(root)
     stages = Stages(what_is_asked(args), args.out, levels)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Oracle, Preset
+from clevrskills.core.suite import IMAGES_ONLY, SINGLE_SKILL, Oracle, Preset, TaskInfo
 from clevrskills.suites.tabletop import TabletopSuite
 
 if TYPE_CHECKING:
-    from clevrskills.sim.setting import Setting
+    from clevrskills.tasks import Task
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
@@ -38,7 +38,7 @@ _PICK_AND_PLACE = (
     *("on_top", "inside", "inside_after", "at_position", "at_pose", "at_pose_on_top"),
     *("same_stack", "balanced"),
 )
-ALONE = {
+SINGLE_SKILL_TASKS = {
     **dict.fromkeys(_PICK_AND_PLACE, "simple_manipulation"),
     "picked": "pick",
     "set_down": "place",
@@ -72,65 +72,47 @@ class ClevrSkillsSuite(TabletopSuite):
     revision = 2  # CHANGELOG.md says what each changes
     episodes_dir = EPISODES_DIR
 
-    def levels(self) -> Mapping[str, str]:
-        """Level of every task, by task key; of a task of another distribution the name of its
-        package, so that results of a level are always those of the same tasks.
+    def task_types(self) -> Mapping[str, type[Task]]:
+        from clevrskills.tasks import tasks
+
+        return tasks()
+
+    def task_info(self, task: type[Task]) -> TaskInfo:
+        """Return the description of a task; the level of a task of another distribution is the name
+        of its package, so that results of a level are always those of the same tasks.
         """
         from clevrskills.core.registry import is_own
-        from clevrskills.tasks import tasks
+        from clevrskills.envs.scene_text import STATE_VIEW
+        from clevrskills.suites.clevrskills.words.interface import SKILLS
 
-        known = tasks().items()
-        return {
-            key: task.level if is_own(task) else task.__module__.partition(".")[0]
-            for key, task in known
-        }
-
-    def describe(self, task: str) -> Mapping[str, Any]:
-        from clevrskills.tasks import tasks
-
-        return {**tasks()[task]().describe(), "level": self.levels()[task]}
-
-    def splits(self) -> Sequence[str]:
-        from clevrskills.assets import SPLITS as ALL
-
-        return tuple(ALL)
+        info, tags = (
+            super().task_info(task),
+            [
+                f"{SINGLE_SKILL}:{leaf}"
+                for leaf, key in SINGLE_SKILL_TASKS.items()
+                if key == task.key
+            ],
+        )
+        return replace(
+            info,
+            level=task.level if is_own(task) else task.__module__.partition(".")[0],
+            splits={name: FROZEN if name in SPLITS else FROZEN_OF_OTHERS for name in info.splits},
+            interfaces={**info.interfaces, SKILLS.name: SKILLS},
+            views={**info.views, STATE_VIEW: "text"},
+            tags=(*tags, *((IMAGES_ONLY,) if task.key in KEYSTEP_TASKS else ())),
+        )
 
     def default_splits(self) -> Sequence[str]:
         return SPLITS
-
-    def splits_of(self, task: str) -> Sequence[str]:
-        from clevrskills.tasks import tasks
-
-        return tasks()[task].splits()
-
-    def count_frozen(self, split: str) -> int:
-        return FROZEN if split in SPLITS else FROZEN_OF_OTHERS
 
     def paired_with(self, split: str) -> str:
         one, other = SPLITS
         return {one: other, other: one}.get(split, "")
 
-    def robots(self) -> Sequence[str]:
-        from clevrskills.sim.robots.description import other_robots
-        from clevrskills.tasks.base import Task
-
-        return (*Task.robots, *other_robots())
-
     def criteria(self) -> Sequence[str]:
         from clevrskills.predicates.criteria import CRITERIA
 
         return tuple(CRITERIA)
-
-    def interfaces(self) -> Mapping[str, Interface]:
-        from clevrskills.sim.robots.delta_action import DELTA
-        from clevrskills.suites.clevrskills.words.interface import SKILLS
-
-        return {DELTA.name: DELTA, SKILLS.name: SKILLS}
-
-    def views(self) -> Mapping[str, str]:
-        from clevrskills.envs.scene_text import STATE_VIEW
-
-        return {**super().views(), STATE_VIEW: "text"}
 
     def policies(self) -> Mapping[str, str]:
         place = "clevrskills.suites.clevrskills"
@@ -143,37 +125,21 @@ class ClevrSkillsSuite(TabletopSuite):
             "starter": f"{place}.known_policies:Starter",
         }
 
-    def unspeakable(self) -> Sequence[str]:
-        return KEYSTEP_TASKS
-
     def presets(self) -> Mapping[str, Preset]:
         from clevrskills.suites.clevrskills.prompt_wordings import PRESETS
         from clevrskills.suites.clevrskills.words.interface import PRESETS as IN_WORDS
 
         return {**PRESETS, **IN_WORDS}
 
-    def alone(self, predicate: str) -> str:
-        return ALONE.get(predicate, "")
-
     def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
         from clevrskills.envs.episode import EpisodeSpec
         from clevrskills.suites.clevrskills.prompt_wordings import told
 
         assert isinstance(episode, EpisodeSpec)
-        tasks = tuple(key for key in self.levels() if key not in KEYSTEP_TASKS)
+        tasks = tuple(key for key in self.tasks if key not in KEYSTEP_TASKS)
         return told(episode, wording, number, look, tasks)
 
-    def setting(self, task: str = "") -> Setting:
-        from clevrskills.sim.setting import TABLETOP
-        from clevrskills.tasks import tasks
-
-        return tasks()[task].setting if task else TABLETOP
-
-    def import_tasks(self) -> None:
-        """They are found by themselves."""
-
     def frozen_folder(self, task: str) -> Path:
-        """Where the frozen episodes of a task are."""
         from clevrskills.core.registry import episodes_of, is_own
         from clevrskills.tasks import tasks
 

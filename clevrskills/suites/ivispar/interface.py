@@ -1,4 +1,4 @@
-"""Index interface: a move as a number, 4 piece + direction."""
+"""Interfaces of boards: a move in words, or as a number, 4 piece + direction."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from clevrskills.core.interface import Actuator, Codes, TextActuator, TextInterface, check_spec
 from clevrskills.core.policy import PolicyError
 from clevrskills.suites.ivispar.board import DIRECTIONS
+from clevrskills.suites.ivispar.boards import COLOURS, SHAPES
 from clevrskills.suites.symbolic import SymbolicEnv
 
 MOST_PIECES = 20
@@ -95,4 +96,17 @@ class IndexInterface:
 
 INDEX = IndexInterface(
     "index", {"directions": list(DIRECTIONS), "most": len(DIRECTIONS) * MOST_PIECES}
+)
+TEXT = MoveInterface(
+    "text",
+    {
+        "grammar": "move <color> <shape> <direction>",
+        "colors": list(COLOURS),
+        "shapes": list(SHAPES),
+        "directions": list(DIRECTIONS),
+        "examples": [f"move red cube {direction}" for direction in DIRECTIONS],
+    },
+    "one move of one piece in words; of tiles `move tile <n> <direction>`; where pieces are to be "
+    "listed, `<cell> <color> <shape>; ...`",
+    codes=CODES,
 )

@@ -13,7 +13,7 @@ from clevrskills.sim.cameras import FAR_M
 from clevrskills.sim.render.offscreen import OffscreenScene, looking_at, render_device
 from clevrskills.suites.ivispar.board import State
 from clevrskills.suites.ivispar.boards import Geom, Puzzle
-from clevrskills.suites.ivispar.looks import HEIGHT, INK, RINGS, WIDTH, ring
+from clevrskills.suites.ivispar.schematic import HEIGHT, INK, RINGS, WIDTH, ring
 
 PITCH_M, PIECE_M = 0.1, 0.045
 """Distance of cells, and width of pieces."""

@@ -9,7 +9,17 @@ from PIL import Image, ImageDraw, ImageFont
 
 from clevrskills.suites.ivispar.board import State
 from clevrskills.suites.ivispar.boards import Puzzle
-from clevrskills.suites.ivispar.looks import HEIGHT, INK, RINGS, WIDTH, ring
+
+WIDTH, HEIGHT = 1200, 900
+"""Size of images, in pixels."""
+INK = {
+    **{"red": (214, 39, 40), "green": (44, 160, 44), "blue": (31, 87, 196)},
+    **{"yellow": (240, 200, 20), "orange": (245, 130, 32), "purple": (128, 60, 170)},
+}
+"""Colors of the geoms."""
+RINGS = ((44, 160, 44), (214, 39, 40), (31, 87, 196))
+"""Colors of numbered tiles, by the ring of cells around the middle that they belong to at the goal:
+the outermost, the next, the innermost."""
 
 MARGIN_PX = 90
 """Space above and below the board."""
@@ -79,3 +89,9 @@ def _tile(pen: ImageDraw.ImageDraw, middle: np.ndarray, pitch: float, tile: int,
     pen.rounded_rectangle((x - r, y - r, x + r, y + r), r / 6, RINGS[ring(tile, size)], "black", 6)
     font = ImageFont.load_default(FINE * 0.4 * pitch)
     pen.text((x, y), str(tile), fill="white", font=font, anchor="mm")
+
+
+def ring(tile: int, size: int) -> int:
+    """Which ring of cells a numbered tile belongs to at the goal, 0 the outermost, at most 2."""
+    z, x = divmod(tile - 1, size)
+    return min(x, z, size - 1 - x, size - 1 - z, 2)

@@ -13,8 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from clevrskills.suites.ivispar.board import State, cell_name
 from clevrskills.suites.ivispar.boards import Puzzle
-from clevrskills.suites.ivispar.looks import WIDTH
-from clevrskills.suites.ivispar.schematic import draw_board
+from clevrskills.suites.ivispar.schematic import WIDTH, draw_board
 
 IMAGES = ("view3d", "schematic", "random3d", "top3d")
 SINGLE = "single3d"

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from clevrskills.core.interface import in_range
+from clevrskills.core.suite import ViewKind
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import STATE_VIEW
@@ -22,7 +23,7 @@ HEIGHT_VIEW = "height"
 """Name of the view of heights in the map, (128, 256) float32 in metres."""
 FUSED_VIEWS = ("fused_map", "fused_height")
 """Names of the views of colors (128, 256, 3) uint8 and heights as three cameras see them."""
-VIEWS: Mapping[str, str] = {
+VIEWS: Mapping[str, ViewKind] = {
     **dict.fromkeys((HEIGHT_VIEW, *FUSED_VIEWS), "array"),
     **dict.fromkeys((*CAPTIONS, STATE_VIEW), "text"),
 }

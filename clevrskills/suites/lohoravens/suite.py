@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills import env_id
 from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Measure, Oracle, Preset, Prompter, PublishedTable
+from clevrskills.core.suite import (
+    Measure,
+    Oracle,
+    Preset,
+    Prompter,
+    PublishedTable,
+    TaskInfo,
+    find_interface,
+)
 from clevrskills.suites.lohoravens.published import HARD_TASKS, PUBLISHED, WORKSHOP_TASKS
 from clevrskills.suites.tabletop import TabletopSuite
 
 if TYPE_CHECKING:
     from clevrskills.envs.environment import ClevrSkillsEnv
     from clevrskills.envs.episode import EpisodeSpec
-    from clevrskills.sim.setting import Setting
+    from clevrskills.suites.lohoravens.tasks import RavensTask
+    from clevrskills.tasks import Task
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
@@ -55,80 +63,40 @@ class LoHoRavensSuite(TabletopSuite):
     feedback = "none"
     episodes_dir = EPISODES_DIR
 
-    def setting(self, task: str = "") -> Setting:
-        from clevrskills.suites.lohoravens.setting import SETTING
+    def task_types(self) -> Mapping[str, type[RavensTask]]:
+        from clevrskills.suites.lohoravens.tasks import tasks
 
-        return SETTING
+        return tasks()
 
-    def env_kind(self) -> type[ClevrSkillsEnv]:
+    def task_info(self, task: type[Task]) -> TaskInfo:
+        from clevrskills.suites.lohoravens.env import VIEWS
+        from clevrskills.suites.lohoravens.interfaces.numbers import PICK_PLACE, PICK_PLACE_PIXELS
+        from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
+        from clevrskills.suites.lohoravens.tasks import RavensTask
+
+        assert issubclass(task, RavensTask)
+        info, own = super().task_info(task), (PICK_PLACE, PICK_PLACE_PIXELS, PICK_PLACE_TEXT)
+        groups = {"workshop": WORKSHOP_TASKS, "hard10": HARD_TASKS}
+        tags = [group for group, keys in groups.items() if task.key in keys]
+        return replace(
+            info,
+            splits={split: FROZEN_VAL if split == "val" else FROZEN for split in info.splits},
+            interfaces={**{interface.name: interface for interface in own}, **info.interfaces},
+            limit="3 turns" if task.level == "primitive" else "2 n_min + 4 turns",
+            views={**info.views, **VIEWS},
+            tags=(*tags, *((task.family,) if task.family != task.level else ())),
+            details={**info.details, "n_min": list(task.moves)},
+        )
+
+    def env_type(self) -> type[ClevrSkillsEnv]:
         from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 
         return LoHoRavensEnv
 
-    def levels(self) -> Mapping[str, str]:
-        from clevrskills.suites.lohoravens.tasks import tasks
-
-        return {key: kind.level for key, kind in tasks().items()}
-
-    def describe(self, task: str) -> Mapping[str, Any]:
-        from clevrskills.suites.lohoravens.tasks import tasks
-
-        kind = tasks()[task]
-        limit = "3 turns" if kind.level == "primitive" else "2 n_min + 4 turns"
-        return {
-            **kind().describe(),
-            "id": env_id(task, "LoHoRavens"),
-            "suite": self.name,
-            "tags": kind().tags(),
-            "interfaces": list(self.interfaces()),
-            "limit": limit,
-            "n_min": list(kind.moves),
-        }
-
-    def splits(self) -> Sequence[str]:
-        from clevrskills.suites.lohoravens.tasks.base import SPLITS
-
-        return SPLITS
-
     def default_splits(self) -> Sequence[str]:
         return ("train", "test")
 
-    def groups(self) -> Mapping[str, Sequence[str]]:
-        """What the papers evaluate, and the families of tasks."""
-        from clevrskills.suites.lohoravens.tasks import tasks
-
-        known = tasks()
-        found = {
-            name: [key for key in keys if key in known]
-            for name, keys in (("workshop", WORKSHOP_TASKS), ("hard10", HARD_TASKS))
-        }
-        for key, kind in known.items():
-            if kind.family != kind.level:
-                found.setdefault(kind.family, []).append(key)
-        return found
-
-    def robots(self) -> Sequence[str]:
-        from clevrskills.suites.lohoravens.tasks import RavensTask
-
-        return RavensTask.robots
-
-    def views(self) -> Mapping[str, str]:
-        from clevrskills.suites.lohoravens.env import VIEWS
-
-        return {**super().views(), **VIEWS}
-
-    def interfaces(self) -> Mapping[str, Interface]:
-        from clevrskills.sim.robots.delta_action import DELTA
-        from clevrskills.suites.lohoravens.interfaces.numbers import PICK_PLACE, PICK_PLACE_PIXELS
-        from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
-
-        known: Sequence[Interface] = (PICK_PLACE, PICK_PLACE_PIXELS, PICK_PLACE_TEXT, DELTA)
-        return {interface.name: interface for interface in known}
-
-    def count_frozen(self, split: str) -> int:
-        return FROZEN_VAL if split == "val" else FROZEN
-
-    def episode_kind(self) -> type[EpisodeSpec]:
+    def episode_type(self) -> type[EpisodeSpec]:
         from clevrskills.suites.lohoravens.episode import RavensEpisode
 
         return RavensEpisode
@@ -187,4 +155,4 @@ class LoHoRavensSuite(TabletopSuite):
         from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 
         assert isinstance(env, LoHoRavensEnv)
-        return MoveOracle(env, interface or self.interface())
+        return MoveOracle(env, interface or find_interface(self))

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from clevrskills.cli import main
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.export.chat import plain_messages
 from clevrskills.jobs.pool import InlinePool
@@ -37,7 +37,7 @@ def test_each_turn_is_a_conversation_with_its_images(boards: Path, tmp_path: Pat
     assert main(["export", str(boards), "--to", "chat", "--out", str(out)]) == 0
     rows, dataset = read(out), Dataset(boards)
     assert len(rows) == sum(len(episode.turns) for episode in dataset)
-    prompter = load_suite("ivispar").prompter(load_suite("ivispar").interface(), {})
+    prompter = load_suite("ivispar").prompter(find_interface(load_suite("ivispar")), {})
     assert prompter is not None
     for row in rows:
         name, _, turn = row["id"].rpartition("/")
@@ -71,7 +71,7 @@ def test_boards_are_written_as_the_original_has_them_and_read_back(
 
 
 def test_a_suite_without_a_prompter_is_asked_plainly() -> None:
-    interface = load_suite("ivispar").interface()
+    interface = find_interface(load_suite("ivispar"))
     turn = {"index": 0, "action": "move red cube up", "message": "That is taken."}
     pixels = np.zeros((2, 2, 3), np.uint8)
     seen = {"prompt": "Slide.", "turns": (turn,), "views": {"text": "A1 red cube", "top": pixels}}

@@ -69,7 +69,7 @@ def test_axes(axis):
 @pytest.mark.parametrize("axis", AXES)
 def test_axes_of_all_tasks(axis):
     level = min(3, top(axis))
-    for task in SUITE.levels():
+    for task in SUITE.tasks:
         can = (
             not isinstance(SUITE.perturb(e, {axis: level}), str)
             for e in SUITE.frozen(task, "train")

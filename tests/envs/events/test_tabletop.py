@@ -7,7 +7,7 @@ import pytest
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_robots, load_suite
 from clevrskills.envs.events.kinds import KINDS, first_failure
 from clevrskills.envs.events.tabletop import TabletopWatcher
 from clevrskills.solvers.requirements import planner_obstacle
@@ -59,7 +59,7 @@ def test_two_hundred_scripted_failures() -> None:
 def test_the_oracle_does_nothing_wrong(task: str) -> None:
     """What is put, taken and put elsewhere as the goal asks is no failure."""
     suite = load_suite()
-    env = suite.make(EnvConfig(task, "test", suite.robots()[0], "paper", cameras=()))
+    env = suite.make(EnvConfig(task, "test", all_robots(suite)[0], "paper", cameras=()))
     env.reset(options={"episode": suite.frozen(task, "test")[0]})
     oracle = suite.oracle(env)
     oracle.reset()

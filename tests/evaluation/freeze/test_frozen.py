@@ -143,13 +143,13 @@ def test_episodes_of_train_and_test_are_pairs_of_many_shapes(task):
 
 
 def test_no_two_episodes_of_a_task_are_alike():
-    splits = SUITE.splits_of("stack")
+    counts = SUITE.tasks["stack"].splits
     layouts = {
         json.dumps(spec.to_json()["layout"])
-        for split in splits
+        for split in counts
         for spec in SUITE.frozen("stack", split)
     }
-    assert len(layouts) == sum(map(SUITE.count_frozen, splits))
+    assert len(layouts) == sum(counts.values())
 
 
 def check_start(task: str, split: str, count: int) -> None:

@@ -13,7 +13,7 @@ from fake_controllers import Attentive
 
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.dialogue.reverify import ReverifyArgs, reverify
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
@@ -61,7 +61,7 @@ def test_the_oracle_does_what_is_commanded_and_who_stands_still_does_not() -> No
     assert not rollout.ended and rollout.result().controller == "zero"
     rollout.env.close()
     rollout = started("oracle", "simple_manipulation")
-    commanded = load_suite().oracle(rollout.env, load_suite().interface("skills"))
+    commanded = load_suite().oracle(rollout.env, find_interface(load_suite(), "skills"))
     rollout.go_on(commanded.act())
     result = rollout.result()
     assert (result.cause, result.turns, result.codes) == ("success", 1, {"DONE": 1})

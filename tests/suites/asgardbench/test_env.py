@@ -5,7 +5,7 @@ import pytest
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import turn_message
 from clevrskills.core.policy import PromptInput
-from clevrskills.core.suite import MILESTONE
+from clevrskills.core.suite import MILESTONE, find_interface
 from clevrskills.suites.asgardbench.agents import RandomValid
 from clevrskills.suites.asgardbench.suite import AsgardBenchSuite
 from clevrskills.suites.asgardbench.tasks.goals import READINGS
@@ -68,7 +68,7 @@ def test_unknown_words_cannot_be_read_in_the_released_reading():
 
 def test_random_valid_commands_are_done():
     env = begin("put_away_dishes", seed=2)
-    policy = RandomValid(SUITE, SUITE.interface())
+    policy = RandomValid(SUITE, find_interface(SUITE))
     policy.reset(PromptInput(env.prompt.text, {}, 0, env.prompt.about), env=env, episode=None)
     assert all(env.command(policy.act({})).ok for _ in range(8))
 

@@ -13,7 +13,7 @@ from readers.asgardbench import reply
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import turn_feedback
 from clevrskills.core.policy import PromptInput, TextAction
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("asgardbench")
@@ -21,7 +21,7 @@ PRESETS = SUITE.presets()
 
 
 def prompter_of(preset):
-    return SUITE.prompter(SUITE.interface(), PRESETS[preset].prompt)
+    return SUITE.prompter(find_interface(SUITE), PRESETS[preset].prompt)
 
 
 def requests(preset, commands=("FIND Mug", "PICKUP Mug", "PICKUP Plate")):

@@ -18,7 +18,7 @@ SUITE = load_suite("asgardbench")
 @pytest.mark.parametrize("task", TABLE)
 def test_each_family_has_sentences_that_are_read_back(task):
     assert BANKS[task].count() == {"seen": SEEN, "held_out": HELD_OUT}
-    assert set(SUITE.describe(task)["wordings"].values()) == {SEEN, HELD_OUT}
+    assert set(SUITE.tasks[task].details["wordings"].values()) == {SEEN, HELD_OUT}
     for variant in {v.objects: v for v in TABLE[task]}.values():
         for wording in wordings(task, variant):
             found = [fault for fault, pattern in FAULTS.items() if pattern.search(wording.text)]

@@ -7,6 +7,7 @@ import sys
 import tomllib
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -66,8 +67,9 @@ out.mkdir(parents=True, exist_ok=True)
 
 
 class Suite:
-    def levels(self) -> dict[str, str]:
-        return LEVELS
+    """The levels of the tasks."""
+
+    tasks = {key: SimpleNamespace(level=level) for key, level in LEVELS.items()}  # noqa: RUF012
 
 
 class Evaluator:
@@ -583,7 +585,7 @@ frozen = "{frozen_folder}"
 @pytest.fixture(scope="session")
 def frozen_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out: Path = tmp_path_factory.mktemp("frozen")
-    for task in FewTasks().levels():
+    for task in FewTasks().tasks:
         spec = EpisodeSpec.draw(task, "train", seed=1, index=0)
         limit = tasks()[task].max_steps
         frozen.write(out, FrozenHeader(task, "train", "xarm6", 1, limit, (1,)), [spec])

@@ -15,7 +15,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.goal.predicate import GoalState, from_json
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import predicate_types
 from clevrskills.sim.body_geometry import Solids
@@ -224,7 +224,7 @@ def env() -> Any:
 def test_the_oracle_solves_a_board_by_every_interface(env: GeomsArmEnv, interface: str) -> None:
     suite = load_suite("ivispar")
     env.reset(seed=FROZEN.start + 2)
-    acts = suite.interface(interface)
+    acts = find_interface(suite, interface)
     oracle = suite.oracle(env, acts)
     oracle.reset()
     episode = Rollout(env, actuator=acts.begin(env))
@@ -240,7 +240,7 @@ def test_the_oracle_solves_a_board_by_every_interface(env: GeomsArmEnv, interfac
 
 def test_commands_are_refused_as_on_a_board_of_symbols(env: GeomsArmEnv) -> None:
     env.reset(seed=FROZEN.start + 2)
-    actuator = load_suite("ivispar").interface("text").begin(env)
+    actuator = find_interface(load_suite("ivispar"), "text").begin(env)
     board, state, name = env.puzzle.board, env.state, env.name_of
     at_edge = [(p, d) for p in range(len(state)) for d in range(4) if board.target(state, p, d) < 0]
     taken = [
@@ -266,7 +266,7 @@ def test_the_oracle_goes_on_after_a_disturbance(env: GeomsArmEnv) -> None:
     x, y = place_of(free)
     pose[:2] = torch.tensor([x + 0.03, y + 0.01])  # carried away, half off its cell
     env.world.set_body_pose(torch.tensor([0]), pose[None])
-    oracle = suite.oracle(env, suite.interface("delta"))
+    oracle = suite.oracle(env, find_interface(suite, "delta"))
     episode = Rollout(env)
     assert episode.run(oracle.act) == ("", "")
 
@@ -274,7 +274,7 @@ def test_the_oracle_goes_on_after_a_disturbance(env: GeomsArmEnv) -> None:
 def test_a_piece_that_is_thrown_off_the_board_ends_an_episode_of_turns(env: GeomsArmEnv) -> None:
     env.reset(seed=FROZEN.start + 2)
     suite = load_suite("ivispar")
-    actuator = suite.interface("text").begin(env)
+    actuator = find_interface(suite, "text").begin(env)
     pose = env.world.body_pose[0, 0].clone()
     pose[:2] = torch.tensor([0.25, 0.3])
     env.world.set_body_pose(torch.tensor([0]), pose[None])
@@ -286,9 +286,9 @@ def test_a_piece_that_is_thrown_off_the_board_ends_an_episode_of_turns(env: Geom
 
 def test_what_is_not_there_is_refused() -> None:
     suite = load_suite("ivispar")
-    assert list(suite.robots_of("geoms")) == ["none"]
-    assert "delta" in suite.interfaces_of("geoms_arm")
-    assert "delta" not in suite.interfaces_of("geoms")
+    assert list(suite.tasks["geoms"].robots) == ["none"]
+    assert "delta" in suite.tasks["geoms_arm"].interfaces
+    assert "delta" not in suite.tasks["geoms"].interfaces
     with pytest.raises(ClevrSkillsError, match="rules='lax'"):
         suite.check("geoms_arm", {"rules": "lax"})
     strict = replace(GeomsArm(rules="strict"))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clevrskills.core.episode import FROZEN
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.suites.ivispar.board import State
 from clevrskills.suites.ivispar.boards import LIMIT, Puzzle, palette
 from clevrskills.suites.ivispar.search import Move, solve
@@ -15,8 +15,8 @@ from clevrskills.suites.ivispar.search import Move, solve
 SUITE = load_suite("ivispar")
 FILES = [
     (task, split)
-    for task, level in SUITE.levels().items()
-    for split in SUITE.splits_of(task)
+    for task, level in all_levels(SUITE).items()
+    for split in SUITE.tasks[task].splits
     if split != "train" and level != "arm"
 ]
 COUNTS = {"val": 50, "base": 300, "interference": 140, "sizes": 120, "pilot": 21}

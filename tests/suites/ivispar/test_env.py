@@ -5,7 +5,7 @@ import pytest
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import PolicyError
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import Puzzle
 from clevrskills.suites.ivispar.env import BoardEnv
@@ -115,12 +115,12 @@ def test_names_of_drawn_shapes_are_understood_where_they_are_shown() -> None:
 
 def test_moves_by_number() -> None:
     env = started(DETOUR)
-    actuator = SUITE.interface("index").begin(env)
+    actuator = find_interface(SUITE, "index").begin(env)
     assert actuator.act(4 * 2 + DOWN).code == "MOVED"
     assert actuator.act(4 * 0 + RIGHT).code == "OCCUPIED"
     with pytest.raises(PolicyError, match="move 12; allowed: 0 to 11"):
         actuator.act(12)
-    read = SUITE.interface("index").read
+    read = find_interface(SUITE, "index").read
     assert read(3) == read(np.int64(3)) == read(np.array([3])) == [3]
     for wrong in (-1, 1.5, "3", [1, 2], None):
         with pytest.raises(PolicyError, match="allowed: a whole number from 0 on"):

@@ -127,5 +127,5 @@ def test_tasks_are_told_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(rows) == ["geoms", "tiles", "listing", "geoms_arm"]
     told = {"key", "suite", "level", "id", "sentence", "predicates", "tags", "splits", "limit"}
     assert all(told | {"interfaces", "wordings"} <= row.keys() for row in rows.values())
-    assert rows["geoms"]["id"] == "IVispar/Geoms-v1" and rows["tiles"]["splits"][-1] == "base"
+    assert rows["geoms"]["id"] == "IVispar/Geoms-v1" and rows["tiles"]["splits"]["base"] == 100
     assert "delta" in rows["geoms_arm"]["interfaces"] and "delta" not in rows["geoms"]["interfaces"]

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_views, load_suite
 from clevrskills.suites.ivispar.boards import COLOURS, SHAPES, Puzzle
-from clevrskills.suites.ivispar.looks import INK, ring
-from clevrskills.suites.ivispar.schematic import draw_board
+from clevrskills.suites.ivispar.schematic import INK, draw_board, ring
 from clevrskills.suites.ivispar.views import SINGLE, VIEWS, Marked, draw_view, in_one, text_view
 
 SUITE = load_suite("ivispar")
@@ -16,9 +15,9 @@ BASE = [(color, shape) for color in COLOURS[:4] for shape in SHAPES[:4]]
 
 
 def test_names_of_views() -> None:
-    assert list(SUITE.views())[: len(VIEWS)] == list(VIEWS) and len(VIEWS) == 2 + 2 * 4 * 4 + 1
+    assert list(all_views(SUITE))[: len(VIEWS)] == list(VIEWS) and len(VIEWS) == 2 + 2 * 4 * 4 + 1
     assert all(view.name == name for name, view in VIEWS.items())
-    assert SUITE.views()["text@goal"] == "text" and SUITE.views()["top3d-none"] == "image"
+    assert all_views(SUITE)["text@goal"] == "text" and all_views(SUITE)["top3d-none"] == "image"
     for preset in SUITE.presets().values():
         assert set(preset.options["view"]) <= set(VIEWS)
 

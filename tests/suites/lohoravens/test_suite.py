@@ -10,7 +10,7 @@ import pytest
 
 from clevrskills.cli import main
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
-from clevrskills.core.suite import load_suite, suite_names
+from clevrskills.core.suite import load_suite, suite_names, tagged, task_groups
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool
@@ -29,23 +29,21 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_keys_of_tasks_are_those_of_one_suite() -> None:
-    counts = Counter(key for name in suite_names() for key in load_suite(name).levels())
+    counts = Counter(key for name in suite_names() for key in load_suite(name).tasks)
     assert max(counts.values()) == 1
 
 
 def test_tasks_are_told_with_what_tables_need() -> None:
     for key in tasks():
-        facts = SUITE.describe(key)
-        assert {"key", "suite", "level", "id", "sentence", "predicates", "tags"} <= {*facts}
-        assert {"splits", "interfaces", "limit"} <= {*facts}
-        assert facts["id"] in gymnasium.registry
-        assert set(facts["tags"]["capabilities"]) <= set(CAPABILITIES)
+        details = SUITE.tasks[key].details
+        assert details["predicates"] and details["id"] in gymnasium.registry
+        assert set(details["capabilities"]) <= set(CAPABILITIES)
 
 
 def test_groups_are_those_of_the_papers_and_the_families() -> None:
-    groups = SUITE.groups()
+    groups = {name: tagged(SUITE, name) for name in task_groups(SUITE)}
     assert len(WORKSHOP_TASKS) == 13 and len(HARD_TASKS) == 10
-    assert [*groups["workshop"]] == [key for key in WORKSHOP_TASKS if key in tasks()]
+    assert {*groups["workshop"]} == {*WORKSHOP_TASKS} & {*tasks()}
     assert {"move", "stack", "bowls"} <= {*groups}
     assert all(set(keys) <= set(tasks()) for keys in groups.values())
 

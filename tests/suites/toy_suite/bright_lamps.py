@@ -1,5 +1,7 @@
 """Bright lamps: the suite of lamps with measures, tags, views, presets and published numbers."""
 
+from dataclasses import replace
+
 from lamps import LAMPS, Lamps, Room
 
 from clevrskills.core.suite import Measure, Preset, PublishedTable
@@ -19,6 +21,10 @@ class BrightRoom(Room):
 
 class BrightLamps(Lamps):
     name, title, env = "bright_lamps", "Bright lamps", BrightRoom
+    tasks = {
+        key: replace(task, views={"text": "text"}, tags=("single",) if key == "lamps_one" else ())
+        for key, task in Lamps.tasks.items()
+    }
 
     def measures(self):
         commands = Measure("commands", "commands", digits=2, episodes="solved")
@@ -34,12 +40,6 @@ class BrightLamps(Lamps):
     def published(self):
         columns, rows = ("model", "success %"), (("Electrician", 97.5),)
         return (PublishedTable("lamps", columns, rows, "Other lamps.", "a paper"),)
-
-    def views(self):
-        return {"text": "text"}
-
-    def groups(self):
-        return {"single": ("lamps_one",)}
 
     def presets(self):
         blind = {"feedback": "none", "view": ("text",), "stop": "limit", "interface": "text"}

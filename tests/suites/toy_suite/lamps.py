@@ -8,7 +8,7 @@ from clevrskills.core.goal.context import Context
 from clevrskills.core.goal.logical import Set
 from clevrskills.core.goal.predicate import SymbolicPredicate
 from clevrskills.core.interface import TextInterface
-from clevrskills.core.suite import register_envs
+from clevrskills.core.suite import TaskInfo, register_envs
 from clevrskills.suites.symbolic import SymbolicEnv, SymbolicSuite
 
 LAMPS = ("red", "green", "blue")
@@ -56,10 +56,17 @@ class Room(SymbolicEnv):
         return f"{'switch' if self.world.lamps[0, lamp] else 'plug'} {LAMPS[lamp]}"
 
 
+def task(level, sentence):
+    words = TextInterface("text", {"commands": COMMANDS, "examples": COMMANDS}, codes=CODES)
+    return TaskInfo(level, sentence, {"test": 100}, {"text": words}, limit="8 turns")
+
+
 class Lamps(SymbolicSuite):
     name, title, env = "lamps", "Lamps", Room
-    tasks = {"lamps_one": ("S1", "Switch a lamp on"), "lamps_two": ("S2", "Switch two lamps on")}
-    text = TextInterface("text", {"commands": COMMANDS, "examples": COMMANDS}, codes=CODES)
+    tasks = {
+        "lamps_one": task("S1", "Switch a lamp on"),
+        "lamps_two": task("S2", "Switch two lamps on"),
+    }
 
     def draw_start(self, task, split, generator):
         wanted = generator.permutation(len(LAMPS))[: 1 + (task == "lamps_two")].tolist()

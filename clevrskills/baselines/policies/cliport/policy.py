@@ -18,7 +18,7 @@ from clevrskills.baselines.policies.cliport.network import TwoStreams, step_rad
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import UnknownNameError
 
 TURNS = 36
@@ -116,7 +116,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
         )
         none: dict[str, list[float]] = {name: [] for name in ("mean", "std")}
         plain = {"mean": [0.0] * 6, "std": [1.0] * 6}
-        action = dict(load_suite(SUITE).interface(INTERFACE).spec)
+        action = dict(find_interface(load_suite(SUITE), INTERFACE).spec)
         return PolicySpec(options, {}, {"state": none, "action": plain}, action)
 
     def configure(self, stop: str | None, map: str | None) -> None:

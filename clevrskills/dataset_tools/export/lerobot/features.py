@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from clevrskills.core.suite import step_interface
+from clevrskills.core.suite import all_splits, step_interface
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.remux import Recording, open_recording
 from clevrskills.dataset_tools.export.selection import Selection
@@ -52,7 +52,7 @@ def by_split(selection: Selection) -> tuple[Selection, dict[str, str]]:
     """The episodes with those of a split side by side, and the ``splits`` of ``info.json``."""
     splits: dict[str, str] = {}
     ids: list[str] = []
-    for split in selection.suite.splits():
+    for split in all_splits(selection.suite):
         if names := [name for name in selection.ids if f"/{split}_" in name]:
             splits[split] = f"{len(ids)}:{len(ids) + len(names)}"
             ids += names

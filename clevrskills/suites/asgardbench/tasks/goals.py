@@ -55,6 +55,11 @@ def locations(task: str, variant: Variant) -> frozenset[tuple[str, str]]:
     return frozenset((e.kind, e.container) for e in leaves if isinstance(e, Contained))
 
 
+def leaf_names(task: str, variant: Variant) -> set[str]:
+    """Names of the kinds of leaves of an instance's goal."""
+    return {leaf.name for leaf in _leaves(task, variant, "paper")}
+
+
 def _leaves(task: str, variant: Variant, reading: str) -> list[Leaf]:
     strict = reading == "strict"
     clean: list[Leaf] = [StateIs(kind, "dirty", False) for kind in variant.dirty]

@@ -1,26 +1,24 @@
-"""Boards on the table as a suite: what the suite asks for its task ``geoms_arm``."""
+"""Boards on the table as a suite: the task ``geoms_arm``, in which an arm moves the pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Oracle
-from clevrskills.envs.environment import make_env
+from clevrskills.core.suite import Oracle, TaskInfo
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.sim.robots.delta_action import DELTA
-from clevrskills.sim.setting import Setting
-from clevrskills.suites.ivispar.arm.env import GeomsArmEnv
-from clevrskills.suites.ivispar.arm.field import SETTING
-from clevrskills.suites.ivispar.arm.oracle import BoardCommander, BoardOracle
-from clevrskills.suites.ivispar.arm.task import KEY, SPLITS, GeomsArm
+from clevrskills.suites.ivispar import ARM
+from clevrskills.suites.ivispar.interface import INDEX, TEXT
+from clevrskills.suites.ivispar.symbol_boards import EPISODE_TAGS, TASKS
 from clevrskills.suites.ivispar.views import VIEWS
 from clevrskills.suites.tabletop import TabletopSuite
+
+if TYPE_CHECKING:
+    from clevrskills.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -29,29 +27,27 @@ class ArmBoards(TabletopSuite):
 
     name = "ivispar"
     title = "iVISPAR on the table"
-    episodes_dir = Path(__file__).parent.parent / "episodes"
 
-    def setting(self, task: str = "") -> Setting:
-        del task
-        return SETTING
+    def task_types(self) -> Mapping[str, type[Task]]:
+        from clevrskills.suites.ivispar.arm.task import GeomsArm
 
-    def levels(self) -> Mapping[str, str]:
-        return {KEY: GeomsArm.level}
+        return {ARM: GeomsArm}
 
-    def describe(self, task: str) -> Mapping[str, Any]:
-        del task
-        return GeomsArm().describe()
-
-    def splits(self) -> Sequence[str]:
-        return SPLITS
-
-    def robots(self) -> Sequence[str]:
-        return GeomsArm.robots
-
-    def interfaces(self) -> Mapping[str, Interface]:
-        return {DELTA.name: DELTA}
+    def task_info(self, task: type[Task]) -> TaskInfo:
+        info = super().task_info(task)
+        return replace(
+            info,
+            splits={"train": 100, "val": 50, "base": 100, "interference": 100},
+            interfaces={TEXT.name: TEXT, INDEX.name: INDEX, **info.interfaces},
+            limit="as on the board of symbols; by delta 60 control steps for each of its turns",
+            views={**info.views, **TASKS["geoms"].info("geoms").views},
+            details={**info.details, "episode_tags": EPISODE_TAGS},
+        )
 
     def make(self, config: EnvConfig, **options: Any) -> Env:
+        from clevrskills.envs.environment import make_env
+        from clevrskills.suites.ivispar.arm.env import GeomsArmEnv
+
         drawn = tuple(name for name in config.cameras if name in VIEWS)
         cameras = tuple(name for name in config.cameras if name not in VIEWS)
         filmed = replace(config, cameras=cameras)
@@ -61,7 +57,9 @@ class ArmBoards(TabletopSuite):
         return env
 
     def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+        from clevrskills.sim.robots.delta_action import DELTA
+        from clevrskills.suites.ivispar.arm.env import GeomsArmEnv
+        from clevrskills.suites.ivispar.arm.oracle import BoardCommander, BoardOracle
+
         assert isinstance(env, GeomsArmEnv)
-        if interface is None or interface is DELTA:
-            return BoardOracle(env)
-        return BoardCommander(env, interface)
+        return BoardOracle(env) if interface is DELTA else BoardCommander(env, interface or TEXT)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from clevrskills import env_id
 from clevrskills.core.goal.logical import Keeping
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
@@ -158,7 +159,7 @@ class RavensTask(Task):
         }
 
     def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "id": f"lohoravens/{self.key}", **self.tags()}
+        return {**super().describe(), "id": env_id(self.key, "LoHoRavens"), **self.tags()}
 
 
 def on_grid(layout: Layout) -> Layout:

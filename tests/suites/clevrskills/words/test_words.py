@@ -15,7 +15,7 @@ from clevrskills.core.feedback import turn_message
 from clevrskills.core.geometry import rotation_angle
 from clevrskills.core.policy import Message, PromptInput
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import bodies_of, scene_text, shown_name
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -255,7 +255,7 @@ def test_success_is_that_of_the_state_in_which_a_turn_ends() -> None:
 
 
 def test_random_actions_are_commands_only_where_commands_are_taken() -> None:
-    policy = RandomWords(SUITE, SUITE.interface("delta"))
+    policy = RandomWords(SUITE, find_interface(SUITE, "delta"))
     policy.reset(PromptInput("", {}, seed=1))
     assert not policy.privileged and policy.act({}).shape == (7,)
     drawn = [SKILLS.random(np.random.default_rng(k)) for k in range(20)]

@@ -18,7 +18,7 @@ from clevrskills.agents.scripted_models import GARBAGE
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ImagePart, Message, PromptInput
 from clevrskills.core.policy_loader import PolicySource, policy_arguments
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_views, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownArgumentError, UnknownNameError
 from clevrskills.suites.lohoravens.captions import true_statements
 from clevrskills.suites.lohoravens.interfaces.grammar import parse
@@ -32,7 +32,7 @@ from tests.suites.lohoravens.field import block, bowl, field, zone
 
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("lohoravens")
-WORDS = SUITE.interface("pick_place_text")
+WORDS = find_interface(SUITE, "pick_place_text")
 TURNS = (
     ("pick up the red block and place it on the blue bowl", "Success."),
     ("", "Failure."),
@@ -44,7 +44,7 @@ def requests(preset: str) -> list[Message]:
     options = SUITE.presets()[preset].options
     caption = "There is 1 smaller red block.\nThe smaller red block is in the top left area."
     image = np.zeros((360, 640, 3), np.uint8)
-    kinds = SUITE.views()
+    kinds = all_views(SUITE)
     views = {v: caption if kinds[v] == "text" else image for v in options["view"]}
     told = options["feedback"] != "none"
     turns = [
@@ -182,7 +182,7 @@ def test_parts_of_par_have_arguments_of_their_own() -> None:
     with pytest.raises(UnknownNameError):
         PAR(SUITE, WORDS, reporter="rumor")
     with pytest.raises(ClevrSkillsError, match="pick_place_text"):
-        PAR(SUITE, SUITE.interface(None))
+        PAR(SUITE, find_interface(SUITE))
 
 
 def test_parts_of_par_see_what_they_need_whatever_the_planner_is_shown() -> None:

@@ -1,0 +1,155 @@
+"""Boards of symbols as a suite: the tasks in which no arm acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from clevrskills import env_id
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.suite import TaskInfo
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
+from clevrskills.suites.ivispar.boards import SETS, Puzzle, draw, limit, palette
+from clevrskills.suites.ivispar.env import BoardEnv
+from clevrskills.suites.ivispar.interface import INDEX, TEXT
+from clevrskills.suites.ivispar.original import export_config, read_config
+from clevrskills.suites.ivispar.views import VIEWS
+from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
+
+EPISODE_TAGS = ["k", "c1", "c2", "n", "set"]
+"""Names of the tags of episodes."""
+
+
+@dataclass(frozen=True)
+class BoardTask:
+    """What differs between the tasks of boards.
+
+    Attributes:
+        level: Level of the task.
+        sentence: What it asks for.
+        frozen: Numbers of frozen episodes by split.
+        predicates: Names of the predicates of its goal.
+        limit: When its episodes end, in words.
+        stream: Key of the random numbers that its boards are drawn from.
+        tiles: Whether the pieces are numbered tiles.
+        turns: Turns after which its episodes end; 0: those of the set of the board.
+    """
+
+    level: str
+    sentence: str
+    frozen: Mapping[str, int]
+    predicates: Sequence[str]
+    limit: str
+    stream: str = "geoms"
+    tiles: bool = False
+    turns: int = 0
+
+    def set_of(self, split: str) -> str:
+        """Return the name of the set that the boards of a split are of."""
+        return "tiles" if self.tiles else split if split in SETS else "base"
+
+    def info(self, task: str) -> TaskInfo:
+        """Return the description of the task."""
+        return TaskInfo(
+            self.level,
+            self.sentence,
+            splits=self.frozen,
+            interfaces={TEXT.name: TEXT, INDEX.name: INDEX},
+            limit=self.limit,
+            views={k: "text" if view.base == "text" else "image" for k, view in VIEWS.items()},
+            details={
+                "id": env_id(task, "IVispar"),
+                "predicates": list(self.predicates),
+                "max_steps": 0,
+                "wordings": 1,
+                "episode_tags": EPISODE_TAGS,
+            },
+        )
+
+
+_TRAIN = {"train": 100, "val": 50}
+TASKS = {
+    "geoms": BoardTask(
+        "board",
+        "Slide the pieces, one by one cell each turn, until all are as shown",
+        {**_TRAIN, "base": 300, "interference": 140, "sizes": 120, "pilot": 21},
+        ("set", "at_cell"),
+        "20 turns in train, val and base, else max(2 c1, c1 + 4)",
+    ),
+    "tiles": BoardTask(
+        "board",
+        "Slide numbered tiles into their order through the one free cell",
+        {**_TRAIN, "base": 100},
+        ("set", "at_cell"),
+        "max(2 c1, c1 + 4) turns",
+        stream="tiles",
+        tiles=True,
+    ),
+    "listing": BoardTask(
+        "perception",
+        "List every piece with its cell",
+        {**_TRAIN, "base": 300},
+        ("listed",),
+        "1 turn",
+        turns=1,
+    ),
+}
+
+
+class SymbolBoards(SymbolicSuite):
+    """Sliding geoms, numbered tiles, and a listing of what is seen; for its arguments see
+    :class:`~clevrskills.suites.symbolic.SymbolicSuite`.
+    """
+
+    name, title = "ivispar", "iVISPAR in symbols"
+    env = BoardEnv
+    tasks = {key: task.info(key) for key, task in TASKS.items()}  # noqa: RUF012
+
+    def make(self, config: EnvConfig) -> Any:
+        check_names(**{f"view of {config.task}": (config.cameras, VIEWS)})
+        return super().make(config)
+
+    def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
+        of = TASKS[task].set_of(split)
+        entropy = (seed, crc32(TASKS[task].stream.encode()), crc32(split.encode()))
+        puzzle = draw(of, seed, np.random.default_rng(entropy))
+        return self.episode(task, split, index, seed, of, puzzle)
+
+    def imported(self, task: str, split: str, folder: Path) -> Sequence[SymbolicEpisode]:
+        files = sorted(folder.glob("*.json"))
+        if not files:
+            raise ClevrSkillsError(f"{folder} has no files *.json")
+        puzzles = [(path, read_config(path)) for path in files]
+        for path, puzzle in puzzles:
+            if (puzzle.geoms[0][1] == "tile") != TASKS[task].tiles:
+                raise ClevrSkillsError(f"{path} is no puzzle of the task {task}")
+        colours, shapes = palette("base")
+        basic = all(
+            color in colours and shape in shapes for _, p in puzzles for color, shape in p.geoms
+        )
+        of = TASKS[task].set_of(split)
+        of = of if basic or of in ("sizes", "pilot", "tiles") else "pilot"  # it has all pieces
+        return [
+            self.episode(task, split, index, index, of, puzzle)
+            for index, (_, puzzle) in enumerate(puzzles)
+        ]
+
+    def original_file(self, episode: SymbolicEpisode) -> tuple[str, Mapping[str, Any]]:
+        data = export_config(episode)
+        return f"{data['config_instance_id']}.json", data
+
+    def episode(
+        self, task: str, split: str, index: int, seed: int, of: str, puzzle: Puzzle
+    ) -> SymbolicEpisode:
+        """Return the episode of a puzzle of a set."""
+        turns = TASKS[task].turns or limit(of, puzzle.c1)
+        tags = {"k": len(puzzle.geoms), "c1": puzzle.c1, "c2": puzzle.c2, "n": puzzle.size}
+        start = {"set": of, "puzzle": puzzle.to_json()}
+        text = self.tasks[task].sentence
+        return SymbolicEpisode(task, split, index, seed, text, start, turns, {**tags, "set": of})
