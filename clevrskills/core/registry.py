@@ -1,4 +1,4 @@
-"""Registry: what other distributions add to the package, found by their entry points.
+"""Registry of what other distributions add to the package, found by their entry points.
 
 A distribution adds to a group ``clevrskills.<kind>``:
 
@@ -48,7 +48,7 @@ EPISODES = "episodes"
 
 
 def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
-    """What other distributions add, by name.
+    """Return what other distributions add, by name.
 
     Args:
         kind: ``suites``, ``robots``, ``cameras`` or ``policies``.
@@ -68,7 +68,7 @@ def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
 
 
 def load(entry: EntryPoint, kind: type | None = None) -> Any:
-    """What an entry point names.
+    """Import what an entry point names.
 
     Args:
         entry: The entry point.
@@ -99,23 +99,22 @@ def load_modules(entry: EntryPoint) -> list[ModuleType]:
 
 
 def modules_in(package: ModuleType) -> Iterator[str]:
-    """Names of the modules in a package that define something; of a mere module, none."""
+    """Yield the names of a package's modules, but those that begin with an underscore."""
     for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
         if not module.name.startswith("_"):
             yield f"{package.__name__}.{module.name}"
 
 
 def is_own(defined: Any) -> bool:
-    """Whether a class or a function is defined in this package."""
+    """Return whether a class or a function is defined in this package."""
     return str(defined.__module__).partition(".")[0] == OWN
 
 
 def check_new(kind: str, name: str, known: Any, defined: Any) -> None:
-    """Check that a class or function may have a name: one that was defined before, and is not the
-    same one defined again, has it not.
+    """Check that a class or function may have a name.
 
     Raises:
-        NameTakenError: It has.
+        NameTakenError: Another one has it; the same one, defined again, may keep it.
     """
     if known is not None and _path(known) != _path(defined):
         first, second = (defined, known) if is_own(defined) else (known, defined)
@@ -146,7 +145,7 @@ class OwnDistribution:
         return self.package / EPISODES
 
     def select(self, tasks: Sequence[str]) -> tuple[str, ...]:
-        """The tasks that are named, or all.
+        """Return the tasks that are named, or all.
 
         Raises:
             UnknownNameError: One is no task of the distribution.
@@ -158,7 +157,7 @@ class OwnDistribution:
 
     @classmethod
     def at(cls, folder: Path) -> Self:
-        """The distribution of a folder.
+        """Return the distribution of a folder.
 
         Raises:
             ClevrSkillsError: It has no tasks, or is not installed.
@@ -183,7 +182,7 @@ class OwnDistribution:
 
 
 def entry_points_at(folder: Path, kind: str) -> dict[str, str]:
-    """Entry points of a kind in the ``pyproject.toml`` of a folder, by name.
+    """Return the entry points of a kind in the ``pyproject.toml`` of a folder, by name.
 
     Raises:
         ClevrSkillsError: There is no such file, or it is damaged.
@@ -193,7 +192,7 @@ def entry_points_at(folder: Path, kind: str) -> dict[str, str]:
 
 
 def project_name(folder: Path) -> str:
-    """Name of the distribution of a folder.
+    """Return the name of the distribution of a folder.
 
     Raises:
         ClevrSkillsError: There is no ``pyproject.toml``, or it is damaged.
@@ -210,16 +209,16 @@ def _project(folder: Path) -> dict[str, Any]:
 
 
 def episodes_of(defined: type) -> Path:
-    """Folder of the frozen episodes of another distribution, from one of its classes."""
+    """Return the folder of frozen episodes of the distribution that a class is of."""
     package = importlib.import_module(defined.__module__.partition(".")[0])
     return Path(package.__file__ or "").parent / EPISODES
 
 
 def source(entry: EntryPoint) -> str:
-    """Name of the distribution that an entry point is of."""
+    """Return the name of the distribution that an entry point is of."""
     return entry.dist.name if entry.dist else entry.value
 
 
 def described(entry: EntryPoint) -> str:
-    """An entry point as it is named in errors."""
+    """Return an entry point in words, for errors."""
     return f"{entry.group.partition('.')[2]}: {entry.name} = {entry.value} of {source(entry)}"

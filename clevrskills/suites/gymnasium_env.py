@@ -187,7 +187,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
 
     def _observation(self, message: str) -> dict[str, Any]:
         shown = {"prompt": self.base_env.prompt.plain(), "message": message}
-        return {**shown, **(self.base_env.look(self._views) if self._views else {})}
+        return {**shown, **self.base_env.look(self._views)}
 
     def oracle_action(self) -> str:
         """The command that solves the episode next; raises GaveUp where there is none."""
