@@ -665,7 +665,7 @@ def register_envs(suite: Suite) -> None:
 
 def step_interface(suite: Suite) -> Interface:
     """Return the interface of one control step each; where there is no arm, the default one."""
-    known = tuple(suite.interfaces().values())
+    known = tuple(all_interfaces(suite).values())
     return next((one for one in known if RATE in one.spec), known[0])
 
 
