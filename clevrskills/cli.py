@@ -1,38 +1,67 @@
-"""The command line: ``clevrskills …`` or ``python -m clevrskills …``."""
+"""Command line: ``clevrskills …`` or ``python -m clevrskills …``."""
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import tyro
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.options import Repeated, parse
 
-from clevrskills.agents.mock_server import ChatStubArgs, chat_stub
-from clevrskills.baselines.training.dagger import DaggerArgs, dagger
-from clevrskills.baselines.training.train import TrainArgs, train
-from clevrskills.dataset_tools.card import CardArgs, card
-from clevrskills.dataset_tools.check.command import CheckArgs, check
-from clevrskills.dataset_tools.export.command import ExportArgs, export
-from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
-from clevrskills.dataset_tools.render.command import RenderArgs, render
-from clevrskills.dataset_tools.view.command import ViewArgs, view
-from clevrskills.dataset_tools.view.gallery import GalleryArgs, gallery
-from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.dialogue.reverify import ReverifyArgs, reverify
-from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
-from clevrskills.evaluation.play.command import PlayArgs, play
-from clevrskills.evaluation.power import PlanArgs, plan
-from clevrskills.evaluation.report.command import CompareArgs, ReportArgs, compare, report
-from clevrskills.evaluation.robustness.command import RobustnessArgs, robustness
-from clevrskills.evaluation.submission.command import SubmissionArgs, submission
-from clevrskills.rl.command import RLArgs, rl
-from clevrskills.serving.command import ServeArgs, serve
-from clevrskills.suites.clevrskills.check_task import CheckTaskArgs, check_task
-from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
-from clevrskills.suites.clevrskills.new_task import NewTaskArgs, new_task
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Look around": {
+        "doctor": ("cli:doctor", "check simulator, planner, renderer and GPU"),
+        "suites": ("cli:suites", "list the suites"),
+        "tasks": ("cli:tasks", "list the tasks of a suite"),
+        "play": ("evaluation.play.command:play", "play an episode by hand or from a script"),
+        "gallery": ("dataset_tools.view.gallery:gallery", "film one solved episode of each task"),
+    },
+    "Demonstrations and episodes": {
+        "generate": ("dataset_tools.generate.command:generate", "make demonstrations"),
+        "view": ("dataset_tools.view.command:view", "show episodes in a browser"),
+        "check": ("dataset_tools.check.command:check", "find faults of a dataset"),
+        "render": ("dataset_tools.render.command:render", "film recorded episodes again"),
+        "export": ("dataset_tools.export.command:export", "write a dataset for another tool"),
+        "card": ("dataset_tools.card:card", "write the data sheet of a dataset"),
+        "freeze": ("evaluation.freeze.command:freeze", "freeze episodes for evaluations"),
+    },
+    "Learning": {
+        "train": ("baselines.training.train:train", "train a policy on demonstrations"),
+        "dagger": ("baselines.training.dagger:dagger", "train on what a policy gets to"),
+        "rl": ("rl.command:rl", "learn a task by PPO from its rewards"),
+        "curriculum": (
+            "suites.clevrskills.curriculum:curriculum",
+            "train and evaluate by the protocol of the ClevrSkills paper",
+        ),
+    },
+    "Evaluation": {
+        "evaluate": ("evaluation.evaluate:evaluate", "evaluate a policy on frozen episodes"),
+        "report": ("evaluation.report.command:report", "write tables and a page of runs"),
+        "compare": ("evaluation.report.command:compare", "compare two runs, episode by episode"),
+        "robustness": (
+            "evaluation.robustness.command:robustness",
+            "evaluate a policy on clean and on perturbed episodes",
+        ),
+        "plan": ("evaluation.power:plan", "say how many episodes show a difference"),
+        "submission": ("evaluation.submission.command:submission", "pack or verify a run"),
+        "reverify": ("evaluation.dialogue.reverify:reverify", "score transcripts again"),
+        "serve": ("serving.command:serve", "serve a policy to clients on the network"),
+        "chat-stub": ("agents.mock_server:chat_stub", "serve a stand-in for a language model"),
+    },
+    "Extending": {
+        "new-task": ("suites.clevrskills.new_task:new_task", "begin a task of your own"),
+        "check-task": ("suites.clevrskills.check_task:check_task", "check a task of your own"),
+    },
+}
+"""Function and summary of each command, by heading. A function is imported when it runs; the type
+of its parameter ``args`` is the dataclass of its options.
+"""
+BROKEN_PIPE = 141
+"""Exit code where whoever read the output has gone, as of programs that SIGPIPE ends."""
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import TaskInfo
@@ -40,9 +69,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class DoctorArgs:
-    """Check simulator, planner, renderer and GPU; tell the remedy for what is missing."""
+    """Check simulator, planner, renderer and GPU; print the remedy for what is missing."""
 
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the checks as JSON."""
 
 
@@ -50,7 +79,7 @@ class DoctorArgs:
 class SuitesArgs:
     """List the suites."""
 
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the suites as JSON."""
 
 
@@ -60,12 +89,11 @@ class TasksArgs:
 
     suite: str = "clevrskills"
     """The suite, see `clevrskills suites`."""
-    group: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    group: Repeated[str] = ()
     """Only the tasks of a group; may be given several times."""
-
-    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    level: Repeated[str] = ()
     """Only these levels: L0, L1, L2; may be given several times."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the tasks as JSON."""
 
 
@@ -152,38 +180,19 @@ def doctor(args: DoctorArgs) -> int:
     return checks.main(json=args.json)
 
 
-COMMANDS: tuple[tuple[str, type, Callable[[Any], int]], ...] = (
-    ("doctor", DoctorArgs, doctor),
-    ("suites", SuitesArgs, suites),
-    ("tasks", TasksArgs, tasks),
-    ("generate", GenerateArgs, generate),
-    ("render", RenderArgs, render),
-    ("export", ExportArgs, export),
-    ("view", ViewArgs, view),
-    ("check", CheckArgs, check),
-    ("card", CardArgs, card),
-    ("gallery", GalleryArgs, gallery),
-    ("freeze", FreezeArgs, freeze),
-    ("evaluate", EvaluateArgs, evaluate),
-    ("reverify", ReverifyArgs, reverify),
-    ("report", ReportArgs, report),
-    ("compare", CompareArgs, compare),
-    ("robustness", RobustnessArgs, robustness),
-    ("submission", SubmissionArgs, submission),
-    ("plan", PlanArgs, plan),
-    ("play", PlayArgs, play),
-    ("curriculum", CurriculumArgs, curriculum),
-    ("serve", ServeArgs, serve),
-    ("chat-stub", ChatStubArgs, chat_stub),
-    ("train", TrainArgs, train),
-    ("dagger", DaggerArgs, dagger),
-    ("rl", RLArgs, rl),
-    ("new-task", NewTaskArgs, new_task),
-    ("check-task", CheckTaskArgs, check_task),
-)
-Command: Any = Union[  # noqa: UP007 (of a tuple)
-    tuple(Annotated[kind, tyro.conf.subcommand(name)] for name, kind, _ in COMMANDS)
-]
+def find_command(name: str) -> tuple[type, Callable[[Any], int]]:
+    """Return the dataclass of a command's options, and what runs it.
+
+    Raises:
+        UnknownNameError: There is no such command.
+    """
+    known = {key: place for commands in COMMANDS.values() for key, (place, _) in commands.items()}
+    if name not in known:
+        raise UnknownNameError("command", name, [*known])
+    module, _, function = known[name].partition(":")
+    run = getattr(import_module(f"clevrskills.{module}"), function)
+    kind = run.__annotations__["args"]
+    return kind if isinstance(kind, type) else run.__globals__[kind], run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -193,17 +202,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 only on success.
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
-    args = tyro.cli(Command, prog="clevrskills", description=__doc__, args=arguments)
     try:
-        return next(run for _, kind, run in COMMANDS if isinstance(args, kind))(args)
+        try:
+            return _run(*(sys.argv[1:] if arguments is None else arguments))
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # nothing reads the output any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushed again at exit
+        return BROKEN_PIPE
+
+
+def _run(name: str = "--help", *words: str) -> int:
+    """Run a command by name."""
+    try:
+        if name in ("-h", "--help"):
+            print(_overview())
+            return 0
+        kind, run = find_command(name)
+        return run(parse(kind, words, f"clevrskills {name}"))
     except ClevrSkillsError as error:
         print(f"clevrskills: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
-        return 1
     except KeyboardInterrupt:
         print("clevrskills: stopped; what was finished is kept", file=sys.stderr)
         return 130
+
+
+def _overview() -> str:
+    """Return the page of all commands."""
+    lines = ["usage: clevrskills COMMAND [options]", ""]
+    for heading, commands in COMMANDS.items():
+        rows = (f"  {name:12}{text}" for name, (_, text) in commands.items())
+        lines += [f"{heading}:", *rows, ""]
+    return "\n".join((*lines, "`clevrskills COMMAND --help` lists the options of a command."))
 
 
 if __name__ == "__main__":

@@ -6,14 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import tyro
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import all_levels, all_splits
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
@@ -31,7 +30,7 @@ _SIZE_NAMES = (  # as on the Hugging Face hub
 class CardArgs:
     """Write the data sheet of a dataset: its README.md."""
 
-    dataset: Annotated[Path, tyro.conf.Positional]
+    dataset: Positional[Path]
     """Folder of the dataset."""
 
 

@@ -3,9 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
-
-import tyro
 
 from clevrskills.errors import ClevrSkillsError
 
@@ -24,7 +21,7 @@ class PlanArgs:
     """Success rate of one policy, between 0 and 1."""
     difference: float
     """By how much the other one is better or, if negative, worse: 0.1 is ten percentage points."""
-    paired: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    paired: bool = False
     """Both do the same episodes; compared by McNemar's exact test."""
     discordant: float | None = None
     """Share of the episodes in which one succeeds and the other one does not; by default as if
@@ -35,7 +32,7 @@ class PlanArgs:
     """Probability of finding a difference where there is none."""
     tasks: int = 1
     """Number of tasks over which the episodes are spread."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the numbers as JSON."""
 
 

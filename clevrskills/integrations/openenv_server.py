@@ -8,10 +8,9 @@ extra ``openenv``.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import uuid4
 
-import tyro
 from fastapi import FastAPI
 from openenv.core.env_server import Action, Environment, Observation, State, create_fastapi_app
 from pydantic import Field
@@ -23,6 +22,7 @@ from clevrskills.core.policy import TextAction
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
 from clevrskills.integrations.word_episodes import make_policy, word_request
+from clevrskills.jobs.options import Repeated, parse
 
 __all__ = ["WordAction", "WordEnvironment", "WordObservation", "WordState", "make_app"]
 
@@ -33,11 +33,11 @@ class ServeArgs:
 
     suite: str = "ivispar"
     """The suite."""
-    tasks: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    tasks: Repeated[str] = ()
     """Keys of tasks; may be given several times; by default all that have frozen episodes."""
-    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    level: Repeated[str] = ()
     """Only tasks of this level; may be given several times."""
-    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    split: Repeated[str] = ()
     """Splits; may be given several times; by default those that the suite evaluates."""
     seed: int | None = None
     """Draw episodes from this seed on, in place of frozen ones: for training, of split `train`."""
@@ -45,7 +45,7 @@ class ServeArgs:
     """Episodes of each task and split; by default as many as are evaluated."""
     preset: str | None = None
     """Named bundle of options, see docs/agents.md."""
-    view: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    view: Repeated[str] = ()
     """What is shown; may be given several times."""
     feedback: Literal["none", "simple", "detailed"] | None = None
     """What turns tell of themselves."""
@@ -224,6 +224,6 @@ def main(args: ServeArgs) -> None:
 
 if __name__ == "__main__":
     try:
-        main(tyro.cli(ServeArgs))
+        main(parse(ServeArgs))
     except ClevrSkillsError as error:
         raise SystemExit(f"clevrskills: {error}") from None

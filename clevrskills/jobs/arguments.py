@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
-
-import tyro
+from typing import Any, Literal, Protocol
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.options import Positional, Repeated
 
 DRIVERS = ("local", "ray")
 """Where workers are: processes of this machine, or actors of a Ray cluster."""
@@ -14,11 +13,11 @@ DRIVERS = ("local", "ray")
 
 @dataclass(kw_only=True)
 class TaskArgs:
-    """Which tasks."""
+    """Tasks."""
 
-    tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    tasks: Positional[tuple[str, ...]] = ()
     """Keys of tasks, e.g. `sort stack`."""
-    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    level: Repeated[str] = ()
     """All tasks of a level, L0, L1 or L2; may be given several times."""
 
 
@@ -33,11 +32,11 @@ class Labeled(Protocol):
 
 @dataclass(kw_only=True)
 class SuiteArgs(TaskArgs):
-    """Which tasks of which suite."""
+    """Tasks: those of a suite."""
 
     suite: str | None = None
     """The suite, see `clevrskills suites`; by default the one that has the tasks."""
-    group: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    group: Repeated[str] = ()
     """All tasks of a group of the suite; may be given several times."""
 
     def select(self, tasks: Mapping[str, Labeled]) -> list[str]:
@@ -63,7 +62,7 @@ class SuiteArgs(TaskArgs):
 
 @dataclass(kw_only=True)
 class WorkerArgs:
-    """How many workers."""
+    """Workers."""
 
     workers: int = 1
     """Number of processes; the result is the same for any number."""
@@ -71,7 +70,7 @@ class WorkerArgs:
 
 @dataclass(kw_only=True)
 class PoolArgs(WorkerArgs):
-    """How many workers, where, and for which part of the work."""
+    """Workers: how many, where, and for which part of the work."""
 
     timeout: float = 600.0
     """Seconds after which an episode is ended and counts as failed, or as an error."""
@@ -120,7 +119,7 @@ class PoolArgs(WorkerArgs):
 
 @dataclass(kw_only=True)
 class CameraArgs:
-    """What is filmed."""
+    """Cameras."""
 
     cameras: tuple[str, ...] | None = None
     """Cameras to film with; by default those that the suite names."""
@@ -129,9 +128,9 @@ class CameraArgs:
     look: Literal["soft", "flat", "stock"] = "soft"
     """Images with soft shadows and smooth edges; flat, at less than half the cost; or stock, by the
     shaders that SAPIEN ships."""
-    depth: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    depth: bool = False
     """Film depth, too."""
-    segmentation: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    segmentation: bool = False
     """Film which object each pixel shows, too."""
 
     def filmed(self, chosen: Sequence[str], known: Sequence[str]) -> dict[str, Any]:

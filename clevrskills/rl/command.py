@@ -7,14 +7,13 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import tyro
+from typing import TYPE_CHECKING, Literal
 
 from clevrskills.core.env_config import LOOKS, Look
 from clevrskills.core.suite import all_splits
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
+from clevrskills.jobs.options import Positional, Repeated
 from clevrskills.rl.run import CLEVRSKILLS, Run, Settings, open_run
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class RLArgs(Settings):
     With --protocol: every task of a protocol, each with several seeds, and the table of all.
     """
 
-    task: Annotated[str, tyro.conf.Positional] = ""
+    task: Positional[str] = ""
     """Key of the task, e.g. `pick`; with --protocol, by default all of it."""
     out: Path
     """Folder of the training run, or of all those of a protocol."""
@@ -52,7 +51,7 @@ class RLArgs(Settings):
     look: Look = LOOKS[0]
     """Images with soft shadows; flat, at less than half the cost; or stock, by the shaders that
     SAPIEN ships."""
-    arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    arg: Repeated[str] = ()
     """Argument of the task, NAME=VALUE, e.g. `num_goals=2`; may be given several times."""
     device: str = "cpu"
     """Where the networks are: cpu or cuda."""

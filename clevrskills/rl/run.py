@@ -14,13 +14,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import tyro
+from typing import TYPE_CHECKING, Any, Literal
 
 from clevrskills.core.env_config import LOOKS
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.options import Positional
 from clevrskills.jobs.run_folder import check_settings, open_folder, versions
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ CLEVRSKILLS = "clevrskills"
 
 @dataclass(frozen=True, kw_only=True)
 class PPOConfig:
-    """Numbers that PPO is tuned by; the defaults are for states on a CPU.
+    """Hyperparameters of PPO; the defaults are for states on a CPU.
 
     Raises:
         ClevrSkillsError: A number is not allowed.
@@ -101,9 +100,9 @@ _LIMITS: dict[str, tuple[float, float | None]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What is learned and how, in options of ``clevrskills rl`` that the run keeps as they are."""
+    """Task, environments and rewards: options that the run keeps as they are."""
 
-    task: Annotated[str, tyro.conf.Positional]
+    task: Positional[str]
     """Key of the task, e.g. `pick`."""
     suite: str = CLEVRSKILLS
     """Suite of the task; options about robots, images and rewards are of clevrskills alone."""
@@ -127,7 +126,7 @@ class Settings:
     episode_steps: int | None = None
     """Control steps after which an episode is cut off; by default the task's limit. Short episodes
     waste less of what comes after a mistake, or after success."""
-    terminate_on_success: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    terminate_on_success: bool = False
     """End an episode with success: more attempts in as many steps. Not for rewards that are paid
     for being near the goal, `normalized_dense` and `dense`: who ends it gets no more of them."""
     head_starts: float = 0.0
@@ -136,8 +135,8 @@ class Settings:
     begin_with: str = ""
     """A training of the same task from whose networks this one sets out, a folder or `zoo/NAME`;
     its steps are not counted."""
-    ppo: Annotated[PPOConfig, tyro.conf.OmitArgPrefixes] = field(default_factory=PPOConfig)
-    """Numbers that PPO is tuned by."""
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    """Hyperparameters of PPO."""
 
 
 @dataclass(frozen=True, kw_only=True)

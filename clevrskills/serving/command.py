@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import tyro
+from clevrskills.jobs.options import Repeated
 
 if TYPE_CHECKING:
     from clevrskills.core.policy_loader import PolicySource
@@ -24,13 +24,13 @@ class ServeArgs:
     """Address to listen at; by default only this machine can connect, `0.0.0.0` lets all."""
     port: int = 8000
     """Port to listen at; 0: one that is free."""
-    policy_arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    policy_arg: Repeated[str] = ()
     """Argument of the policy, NAME=VALUE; may be given several times."""
     batch_wait_ms: float = 5.0
     """How long the first of several clients waits for the others if the policy is batched."""
     api_key_env: str | None = None
     """Variable of the environment that holds an API key; who does not show it is refused."""
-    unchecked: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    unchecked: bool = False
     """Pass on observations as they are; by default they must be what the policy asks for."""
 
 

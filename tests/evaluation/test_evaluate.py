@@ -11,7 +11,6 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-import tyro
 from fake_suite import FakeSuite
 
 from clevrskills.core.suite import find_interface
@@ -21,6 +20,7 @@ from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.report.command import ReportArgs, report
 from clevrskills.evaluation.report.tables import clipped_lines, numbers, records, task_rows
 from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
+from clevrskills.jobs.options import parse
 from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
 from clevrskills.sim.render.vulkan import renderer
 
@@ -659,7 +659,7 @@ def test_command_line() -> None:
         "--cameras hand_camera --policy-arg a=1 --policy-arg b=[2] --stop limit --json "
         "--shard 0/8 --video reach_test_001 --video reach_test_002 --prompt language --chunk 5"
     )
-    args = tyro.cli(EvaluateArgs, args=words.split())
+    args = parse(EvaluateArgs, words.split())
     assert args == EvaluateArgs(
         policy="my:P",
         tasks=("reach",),

@@ -5,11 +5,11 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import tyro
 
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.evaluation.results import CAUSES, EpisodeResult
+from clevrskills.jobs.options import parse
 from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS, ClevrSkillsSuite
 from clevrskills.tasks import tasks
 
@@ -57,7 +57,7 @@ def test_what_is_measured_is_explained() -> None:
 
 def test_options_that_are_named_exist(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        tyro.cli(EvaluateArgs, args=["--help"])
+        parse(EvaluateArgs, ["--help"])
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     own = PAGE.split("\n## Policies behind a server\n")[0]  # what follows is on other commands
     assert set(re.findall(r"--[a-z][a-z-]+", own)) <= known

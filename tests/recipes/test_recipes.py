@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import tyro
 
 from clevrskills.baselines.data.turns import NOTHING, TurnWindows, read_turns
-from tests.test_pages import COMMANDS
+from clevrskills.cli import find_command
+from clevrskills.jobs.options import parse
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted((ROOT / "recipes").glob("*.sh"))
@@ -91,7 +91,7 @@ def test_recipe_goes_on_after_a_failure_with_commands_that_exist(recipe, stage):
     printed = stage.run(recipe)
     calls = ours(stage.called())
     for command, *arguments in calls:
-        tyro.cli(COMMANDS[command], args=arguments)
+        parse(find_command(command)[0], arguments)
     assert [words[0] for words in calls] == [*steps, "evaluate", "report"]
     evaluation = " ".join(calls[-2])
     assert ("--prompt language" in evaluation) == (recipe != "octo")

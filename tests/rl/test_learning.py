@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tyro
 
+from clevrskills.jobs.options import parse
 from clevrskills.rl.command import RLArgs
 from clevrskills.rl.run import PPOConfig
 
@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "rl.md").read_text(encoding="utf-8")
 
 def test_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        tyro.cli(RLArgs, args=["--help"])
+        parse(RLArgs, ["--help"])
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     table = PAGE.split("| option | meaning |", 1)[1].split("\n\n", 1)[0]
     assert set(re.findall(r"--[a-z-]+[a-z]", table)) <= known
@@ -35,5 +35,5 @@ def test_the_vector_environment_of_the_page() -> None:
 
 
 def test_options_of_ppo_are_those_of_the_command() -> None:
-    args = tyro.cli(RLArgs, args="trace --out x --gamma 0.9 --hidden 8 8".split())
+    args = parse(RLArgs, "trace --out x --gamma 0.9 --hidden 8 8".split())
     assert args.ppo == replace(PPOConfig(), gamma=0.9, hidden=(8, 8))

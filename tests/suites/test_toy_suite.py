@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tyro
 
 from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
@@ -26,6 +25,7 @@ from clevrskills.evaluation.results import (
     read_results,
     read_run,
 )
+from clevrskills.jobs.options import parse
 from clevrskills.jobs.pool import InlinePool
 from tests.support.foreign import installed
 
@@ -221,7 +221,7 @@ def test_views_presets_and_groups(bright: Path, tmp_path: Path) -> None:
         (("--group", "many"), "unknown group 'many'; allowed: single"),
         (("--seed", "1"), "--seed draws episodes: say how many with --episodes"),
     ):
-        args = tyro.cli(EvaluateArgs, args=["--policy", "zero", "--out", "o", "lamps_one", *wrong])
+        args = parse(EvaluateArgs, ["--policy", "zero", "--out", "o", "lamps_one", *wrong])
         with pytest.raises(ClevrSkillsError, match=re.escape(message)):
             make_request(args, load_suite(BRIGHT, folder=bright))
 

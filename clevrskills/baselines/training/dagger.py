@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
-
-import tyro
+from typing import TYPE_CHECKING, cast
 
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import require_training, train
@@ -22,6 +20,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.report.command import CompareArgs, compare
 from clevrskills.jobs.arguments import check_least, check_names
+from clevrskills.jobs.options import Repeated
 
 if TYPE_CHECKING:
     from clevrskills.baselines.checkpoint import Description
@@ -40,17 +39,17 @@ class DaggerArgs:
     from the latter. Running it again continues.
     """
 
-    start: Annotated[Path, tyro.conf.arg(name="from")]
+    from_: Path
     """Checkpoint, or folder of a training, to begin with."""
-    data: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction]
+    data: Repeated[Path]
     """Demonstrations that it was trained on; may be given several times."""
     out: Path
     """Folder of the rounds."""
-    teacher: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ("oracle",)
+    teacher: Repeated[str] = ("oracle",)
     """Who shows what to do: `oracle`, which takes over for a while, or `rl:DIR`, a policy that
     reinforcement learning found from states, which says at every step what it would do in its task;
     may be given several times. With both, the oracle has the tasks that no other one has."""
-    task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    task: Repeated[str] = ()
     """Tasks to act in; by default all that the policy was trained on."""
     rounds: int = 1
     """How often."""
@@ -58,13 +57,13 @@ class DaggerArgs:
     """Episodes of each task in a round."""
     steps: int = 2000
     """Steps of training in a round."""
-    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    set: Repeated[str] = ()
     """Entry of the policy's configuration to change, NAME=VALUE, such as `learning_rate=1e-4`."""
     seed: int = SEED
     """The first seed of the episodes, and what decides the training."""
-    bf16: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    bf16: bool = False
     """Train in bfloat16 where that is safe."""
-    cpu: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    cpu: bool = False
     """Train on the CPU even if there is a GPU."""
     workers: int = 1
     """Processes that act."""
@@ -74,7 +73,7 @@ class DaggerArgs:
     """Memory in which each of these keeps images, in GB."""
     cache_dir: Path | None = None
     """Folder in which all images are kept, decoded and scaled, for all rounds and trainings."""
-    balance: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    balance: bool = False
     """Draw windows of all tasks equally often."""
     evaluate_episodes: int = 0
     """Frozen episodes of each task on which the policy is evaluated before and after each round,
@@ -106,8 +105,8 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
     from clevrskills.core.suite import load_suite
 
     check_names(split=((args.evaluate_split,), all_splits(load_suite())))
-    describe(find(args.start)).config.changed(policy_arguments(args.set))
-    start, data = args.start, list(args.data)
+    describe(find(args.from_)).config.changed(policy_arguments(args.set))
+    start, data = args.from_, list(args.data)
     for number in range(args.rounds):
         folder = args.out / f"round_{number + 1}"
         at = find(start)
@@ -195,7 +194,7 @@ def _train_args(
     args: DaggerArgs, about: Description, start: Path, data: tuple[Path, ...], out: Path
 ) -> TrainArgs:
     return TrainArgs(
-        start=start,
+        from_=start,
         data=data,
         out=out,
         task=tuple(about.provenance["tasks"]),

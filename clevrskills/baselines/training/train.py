@@ -88,7 +88,7 @@ def _check(args: TrainArgs) -> None:
         raise ClevrSkillsError(f"--cache-gb must be a number of GB, not {args.cache_gb}")
     if not args.data:
         raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
-    if args.policy is None and args.start is None:
+    if args.policy is None and args.from_ is None:
         raise ClevrSkillsError("name a policy with --policy, or a checkpoint with --from")
 
 

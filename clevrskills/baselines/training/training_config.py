@@ -108,7 +108,7 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
     Raises:
         ClevrSkillsError: Something is not there, damaged, or does not fit.
     """
-    start = None if args.start is None else find(args.start)
+    start = None if args.from_ is None else find(args.from_)
     before = None if start is None else describe(start)
     name, config = _policy(args, before)
     if of_turns is not None and policy_type(name).learns_turns:
@@ -121,7 +121,7 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
     if before is not None:
         if spec.state_parts != before.spec.state_parts:
             raise ClevrSkillsError(
-                f"{args.start} was trained with {dict(before.spec.state_parts)}, the "
+                f"{args.from_} was trained with {dict(before.spec.state_parts)}, the "
                 f"demonstrations have {dict(spec.state_parts)}"
             )
         spec = replace(spec, statistics=before.spec.statistics)  # else its weights mean nothing
@@ -137,7 +137,7 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
         "files": files_of(sources, selection),
         "prompt": args.prompt,
         "weights": weights,
-        "from": None if args.start is None else str(args.start),
+        "from": None if args.from_ is None else str(args.from_),
         **{key: getattr(args, key) for key in ("steps", "accumulate", "bf16", "seed")},
     }
     return TrainingConfig(
@@ -150,7 +150,7 @@ def _policy(args: TrainArgs, before: Description | None) -> tuple[str, PolicyCon
     changes = policy_arguments(args.set)
     if before is not None and args.policy not in (None, before.policy):
         raise ClevrSkillsError(
-            f"{args.start} is a checkpoint of {before.policy}, not of {args.policy}"
+            f"{args.from_} is a checkpoint of {before.policy}, not of {args.policy}"
         )
     name = args.policy if before is None else before.policy
     assert name is not None

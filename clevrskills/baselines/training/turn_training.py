@@ -83,7 +83,7 @@ def prepare_turns(
         "policy": name,
         "config": asdict(config),
         "demonstrations": [each.digest for each in turns],
-        "from": None if args.start is None else str(args.start),
+        "from": None if args.from_ is None else str(args.from_),
         **{key: getattr(args, key) for key in ("steps", "accumulate", "bf16", "seed")},
     }
     selection = Selection((), (), (), "language")

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import tyro
+from typing import TYPE_CHECKING
 
 from clevrskills.core.suite import all_views, image_views
 from clevrskills.jobs.arguments import WorkerArgs, check_least
+from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.core.env import Env
@@ -31,17 +30,17 @@ _JOBS_PER_WORKER = 2000
 class CheckArgs(WorkerArgs):
     """Verify every file of a dataset; name each fault."""
 
-    dataset: Annotated[Path, tyro.conf.Positional]
+    dataset: Positional[Path]
     """Folder of the dataset."""
     replay: int = 0
     """Make the recorded actions of this many episodes again, from all tasks in turn: states and
     annotations must come out the same."""
-    decode: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    decode: bool = False
     """Decode all frames of all videos, not only the first and the last."""
-    standard: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    standard: bool = False
     """Compare it with what is published of the standard datasets: scenes, actions, states, labels
     and, within a tolerance, images."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the result as JSON."""
 
 

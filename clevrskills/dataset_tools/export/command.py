@@ -10,14 +10,12 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
-
-import tyro
 
 from clevrskills.core.episode import DAGGER, RecordedName
 from clevrskills.dataset_tools.export.selection import Selection, in_words
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
+from clevrskills.jobs.options import Positional, Repeated
 
 FORMATS = {
     "lerobot": "lerobot.v30:write",
@@ -46,20 +44,20 @@ OF_LABELS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1")
 class ExportArgs:
     """Write a dataset in the format of another tool."""
 
-    dataset: Annotated[Path, tyro.conf.Positional]
+    dataset: Positional[Path]
     """Folder of the dataset."""
     to: str
     """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill, rlds, minari or, of
     turns, chat, ivispar and cliport."""
     out: Path
     """Folder to write, which must not exist yet."""
-    task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    task: Repeated[str] = ()
     """Only episodes of this task; may be given several times."""
-    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    level: Repeated[str] = ()
     """Only episodes of this level, e.g. L0; may be given several times."""
-    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    split: Repeated[str] = ()
     """Only episodes of this split, e.g. train; may be given several times."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print what was written as JSON."""
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import tyro
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.episode import DEMONSTRATIONS, SUBSTITUTE, SeedRange
 from clevrskills.core.suite import all_splits, all_views, find_interface, image_views
@@ -18,6 +16,7 @@ from clevrskills.jobs.arguments import (
     check_least,
     check_names,
 )
+from clevrskills.jobs.options import Repeated
 
 if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
@@ -39,37 +38,37 @@ class GenerateArgs(PoolArgs, CameraArgs, SuiteArgs):
     """Make the standard dataset with this many demonstrations of each task, 100 or 1000; of all
     tasks unless some are named. `clevrskills check --standard` compares it with what is
     published."""
-    all: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    all: bool = False
     """All tasks of the suite."""
     episodes: int = 10
     """Successful episodes of each task."""
     seed: int = 0
     """The first seed; the next ones follow one by one."""
-    frozen: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    frozen: bool = False
     """Of the frozen episodes of the split instead, from number --seed on: what is evaluated on, not
     to be learned from."""
-    axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    axis: Repeated[str] = ()
     """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several times."""
     split: str | None = None
     """What episodes are drawn from, e.g. train or test; by default the suite's first split."""
     out: Path
     """Folder of the dataset."""
-    arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    arg: Repeated[str] = ()
     """Argument of a task, TASK.NAME=VALUE, e.g. `sort.num_objects=3` or `stack.num_objects=[2,3]`;
     may be given several times."""
     robot: str | None = None
     """The robot, e.g. panda; by default the suite's first one."""
     criteria: str | None = None
     """When a task counts as solved, e.g. released; by default the suite's first criteria."""
-    no_cameras: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    no_cameras: bool = False
     """Film nothing: several times faster, and no renderer is needed."""
     interface: str | None = None
     """What the oracle acts by; by default the suite's first one. Where a turn takes many control
     steps, both are recorded."""
-    view: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    view: Repeated[str] = ()
     """Where turns are recorded: a view that is kept of each; may be given several times. By default
     what the suite has in words."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the summary as JSON."""
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import tyro
+from typing import TYPE_CHECKING
 
 from clevrskills.core.suite import all_cameras, default_cameras
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import CameraArgs, WorkerArgs, check_least, check_names
+from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 class RenderArgs(WorkerArgs, CameraArgs):
     """Film the recorded states of a dataset into a new one; running it again continues."""
 
-    dataset: Annotated[Path, tyro.conf.Positional]
+    dataset: Positional[Path]
     """Folder of the dataset; it may have been made without cameras."""
     out: Path
     """Folder of the new dataset."""

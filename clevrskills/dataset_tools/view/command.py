@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import tyro
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.dataset_tools.manifest import in_turn
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Dataset, Episode
@@ -31,7 +30,7 @@ class ViewArgs:
     `--out episode.rrd` writes one episode for the Rerun viewer; needs the extra `viz`.
     """
 
-    dataset: Annotated[Path, tyro.conf.Positional]
+    dataset: Positional[Path]
     """Folder of the dataset."""
     episode: str | None = None
     """Show this episode only, e.g. `sort/train_00000003`."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import tyro
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.core.policy import Observation
@@ -27,11 +26,11 @@ SHOWN = 10
 class ReverifyArgs:
     """Score the transcripts of a run again: what was said is done anew, without a model."""
 
-    run: Annotated[Path, tyro.conf.Positional]
+    run: Positional[Path]
     """Folder of the run of `clevrskills evaluate`."""
     frozen: Path | None = None
     """Folder of the frozen episodes, if they are not those of the suite."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the result as JSON."""
 
 

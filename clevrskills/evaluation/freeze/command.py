@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import tyro
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.suite import all_robots, all_splits
 from clevrskills.errors import ClevrSkillsError
@@ -19,6 +17,7 @@ from clevrskills.jobs.arguments import (
     check_names,
     check_positive,
 )
+from clevrskills.jobs.options import Repeated
 
 if TYPE_CHECKING:
     from clevrskills.core.episode import FrozenHeader
@@ -36,7 +35,7 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
 
     episodes: int | None = None
     """Episodes of each task and split; by default 100, or as many as the suite says."""
-    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    split: Repeated[str] = ()
     """A split of the suite; may be given several times. By default all that a task has."""
     robot: str | None = None
     """The robot; by default the first of the suite."""
@@ -46,17 +45,17 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
     """Folder of a distribution of your own: its tasks, into its package, in place of --out."""
     recorded: Path | None = None
     """Folder of a dataset: freeze its episodes instead of drawing some, by default all of them."""
-    imported: Annotated[Path | None, tyro.conf.arg(name="import")] = None
+    import_: Path | None = None
     """Folder of files of the original that the suite re-implements: freeze what they hold, as the
     one split that is named, by default the suite's."""
-    axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    axis: Repeated[str] = ()
     """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several times."""
-    planned: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    planned: bool = False
     """Take the plan that was found when an episode was drawn as proof that it can be solved, where
     a suite has such plans; the oracle does not act."""
     timeout: float = 600.0
     """Seconds after which the screening of a seed is ended and begun again."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the summary as JSON."""
 
 
@@ -97,13 +96,13 @@ def freeze(
     out = args.out or (own.episodes if own else None)
     if out is None:
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
-    if args.axis and (args.recorded is not None or args.imported is not None):
+    if args.axis and (args.recorded is not None or args.import_ is not None):
         raise ClevrSkillsError("--axis is for episodes that are drawn")
     if args.recorded is not None:
         return _freeze_recorded(args, args.recorded, out, suite)
     suite = suite or load_suite(args.suite or suite_of(args.tasks))
-    if args.imported is not None:
-        return _freeze_imported(args, args.imported, out, suite)
+    if args.import_ is not None:
+        return _freeze_imported(args, args.import_, out, suite)
     chosen = args.select(suite.tasks)
     robots = suite.tasks[chosen[0]].robots if chosen else all_robots(suite)
     robot = args.robot or robots[0]

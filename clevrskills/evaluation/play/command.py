@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import tyro
+from typing import TYPE_CHECKING, Any, Literal
 
 from clevrskills.core.suite import all_views, find_interface
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
+from clevrskills.jobs.options import Positional, Repeated
 
 if TYPE_CHECKING:
     from clevrskills.core.env import Env, Episode
@@ -36,7 +35,7 @@ class PlayArgs:
     `quit` ends. With `--browser` it is played on a page.
     """
 
-    task: Annotated[str, tyro.conf.Positional]
+    task: Positional[str]
     """Key of the task."""
     suite: str | None = None
     """The suite, see `clevrskills suites`; by default the one that has the task."""
@@ -48,7 +47,7 @@ class PlayArgs:
     """Draw the episode from this seed instead."""
     interface: str | None = None
     """What is acted by; by default the suite's first one."""
-    view: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    view: Repeated[str] = ()
     """A view that is shown before the first turn and after each; may be given several times. By
     default what the suite has in words; in the browser its first image, too."""
     feedback: Literal["none", "simple", "detailed"] = "detailed"
@@ -59,13 +58,13 @@ class PlayArgs:
     """When the task counts as solved: one of the suite's criteria, by default the first."""
     robot: str | None = None
     """The robot of a drawn episode; by default the suite's first one."""
-    arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    arg: Repeated[str] = ()
     """Argument of the task of a drawn episode, TASK.NAME=VALUE; may be given several times."""
     commands: str | None = None
     """Commands separated by `;`, or a file with one in each line, or `-` for the standard input;
     by default they are read from the terminal. Of numbers, one action in each command, such as
     `0 0 -1 0 0 0 -1 x20`; `x20` repeats it."""
-    browser: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    browser: bool = False
     """Play on a page in the browser, with the views and a line for commands; this machine alone can
     open it."""
     port: int = 0
@@ -74,7 +73,7 @@ class PlayArgs:
     """Folder for the images of the views: turn_000_VIEW.png shows the start."""
     record: Path | None = None
     """Folder into which the episode is entered as a result of the policy `human`, for reports."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print what happened as JSON."""
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import tyro
+from typing import TYPE_CHECKING
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.evaluation.report.comparison import Comparison
@@ -36,13 +35,13 @@ class ReportArgs:
     episodes that both have done.
     """
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    runs: Positional[tuple[Path, ...]]
     """Folders of runs."""
     out: Path | None = None
     """Folder to write to; by default `report` in the first run's folder."""
     title: str = "Evaluation"
     """Title of the page."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the tables as JSON."""
 
 
@@ -197,18 +196,18 @@ class CompareArgs:
     bootstrap; Newcombe's for a single task), and McNemar's exact test.
     """
 
-    a: Annotated[Path, tyro.conf.Positional]
+    a: Positional[Path]
     """Folder of the first run."""
-    b: Annotated[Path, tyro.conf.Positional]
+    b: Positional[Path]
     """Folder of the second run."""
-    at_end: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    at_end: bool = False
     """Compare success after the last step, not after any step."""
-    sequential: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    sequential: bool = False
     """Test by rounds, one episode of each task, in the shuffled order of `evaluate --until-width`:
     valid however often one looks and whenever one stops."""
-    episodes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    episodes: bool = False
     """List the episodes, too, at which only one of them succeeded."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the comparison as JSON."""
 
 

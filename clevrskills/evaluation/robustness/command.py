@@ -6,13 +6,12 @@ import contextlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import tyro
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.suite import all_splits
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import SuiteArgs, WorkerArgs, check_least, check_names
+from clevrskills.jobs.options import Repeated
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
@@ -39,11 +38,11 @@ class RobustnessArgs(WorkerArgs, SuiteArgs):
 
     policy: str
     """The policy, as for `clevrskills evaluate`."""
-    policy_arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    policy_arg: Repeated[str] = ()
     """Argument of the policy, NAME=VALUE, the value as JSON; may be given several times."""
-    axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    axis: Repeated[str] = ()
     """An axis; may be given several times; by default all of the suite."""
-    at: Annotated[tuple[int, ...], tyro.conf.UseAppendAction] = ()
+    at: Repeated[int] = ()
     """A level, 1 to 5; may be given several times; by default 3. Of axes with fewer, their last."""
     split: str | None = None
     """The split; by default the suite's first one."""
@@ -55,9 +54,9 @@ class RobustnessArgs(WorkerArgs, SuiteArgs):
     """Folder of the results: one run in each folder, and `report`."""
     label: str = ""
     """What tables call the policy."""
-    dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    dry_run: bool = False
     """Only print what would be run, and about how long it takes at most."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the tables as JSON."""
 
 

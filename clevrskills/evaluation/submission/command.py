@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import tyro
+from typing import TYPE_CHECKING, Any, Literal
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
@@ -29,9 +28,9 @@ class SubmissionArgs:
     `--sample N` it runs N of the episodes again and compares what comes out.
     """
 
-    do: Annotated[Literal["pack", "verify"], tyro.conf.Positional]
+    do: Positional[Literal["pack", "verify"]]
     """What to do."""
-    path: Annotated[Path, tyro.conf.Positional]
+    path: Positional[Path]
     """To pack: the folder of a run of `clevrskills evaluate`; to verify: the file."""
     out: Path | None = None
     """pack: the file to write; by default DIR/submission.json."""
@@ -49,7 +48,7 @@ class SubmissionArgs:
     """verify: what decides which."""
     policy: str | None = None
     """verify: the policy to run with --sample; never that of the file, which might name code."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the result as JSON."""
 
 

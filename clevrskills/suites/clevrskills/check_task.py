@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import tyro
+from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.task_checks import Check
@@ -21,7 +21,7 @@ STATES = {True: "ok", False: "NO", None: "--"}
 class CheckTaskArgs:
     """Check a task as the package checks its own: what must hold, what should, and the mend."""
 
-    task: tyro.conf.Positional[str]
+    task: Positional[str]
     """Key of a task, or a module or a file in which tasks are defined."""
     episodes: int = 5
     """Episodes of each split."""
@@ -29,7 +29,7 @@ class CheckTaskArgs:
     """Seed of the first."""
     robot: str = "xarm6"
     """The robot: xarm6 or panda."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the checks as JSON."""
 
 

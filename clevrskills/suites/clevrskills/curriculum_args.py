@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import tyro
+from typing import TYPE_CHECKING, Literal
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least
+from clevrskills.jobs.options import Positional, Repeated
 
 if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.protocol import Curriculum
@@ -35,15 +34,15 @@ class CurriculumArgs:
     Running it again continues. docs/curriculum.md shows the file.
     """
 
-    table: Annotated[Path | None, tyro.conf.Positional] = None
+    table: Positional[Path | None] = None
     """TOML file that names the policy, and its checkpoints or the command that trains them."""
     policy: str | None = None
     """In place of a file: a policy that `clevrskills train` trains, e.g. bc."""
-    data: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction] = ()
+    data: Repeated[Path] = ()
     """With --policy: folder of demonstrations of all levels; may be given several times."""
     configuration: str = "default"
     """With --policy: its configuration."""
-    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    set: Repeated[str] = ()
     """With --policy: entry of the configuration, NAME=VALUE; may be given several times."""
     steps: tuple[int, ...] = (20_000,)
     """With --policy: steps of the optimizer at each stage: one number, or three, for L0, L1, L2."""
@@ -52,7 +51,7 @@ class CurriculumArgs:
     --balance --cache-dir cache"."""
     episodes: int = 20
     """With --policy: episodes of each task and split."""
-    prompt: Annotated[tuple[Literal["multimodal", "language"], ...], tyro.conf.UseAppendAction] = ()
+    prompt: Repeated[Literal["multimodal", "language"]] = ()
     """With --policy: form of the prompt, each trained by itself; by default both."""
     workers: int = 1
     """With --policy: processes that evaluate."""
@@ -60,9 +59,9 @@ class CurriculumArgs:
     """Folder for checkpoints, results and tables."""
     beside: tuple[Path, ...] = ()
     """Folders of other curricula whose rows the tables are to have, too."""
-    plan: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    plan: bool = False
     """Only print what would be done."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: bool = False
     """Print the tables, or the plan, as JSON."""
 
 

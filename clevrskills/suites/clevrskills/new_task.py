@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-import tyro
-
 from clevrskills import task_keys
 from clevrskills.core.registry import PROJECT, entry_points_at, project_name
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.options import Positional
 
 TEMPLATES = Path(__file__).parent / "templates"
 ROOMS = {
@@ -31,7 +30,7 @@ class NewTaskArgs:
     oracle solves it at once, and you change it to what you want.
     """
 
-    name: tyro.conf.Positional[str]
+    name: Positional[str]
     """Key of the task, in words joined by underscores, e.g. `put_beside`."""
     package: Path
     """Folder of the distribution; it is made if it is not there."""

@@ -275,7 +275,7 @@ def test_a_checkpoint_does_not_need_them(demos: Path, published: Path, tmp_path:
     assert train(args) == 0
     resumed = load(args.out, "cpu")
     np.testing.assert_array_equal(rollout(trained, {0: 1}, 2)[0], rollout(resumed, {0: 1}, 2)[0])
-    tuned = replace(args, policy=None, configuration=None, set=(), start=args.out)
+    tuned = replace(args, policy=None, configuration=None, set=(), from_=args.out)
     assert train(replace(tuned, out=tmp_path / "tuned", steps=1)) == 0
     assert load(tmp_path / "tuned", "cpu").tokenizer.encode("very near") == [2, 1]
 

@@ -172,7 +172,7 @@ def trained(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def args_for(trained: Path, demos: Path, out: Path, **more: object) -> DaggerArgs:
     given = {"episodes": 2, "steps": 2, "cpu": True, "load_workers": 0, **more}
-    return DaggerArgs(start=trained, data=(demos,), out=out, **given)  # type: ignore[arg-type]
+    return DaggerArgs(from_=trained, data=(demos,), out=out, **given)  # type: ignore[arg-type]
 
 
 def test_rounds(trained: Path, demos: Path, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_what_is_seen_in_training_is_seen_in_acting(touches: Path, trained: Path
 
 def test_a_round_of_dagger(touches: Path, trained: Path, tmp_path: Path) -> None:
     args = DaggerArgs(
-        start=trained, data=(touches,), out=tmp_path, episodes=2, steps=2, cpu=True, load_workers=0
+        from_=trained, data=(touches,), out=tmp_path, episodes=2, steps=2, cpu=True, load_workers=0
     )
     assert dagger(args) == 0
     root = tmp_path / "round_1/demos"

@@ -176,7 +176,7 @@ def test_from_a_checkpoint(undisturbed: Path, demos: Path, tmp_path: Path) -> No
     args = args_for(
         tmp_path / "tuned",
         demos,
-        start=undisturbed,
+        from_=undisturbed,
         policy=None,
         configuration=None,
         set=("learning_rate=0.0", "weight_decay=0.0"),
@@ -195,11 +195,11 @@ def test_from_a_checkpoint(undisturbed: Path, demos: Path, tmp_path: Path) -> No
 def test_from_a_checkpoint_with_another_configuration(
     undisturbed: Path, demos: Path, tmp_path: Path
 ) -> None:
-    args = args_for(tmp_path / "run", demos, start=undisturbed, set=("batch_size=2",), steps=1)
+    args = args_for(tmp_path / "run", demos, from_=undisturbed, set=("batch_size=2",), steps=1)
     assert train(args) == 0
     config = load(args.out, "cpu").config
     assert (config.batch_size, config.told) == (2, 0.5)  # that of the checkpoint is 0.2
-    other = args_for(tmp_path / "other", demos, start=undisturbed, configuration="default")
+    other = args_for(tmp_path / "other", demos, from_=undisturbed, configuration="default")
     with pytest.raises(ClevrSkillsError, match="is not of this policy: .* do not fit"):
         train(other)
 
@@ -321,7 +321,7 @@ def test_another_training(undisturbed: Path, demos: Path, tmp_path: Path) -> Non
 
 def test_a_checkpoint_of_another_policy(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
     args = args_for(
-        tmp_path / "run", demos, policy="act", configuration=None, start=undisturbed, set=()
+        tmp_path / "run", demos, policy="act", configuration=None, from_=undisturbed, set=()
     )
     with pytest.raises(ClevrSkillsError, match="is a checkpoint of bc, not of act"):
         train(args)

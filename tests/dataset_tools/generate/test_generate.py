@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet
 import pytest
-import tyro
 from fake_source import FakeSource
 from runs import assert_complete, contents, leftovers, start, wait_for
 
@@ -20,6 +19,7 @@ from clevrskills.dataset_tools.check.command import check_dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.manifest import latest_lines, read_manifest
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.options import parse
 from clevrskills.solvers import requirements
 
 TROUBLE = {1: "fail", 3: "crash"}
@@ -387,7 +387,7 @@ def test_command_line() -> None:
         "reach tour --level L0 --level L1 --episodes 3 --out data --cameras hand_camera --json "
         "--arg reach.targets=3 --arg tour.targets=[1,2] --shard 0/8 --timeout 30 --size 128 --depth"
     )
-    args = tyro.cli(GenerateArgs, args=words.split())
+    args = parse(GenerateArgs, words.split())
     assert args == GenerateArgs(
         tasks=("reach", "tour"),
         level=("L0", "L1"),
@@ -401,7 +401,7 @@ def test_command_line() -> None:
         size=128,
         depth=True,
     )
-    assert tyro.cli(GenerateArgs, args="reach --out data --no-cameras".split()).no_cameras
+    assert parse(GenerateArgs, "reach --out data --no-cameras".split()).no_cameras
 
 
 class NoOracle(FakeSource):

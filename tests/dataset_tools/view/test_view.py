@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tyro
 
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
@@ -12,6 +11,7 @@ from clevrskills.dataset_tools.manifest import ManifestLine
 from clevrskills.dataset_tools.view.command import ViewArgs, choose, page, view
 from clevrskills.dataset_tools.view.page_data import contents
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.options import parse
 
 SVG = "http://www.w3.org/2000/svg"
 
@@ -193,7 +193,7 @@ def test_bad_arguments(demos: Path, tmp_path: Path, change: dict, message: str) 
 
 
 def test_command_line() -> None:
-    args = tyro.cli(ViewArgs, args="data --episode sort/train_00000001 --out page.html".split())
+    args = parse(ViewArgs, "data --episode sort/train_00000001 --out page.html".split())
     assert args == ViewArgs(
         dataset=Path("data"), episode="sort/train_00000001", out=Path("page.html")
     )

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-import tyro
 from fabricated import FewTasks, outcomes, write_run
 
 from clevrskills.baselines import load
@@ -25,6 +24,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.evaluation.evaluate import evaluate as evaluate_really
 from clevrskills.evaluation.freeze import frozen
+from clevrskills.jobs.options import parse
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
 from clevrskills.suites.clevrskills.curriculum_args import what_is_asked
 from clevrskills.suites.clevrskills.protocol import PLACEHOLDERS, parse_curriculum, read_curriculum
@@ -548,8 +548,8 @@ def test_files_of_the_documentation() -> None:
     values = {**dict.fromkeys(PLACEHOLDERS, "x"), "prompt": "language", "from": None}
     command = command_of(ours.training.command, values)
     assert command[:4] == ["accelerate", "launch", "-m", "clevrskills"]
-    args = tyro.cli(TrainArgs, args=command[5:])
-    assert (args.policy, args.start, args.bf16) == ("stream_robolm", None, True)
+    args = parse(TrainArgs, command[5:])
+    assert (args.policy, args.from_, args.bf16) == ("stream_robolm", None, True)
     assert ours.training.argument in inspect.signature(load).parameters
 
 

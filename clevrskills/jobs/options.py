@@ -1,0 +1,194 @@
+"""Options of commands: a dataclass as an :mod:`argparse` parser.
+
+Each field is an option, with the text below it as its help. The dataclasses that it derives from,
+or that are the type of a field, are groups of options; the first words of their docstrings are the
+titles. ``a: T | None = None`` may be left out, a ``Literal`` lists what is allowed, a ``bool`` is a
+flag, a ``tuple`` takes several values, and ``from_`` is called ``--from``.
+"""
+
+import argparse
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
+from itertools import pairwise
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NoReturn,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+T = TypeVar("T")
+Positional = Annotated[T, "positional"]
+"""Argument without a name."""
+Repeated = Annotated[tuple[T, ...], "repeated"]
+"""Option that takes one value and may be given several times."""
+
+OPTIONS = "Options"
+"""Title of the options that are no part of a group."""
+
+
+def parse(kind: type[T], words: Sequence[str] | None = None, prog: str | None = None) -> T:
+    """Parse the words of a command line; exit after a help page, or a line for what is wrong.
+
+    Args:
+        kind: Dataclass of the arguments.
+        words: The words; ``None``: those of this process.
+        prog: Name of the command.
+
+    Raises:
+        SystemExit: With 2: a word is not allowed. With 0: help was asked for.
+    """
+    parser = _Parser(
+        prog=prog,
+        description=inspect.cleandoc(kind.__doc__ or ""),
+        formatter_class=_Formatter,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    own = parser.add_argument_group(OPTIONS)
+    _add_fields(parser, kind, {OPTIONS: own})
+    own.add_argument("-h", "--help", action="help", help="Show this page.")
+    found, unknown = parser.parse_known_intermixed_args(words)
+    if unknown:
+        parser.refuse(unknown[0])
+    return _build(kind, vars(found))
+
+
+class _Parser(argparse.ArgumentParser):
+    """Parser whose errors are one line, and whose usage names what is required."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}\n")
+
+    def refuse(self, word: str) -> NoReturn:
+        """Exit with a line on a word that is not known."""
+        names = [name for a in self._actions for name in a.option_strings if a.dest != "help"]
+        near = get_close_matches(word.partition("=")[0], names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"`{self.prog} --help` lists what there is"
+        self.error(f"unknown {'option' if word.startswith('-') else 'argument'} {word}; {hint}")
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Formatter of help pages: usage names what is required, and the page lists the rest."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28)
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any = None) -> None:
+        asked = [action for action in actions if action.required or not action.option_strings]
+        super().add_usage(usage, asked, groups, prefix)
+
+
+def _add_fields(parser: argparse.ArgumentParser, kind: Any, groups: dict[str, Any]) -> None:
+    """Add the fields of a dataclass to groups of a parser, by title."""
+    texts = _texts(kind)
+    bases = [base for base in kind.__mro__[1:] if is_dataclass(base)]
+    titles = {name: _title(base) for base in bases for name in base.__annotations__}
+    for entry, hint in _fields(kind):
+        if is_dataclass(hint):
+            _add_fields(parser, hint, {OPTIONS: parser.add_argument_group(_title(hint))})
+            continue
+        title = titles.get(entry.name, OPTIONS)
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        _add_field(groups[title], entry, hint, texts.get(entry.name, ""))
+
+
+def _add_field(group: Any, entry: "Field[Any]", hint: Any, text: str) -> None:
+    """Add a field to a group."""
+    hint, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    default, may_be_none = entry.default, False
+    if get_origin(hint) in (Union, UnionType):
+        (hint,) = (inner for inner in get_args(hint) if inner is not NoneType)
+        may_be_none = default is not None
+    keywords: dict[str, Any] = {"default": argparse.SUPPRESS}
+    several = get_origin(hint) is tuple
+    if several:
+        hint = get_args(hint)[0]
+    if get_origin(hint) is Literal:
+        keywords["choices"] = get_args(hint)
+    elif hint is bool:
+        keywords["action"] = argparse.BooleanOptionalAction if default else "store_true"
+    else:
+        keywords["type"] = _or_none(hint) if may_be_none else hint
+        keywords["metavar"] = _METAVARS[hint] + ("|none" if may_be_none else "")
+    if default not in (MISSING, None, (), "") and hint is not bool:
+        shown = " ".join(map(str, default)) if several else default
+        text += f" (default: {shown})"
+    keywords["help"] = text.replace("%", "%%")
+    if "positional" in marks:
+        name = entry.name
+        keywords["metavar"] = None if "choices" in keywords else name.upper()
+        if several:
+            keywords["nargs"] = "+" if default is MISSING else "*"
+        elif default is not MISSING:
+            keywords["nargs"] = "?"
+        group.add_argument(name, **keywords)
+        return
+    if several:
+        keywords |= {"action": "append"} if "repeated" in marks else {"nargs": "*"}
+    if default is MISSING:
+        keywords["required"] = True
+    flag = f"--{entry.name.rstrip('_').replace('_', '-')}"
+    group.add_argument(flag, dest=entry.name, **keywords)
+
+
+_METAVARS = {str: "TEXT", int: "INT", float: "FLOAT", Path: "PATH"}
+
+
+def _or_none(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a converter that takes ``none``, too."""
+
+    def convert(text: str) -> Any:
+        return None if text.lower() == "none" else kind(text)
+
+    convert.__name__ = kind.__name__  # argparse names it in errors
+    return convert
+
+
+def _fields(kind: Any) -> Iterator[tuple["Field[Any]", Any]]:
+    """Yield the fields of a dataclass with their types."""
+    hints = get_type_hints(kind, include_extras=True)
+    yield from ((entry, hints[entry.name]) for entry in fields(kind))
+
+
+def _texts(kind: type) -> dict[str, str]:
+    """Return the texts that stand below the fields of a dataclass and its bases."""
+    found = {}
+    for base in filter(is_dataclass, reversed(kind.__mro__)):
+        (node,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        assert isinstance(node, ast.ClassDef)
+        for line, below in pairwise(node.body):
+            if isinstance(line, ast.AnnAssign) and isinstance(below, ast.Expr):
+                assert isinstance(line.target, ast.Name)
+                found[line.target.id] = " ".join(ast.literal_eval(below.value).split())
+    return found
+
+
+def _title(kind: Any) -> str:
+    """Return the first words of a docstring."""
+    return re.split("[.:;]", kind.__doc__)[0]
+
+
+def _build(kind: type[T], values: Mapping[str, Any]) -> T:
+    """Make a dataclass of values by name, those of its groups among them."""
+    given: dict[str, Any] = {}
+    for entry, hint in _fields(kind):
+        if is_dataclass(hint):
+            given[entry.name] = _build(hint, values)
+        elif entry.name in values:
+            value = values[entry.name]
+            given[entry.name] = tuple(value) if isinstance(value, list) else value
+    return kind(**given)
