@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.predicates import Predicate
 from clevrskills.sim.body_geometry import Solids
@@ -44,9 +45,11 @@ class RecordedWorld(TensorWorld):
         self._share = (lift[..., :-1] / (solids.mass * GRAVITY * timestep_s)[..., None]).float()
         self._grounded = lift[..., -1] > CONTACT_IMPULSE_NS
 
+    @broadcast_slots
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         return self._share[self._rows, upper, lower]
 
+    @broadcast_slots
     def on_table(self, body: Tensor) -> Tensor:
         return self._grounded[self._rows, body]
 

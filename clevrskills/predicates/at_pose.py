@@ -32,7 +32,7 @@ class AtPose(AtPosition):
     orientation: Tensor
 
     def angle(self, world: World, state: GoalState) -> Tensor:
-        """Rotation in radians that is left to the orientation, in [0, pi], (B,)."""
+        """Return the rotation in radians that is left to the orientation, in [0, pi], (B,)."""
         del state
         return geometry.rotation_angle(world.orientation(self.object), self.orientation)
 

@@ -32,9 +32,15 @@ class AtPosition(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         placed, held = self.placed(world, state), world.is_held(self.object)
-        holds = world.and_where(placed & ~held, self._left_alone, self.object)
+        holds = world.and_where(
+            placed & ~held,
+            lambda w, body: (
+                w.gripper_clear(body, self.criteria.release_distance_m) & w.is_static(body)
+            ),
+            self.object,
+        )
         if not world.rewards:
-            return self.bare(world, holds)
+            return Outcome.without_rewards(holds)
 
         def carried() -> Tensor:
             return torch.stack((self.carrying(world, state), self.way(world, state)), dim=-1)
@@ -42,26 +48,22 @@ class AtPosition(PhysicalPredicate):
         return self.outcome(holds, *put_down(world, self.object, held, placed, carried))
 
     def placed(self, world: World, state: GoalState) -> Tensor:
-        """Whether the object rests where it should, held or not, (B,) bool."""
+        """Return whether the object rests where it should, held or not, (B,) bool."""
         del state
         offset = world.position(self.object)[:, :2] - self.position[:, :2]
         return (geometry.length(offset) < self.criteria.position_m) & self.resting(world)
 
     def resting(self, world: World) -> Tensor:
-        """Whether the object rests on what it should, (B,) bool."""
+        """Return whether the object rests on what it should, (B,) bool."""
         return world.on_table(self.object)
 
-    def _left_alone(self, world: World, body: Tensor) -> Tensor:
-        """Whether a body is at rest and let go, (B,) bool."""
-        return world.gripper_clear(body, self.criteria.release_distance_m) & world.is_static(body)
-
     def way(self, world: World, state: GoalState) -> Tensor:
-        """Metres that are left while the object is held, (B,)."""
+        """Return the metres that are left while the object is held, (B,)."""
         del state
         return descent(world.position(self.object) - self.position)
 
     def carrying(self, world: World, state: GoalState) -> Tensor:
-        """Reward while the object is held, (B,)."""
+        """Return the reward while the object is held, (B,)."""
         del state
         return carry(world, self.object, self.position)
 

@@ -31,9 +31,8 @@ class Avoiding(Wrapper):
         return {"touched": touched, **super().initial_state(world)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        part, new_state = self._look(world, state)
-        touching = world.repeat(self.objects.shape[1]).robot_touches(self.objects.flatten())
-        touched = state["touched"] | touching.view_as(self.objects).any(-1)
+        part, new_state = self._evaluate_child(world, state)
+        touched = state["touched"] | world.robot_touches(self.objects).any(-1)
         return Outcome(
             part.holds & ~touched,
             part.reward * ~touched,

@@ -24,7 +24,7 @@ LIFTED_M = 1.0
 
 @dataclass(frozen=True)
 class Loads:
-    """Who is on which plate, and where it should be.
+    """Objects on the plates, and where they should be.
 
     Attributes:
         used: Which objects there are, (B, n) bool.
@@ -44,7 +44,7 @@ class Loads:
 
 @cache
 def _splits(count: int) -> Tensor:
-    """All ways to give each of some objects one of two plates, (2 ** count, count)."""
+    """Return all ways to give each of some objects one of two plates, (2 ** count, count)."""
     return torch.tensor(list(product((0, 1), repeat=count)))
 
 
@@ -79,26 +79,25 @@ class Balanced(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         loads = self.loads(world)
-        placed = ((loads.on.sum(-1) == 1) | ~loads.used).all(-1)
-        tilt = geometry.rotation_angle(self.level[:, 0, 3:], world.orientation(self.beam))
+        on_one_plate = ((loads.on.sum(-1) == 1) | ~loads.used).all(-1)
         equal = self._difference(world, loads.on[..., 1].long(), loads.used) <= MASS_SHARE
-        level = placed & equal & (tilt <= self.criteria.tilt_rad)
+        tilt = geometry.rotation_angle(self.level[:, 0, 3:], world.orientation(self.beam))
         scale = torch.cat((self.beam[:, None], self.plates), dim=-1)
-        holds = world.and_where(level, self._left_alone, self._objects, loads.used, scale)
+        holds = world.and_where(
+            on_one_plate & equal & (tilt <= self.criteria.tilt_rad),
+            lambda w, objects, used, scale: (
+                (w.gripper_clear(objects, self.criteria.release_distance_m) | ~used).all(-1)
+                & w.is_static(objects).all(-1)
+                & w.is_static(scale).all(-1)
+            ),
+            *(self._objects, loads.used, scale),
+        )
         if not world.rewards:
-            return self.outcome(holds, torch.zeros_like(tilt))
+            return Outcome.without_rewards(holds)
         return self.outcome(holds, self._shaping(world, loads).clamp(min=0.0))
 
-    def _left_alone(self, world: World, objects: Tensor, used: Tensor, scale: Tensor) -> Tensor:
-        """Whether used objects (B, n) are let go and all, with the scale (B, 3), at rest, (B,)."""
-        several = world.repeat(objects.shape[1])
-        clear = several.gripper_clear(objects.flatten(), self.criteria.release_distance_m)
-        bodies = torch.cat((objects, scale), dim=-1)
-        resting = world.repeat(bodies.shape[1]).is_static(bodies.flatten())
-        return (clear.view_as(used) | ~used).all(-1) & resting.view_as(bodies).all(-1)
-
     def loads(self, world: World) -> Loads:
-        """Look at who is where."""
+        """Return which objects are on which plate, and where they should be."""
         used = self.objects >= 0
         on = self._lying(world, used)
         splits = _splits(self.objects.shape[1]).to(self.objects.device)
@@ -121,17 +120,15 @@ class Balanced(PhysicalPredicate):
         )
 
     def _lying(self, world: World, used: Tensor) -> Tensor:
-        """Which of the used objects rests on which plate, itself or on others, (B, n, 2) bool."""
+        """Return which of the used objects rests on which plate, itself or on others,
+        (B, n, 2) bool.
+        """
         objects = self._objects
-        batch, count = objects.shape
-        grounded = world.repeat(count).on_table(objects.flatten()).view_as(objects)
-        fit = (objects != world.held[:, None]) & ~grounded & used
+        count = objects.shape[1]
+        fit = ~world.is_held(objects) & ~world.on_table(objects) & used
         below = torch.cat((self.plates, objects), dim=-1)
-        lower = below[:, None].expand(batch, count, count + 2)
-        upper = objects[:, :, None].expand(batch, count, count + 2)
-        several = world.repeat(count * (count + 2))
-        share = several.supports(lower.flatten(), upper.flatten()).view_as(upper)
-        carried = (share >= self.criteria.support_share) & fit[..., None]  # (B, upper, lower)
+        share = world.supports(below[:, None], objects[:, :, None])  # (B, upper, lower)
+        carried = (share >= self.criteria.support_share) & fit[..., None]
         on = carried[..., :2]  # (B, n, 2)
         stacked = carried[..., 2:] & ~torch.eye(count, dtype=torch.bool, device=on.device)
         for _ in range(count - 1):
@@ -139,39 +136,37 @@ class Balanced(PhysicalPredicate):
         return on
 
     def highest(self, world: World, loads: Loads, plate: int) -> tuple[Tensor, Tensor]:
-        """The highest of a plate and what rests on it: index (B,) and world z of its top (B,)."""
+        """Return index (B,) and height (B,) of the highest body on a plate, or the plate's."""
         bodies = torch.cat((self.plates[:, plate, None], self._objects), dim=-1)
         lying = torch.nn.functional.pad(loads.on[..., plate], (1, 0), value=True)
-        heights = world.repeat(bodies.shape[1]).top(bodies.flatten()).view_as(bodies)
-        height, which = torch.where(lying, heights, -geometry.PAD).max(-1)
+        height, which = torch.where(lying, world.top(bodies), -geometry.PAD).max(-1)
         return bodies.gather(1, which[:, None])[:, 0], height
 
     @cached_property
     def _objects(self) -> Tensor:
-        """The objects (B, n); another body of the scale stands for one that is not there."""
+        """Return the objects (B, n); the beam stands for one that is not there."""
         return torch.where(self.objects < 0, self.beam[:, None], self.objects)
 
     def _difference(self, world: World, side: Tensor, used: Tensor) -> Tensor:
-        """Share (...) of all load by which the sides, 0 or 1 (..., n), of the objects differ."""
+        """Return the share (...) of all load by which the sides, 0 or 1 (..., n), differ."""
         mass = world.at(world.solids.mass, self._objects) * used
         return ((2 * side - 1) * mass).sum(-1).abs() / mass.sum(-1)
 
     def _shaping(self, world: World, loads: Loads) -> Tensor:
-        """The published reward short of success: what lies right or wrong, how near the next is."""
+        """Return the published reward short of success, (B,): for what lies right or wrong, and for
+        how near the next object is to its place.
+        """
         objects = self._objects
         position = world.at(world.body_pose, objects)[..., :3]
         plates = world.at(world.body_pose, self.plates)[..., :2]
         aside = geometry.length(position[:, :, None, :2] - plates[:, None])  # (B, n, 2)
         aside, side = torch.where(loads.open, aside, geometry.PAD).min(-1)
         tops = torch.stack([self.highest(world, loads, plate)[1] for plate in (0, 1)], dim=-1)
-        several = world.repeat(objects.shape[1])
-        bottom = several.bottom(objects.flatten()).view_as(objects)
-        top = several.top(objects.flatten()).view_as(objects)
-        carry = HELD_REWARD + _approach(aside, bottom - tops.gather(1, side), NEAR_M)
+        carry = HELD_REWARD + _approach(aside, world.bottom(objects) - tops.gather(1, side), NEAR_M)
         tip = world.end_effector_pose[:, None, :3]
         away = geometry.length((position - tip)[..., :2])
-        reach = _approach(away, tip[..., 2] - top, 0.0)
-        held = (world.held[:, None] == objects) & loads.used
+        reach = _approach(away, tip[..., 2] - world.top(objects), 0.0)
+        held = world.is_held(objects) & loads.used
         # what is held comes first, then what lies wrong, then the nearest
         rank = away - geometry.PAD * (2.0 * held + 1.0 * loads.wrong)
         done = ~loads.wrong & loads.on.any(-1) | ~loads.used
@@ -211,7 +206,7 @@ class Balanced(PhysicalPredicate):
 
 
 def _approach(aside: Tensor, height: Tensor, gap_m: float) -> Tensor:
-    """How near a place below is, in [0, 3]: beside, above, then down to a gap (released code)."""
+    """Return how near a place below is, in [0, 3]: beside, above, down to a gap (released code)."""
     above = 2.0 + torch.exp(-5.0 * (height - gap_m).clamp(min=0.0))
     low = torch.exp(-5.0 * (NEAR_M - height).clamp(min=0.0))
     beside = 1.0 + torch.exp(-5.0 * (aside - NEAR_M).clamp(min=0.0))

@@ -31,7 +31,7 @@ class EndEffectorAtPosition(PhysicalPredicate):
         error = self.error(world)
         holds = error < self.tolerance
         if not world.rewards:
-            return self.bare(world, holds)
+            return Outcome.without_rewards(holds)
         return self.outcome(holds, (2.0 - error).clamp(min=0.0), closeness(error))
 
     @property

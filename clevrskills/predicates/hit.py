@@ -57,16 +57,16 @@ class Hit(PhysicalPredicate):
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
         if not world.rewards:
-            return self.bare(world, state["hit"], state)
+            return Outcome.without_rewards(state["hit"], state)
         return self.outcome(state["hit"], *self.aiming(world, state), state)
 
     def remember(self, world: World, state: GoalState) -> GoalState:
-        """The state after this look: whether it has hit, may fly next, and where a flight began."""
+        """Return the next state: whether it has hit, may fly next, and where a flight began."""
         position, held = world.position(self.object), world.is_held(self.object)
         ready, flies = held | world.is_static(self.object), state["flies"]
         way = geometry.length((position - state["from"])[:, :2])
         far = way >= self.criteria.fly_distance_m
-        # who touches whom takes long to tell, and matters only of what may hit, or may fly next
+        # who touches whom is costly, and matters only for what may hit or may fly next
         about = self.object, self.target
         strikes = world.and_where(flies & (far | ~ready), lambda w, *two: w.touches(*two), *about)
         strikes = strikes & ~held
@@ -84,10 +84,11 @@ class Hit(PhysicalPredicate):
         }
 
     def aiming(self, world: World, state: GoalState) -> tuple[Tensor, Tensor]:
-        """Reward before the hit, in [0, 8], and progress, in [0, 0.8], (B,): for reaching the
-        object, then for how near to the target it flies, or would if it were let go now. Progress
-        is less where that would be no flight: with the published reward it pays to hold the object
-        over the target.
+        """Return reward before the hit, in [0, 8], and progress, in [0, 0.8], (B,).
+
+        First they are for reaching the object, then for how near to the target it flies, or would
+        if it were let go now. Progress is less where that would be no flight: with the published
+        reward it pays to hold the object over the target.
         """
         held = world.is_held(self.object)
         flying = state["flies"] & ~held & ~world.is_static(self.object)
@@ -103,9 +104,9 @@ class Hit(PhysicalPredicate):
         return shaping, torch.where(aimed, way, reaching)
 
     def _misses(self, world: World, body: Tensor, target: Tensor, begun: Tensor) -> Tensor:
-        """How many metres a body's flight, as far as the table, misses a target by, (B, 2): the
-        least distance, and the least sum of it and of what the flight, which began somewhere
-        (B, 3), is then too short by to count.
+        """Return by how many metres a body's flight, as far as the table, misses a target, (B, 2):
+        the least distance, and the least sum of it and of what the flight, which began at a
+        position (B, 3), is then too short by to count.
         """
         position, velocity = world.position(body), world.velocity(body)[:, :3]
         up, height = velocity[:, 2], position[:, 2].clamp(min=0.0)

@@ -38,11 +38,11 @@ class HitToppled(Hit):
         tilted = tilt(state["stood"], world.orientation(self.target))
         tilted = tilted / self.criteria.topple_angle_rad
         fallen = torch.where(state["hit"], state["fallen"], tilted >= 1.0)
-        done = state["hit"] & ~fallen
         state = {**state, "fallen": fallen}
+        done = state["hit"] & ~fallen
         holds = done & (tilted >= 1.0)
         if not world.rewards:
-            return self.bare(world, holds, state)
+            return Outcome.without_rewards(holds, state)
         struck = HELD_REWARD + AIMED_REWARD
         tilt_share = tilted.clamp(max=1.0)
         shaping, progress = self.aiming(world, state)

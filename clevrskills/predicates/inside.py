@@ -20,35 +20,33 @@ class Inside(OnTop):
     name = "inside"
     inside = True
 
-    def resting(self, world: World) -> Tensor:
-        resting = super().resting(world)
-        if not world.piled:
-            return resting
-        piled = self.piled(world, self.top, resting)
-        return world.evaluate_where(piled & ~resting, resting, self._within, self.top, self.bottom)
+    def placed(self, world: World) -> Tensor:
+        return world.and_where(
+            self.with_pile(world, self.top, super().placed(world)),
+            lambda w, *two: w.within(*two, self.criteria.inside_overhang_m),
+            *(self.top, self.bottom),
+        )
 
-    def piled(self, world: World, body: Tensor, carried: Tensor) -> Tensor:
-        """Whether the lower body carries a body, as it does ``carried`` (B,), or that rests on what
-        rests on it, let go, (B,) bool.
+    def with_pile(self, world: World, body: Tensor, carried: Tensor) -> Tensor:
+        """Return whether the lower body carries a body (B,), as ``carried`` (B,) says, or that
+        rests, let go, on what rests on the lower one, (B,) bool.
         """
         if not world.piled:
             return carried
-        perhaps = ~carried & ~world.is_held(body) & world.is_static(body)
-        perhaps = perhaps & world.at(world.solids.present, body)
-        perhaps = world.and_where(perhaps, lambda w, upper: ~w.on_table(upper), body)
-        return world.evaluate_where(perhaps, carried, self._in_pile, body, self.bottom)
+        loose = ~carried & ~world.is_held(body) & world.is_static(body)
+        loose = loose & world.at(world.solids.present, body)
+        loose = world.and_where(loose, lambda w, upper: ~w.on_table(upper), body)
+        return world.evaluate_where(loose, carried, self._in_pile, body, self.bottom)
 
     def _in_pile(self, world: World, body: Tensor, bottom: Tensor) -> Tensor:
-        """Whether a body is among what rests on another one, directly or on others, (B,) bool."""
-        batch, count = len(body), len(world.keys)
-        slots = torch.arange(count, device=body.device).expand(batch, count)
-        every = world.repeat(count).at(world.solids.movable, slots.flatten()).view_as(slots)
-        loose = every & (slots != world.held[:, None])
-        upper = torch.where(loose, slots, body[:, None])
-        shape = (batch, count, count)
-        pairs = slots[:, None].expand(shape), upper[:, :, None].expand(shape)
-        share = world.repeat(count**2).supports(*(slot.flatten() for slot in pairs)).view(shape)
-        share = share.masked_fill(pairs[0] == pairs[1], 0.0)
+        """Return whether a body is among those that rest on the lower one, directly or on others,
+        (B,) bool.
+        """
+        count = len(world.keys)
+        slots = torch.arange(count, device=body.device).expand(len(body), count)
+        loose = world.at(world.solids.movable, slots) & (slots != world.held[:, None])
+        lower, upper = slots[:, None], torch.where(loose, slots, body[:, None])[:, :, None]
+        share = world.supports(lower, upper).masked_fill(lower == upper, 0.0)  # (B, upper, lower)
         pile = slots == bottom[:, None]
         for _ in range(count):
             carried = (share * pile[:, None]).sum(-1) >= self.criteria.support_share

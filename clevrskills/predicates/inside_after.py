@@ -30,21 +30,24 @@ class InsideAfter(Inside):
         return {"early": torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        inside, first = (self._carried(world, body) for body in (self.top, self.before))
-        early = state["early"] | (inside & ~first)
-        early = world.and_where(early, lambda w, *two: ~w.beside(*two), self.top, self.bottom)
-        return self.anew(world, super().evaluate(world, {}), early, {"early": early})
+        inside, first = (self._rests(world, body) for body in (self.top, self.before))
+        early = world.and_where(
+            state["early"] | (inside & ~first),
+            lambda w, *two: ~w.beside(*two),
+            *(self.top, self.bottom),
+        )
+        return self.spoil(world, super().evaluate(world, {}), early, {"early": early})
 
-    def _carried(self, world: World, body: Tensor) -> Tensor:
-        """Whether a body rests on the lower one, or on what rests on it, (B,) bool."""
+    def _rests(self, world: World, body: Tensor) -> Tensor:
+        """Return whether a body rests on the lower one, or on what rests on it, (B,) bool."""
         carried = world.supports(self.bottom, body) >= self.criteria.support_share
-        return self.piled(world, body, carried)
+        return self.with_pile(world, body, carried)
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"{super().describe(world, env)} after {{obj:{world.keys[int(self.before[env])]}}}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         chosen = torch.ones_like(self.top, dtype=torch.bool) if where is None else where
-        missing = chosen & ~self._carried(world, self.before)
+        missing = chosen & ~self._rests(world, self.before)
         put(world, self.before, self.bottom, self.inside, missing)
         super().realize(world, where)

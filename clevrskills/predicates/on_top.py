@@ -43,57 +43,47 @@ class OnTop(PhysicalPredicate):
     inside = False
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        resting, held = self.resting(world), world.is_held(self.top)
-        holds = world.and_where(resting & ~held, self._left_alone, self.top, self.bottom)
+        placed, held = self.placed(world), world.is_held(self.top)
+        holds = world.and_where(
+            placed & ~held,
+            lambda w, top, bottom: (
+                w.gripper_clear(top, self.criteria.release_distance_m)
+                & ~w.is_held(bottom)
+                & w.is_static(top)
+                & w.is_static(bottom)
+            ),
+            *(self.top, self.bottom),
+        )
         if not world.rewards:
-            return self.bare(world, holds)
-        return self.outcome(holds, *self._shaping(world, held, resting))
+            return Outcome.without_rewards(holds)
 
-    def anew(self, world: World, outcome: Outcome, spoiled: Tensor, state: GoalState) -> Outcome:
-        """An outcome with a state, and rated as reach where the upper body must be taken again,
-        (B,) bool.
+        def carried() -> Tensor:
+            zeros = world.body_pose.new_zeros(world.num_envs, 2)
+            return world.evaluate_where(held, zeros, _carried, self.top, self.bottom)
+
+        return self.outcome(holds, *put_down(world, self.top, held, placed, carried))
+
+    def placed(self, world: World) -> Tensor:
+        """Return whether the upper body is where it should be, held or not, (B,) bool."""
+        return world.carries(self.bottom, self.top, self.criteria.support_share)
+
+    def spoil(self, world: World, outcome: Outcome, where: Tensor, state: GoalState) -> Outcome:
+        """Return an outcome with a state that does not hold ``where`` (B,) the upper body must be
+        taken again; its reward is that of reach there.
         """
-        if not any_true(spoiled):
+        if not any_true(where):
             return replace(outcome, state=state)
         again = self.outcome(
-            torch.zeros_like(spoiled),
-            reach(world, self.top, spoiled),
+            torch.zeros_like(where),
+            reach(world, self.top, where),
             REACHED_PROGRESS * approach(world, self.top),
         )
         return Outcome(
-            outcome.holds & ~spoiled,
-            torch.where(spoiled, again.reward, outcome.reward),
-            torch.where(spoiled, again.progress, outcome.progress),
+            outcome.holds & ~where,
+            torch.where(where, again.reward, outcome.reward),
+            torch.where(where, again.progress, outcome.progress),
             state,
         )
-
-    def resting(self, world: World) -> Tensor:
-        """Whether the lower body carries the upper one, if ``inside`` in its outline, (B,)."""
-        carried = world.carries(self.bottom, self.top, self.criteria.support_share)
-        return (
-            world.and_where(carried, self._within, self.top, self.bottom)
-            if self.inside
-            else carried
-        )
-
-    def _within(self, world: World, top: Tensor, bottom: Tensor) -> Tensor:
-        """Whether the upper body stays within the outline of the lower one, (B,) bool."""
-        return world.within(top, bottom, self.criteria.inside_overhang_m)
-
-    def _shaping(self, world: World, held: Tensor, resting: Tensor) -> tuple[Tensor, Tensor]:
-        """Reward and progress short of success, each (B,)."""
-
-        def carried() -> Tensor:
-            unknown = world.body_pose.new_zeros(world.num_envs, 2)
-            return world.evaluate_where(held, unknown, _carried, self.top, self.bottom)
-
-        return put_down(world, self.top, held, resting, carried)
-
-    def _left_alone(self, world: World, top: Tensor, bottom: Tensor) -> Tensor:
-        """Whether both are at rest and let go, (B,) bool."""
-        free = world.gripper_clear(top, self.criteria.release_distance_m)
-        free = free & ~world.is_held(bottom)
-        return free & world.is_static(top) & world.is_static(bottom)
 
     def describe(self, world: World, env: int = 0) -> str:
         top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))
@@ -104,7 +94,7 @@ class OnTop(PhysicalPredicate):
 
 
 def _carried(world: World, top: Tensor, bottom: Tensor) -> Tensor:
-    """Reward, and metres that are left, while the upper body is held, (B, 2)."""
+    """Return reward, and metres that are left, while the upper body is held, (B, 2)."""
     position = world.position(bottom)
     offset = world.position(top) - position
     height = world.bottom(top) - world.top(bottom)

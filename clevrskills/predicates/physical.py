@@ -9,7 +9,6 @@ from torch import Tensor
 
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Types
 from clevrskills.predicates.criteria import PAPER, Criteria, criteria
-from clevrskills.sim.world import World
 
 __all__ = ["PhysicalPredicate"]
 
@@ -33,7 +32,7 @@ class PhysicalPredicate(Leaf):
         return dataclasses.replace(self, criteria=table)
 
     def bodies(self) -> tuple[str, ...]:
-        """Names of the fields that name bodies: those of whole numbers, slots, -1 for none."""
+        """Return the names of the fields with slots of bodies, whole numbers, -1 for none."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         whole = (torch.long, torch.int)
         return tuple(n for n, v in values.items() if isinstance(v, Tensor) and v.dtype in whole)
@@ -52,7 +51,7 @@ class PhysicalPredicate(Leaf):
         progress: Tensor | None = None,
         state: GoalState | None = None,
     ) -> Outcome:
-        """Build the outcome. Where it holds, the reward is ``max_reward`` and the progress 1;
+        """Return the outcome. Where it holds, the reward is ``max_reward`` and the progress 1;
         elsewhere the reward is the shaping, and the progress is ``progress``, at most 0.99.
 
         Args:
@@ -70,8 +69,3 @@ class PhysicalPredicate(Leaf):
         else:
             reward = shaping.masked_fill(holds, most)
         return Outcome(holds, reward, short.masked_fill(holds, 1.0), state or {})
-
-    def bare(self, world: World, holds: Tensor, state: GoalState | None = None) -> Outcome:
-        """The outcome in a world in which rewards do not matter: without any."""
-        del world
-        return Outcome.bare(holds, state or {})

@@ -29,21 +29,22 @@ class Picked(PhysicalPredicate):
     object: Tensor
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        holds = held = world.is_held(self.object)
+        held = world.is_held(self.object)
+        zeros = world.body_pose.new_zeros(world.num_envs)
+        clearance_m = world.evaluate_where(held, zeros, lambda w, b: w.clearance(b), self.object)
+        holds = (
+            held
+            & (clearance_m >= self.criteria.pick_clearance_m)
+            & (world.end_effector_speed < self.criteria.pick_speed_m_per_s)
+        )
+        if not world.rewards:
+            return Outcome.without_rewards(holds)
         shaping, progress = reach(world, self.object, ~held), 0.4 * approach(world, self.object)
         if any_true(held):
-            least_m, calm_m_per_s = self.criteria.pick_clearance_m, self.criteria.pick_speed_m_per_s
-            clearance_m = self._clearance(world, held)
-            holds = held & (clearance_m >= least_m) & (world.end_effector_speed < calm_m_per_s)
-            lifted = (clearance_m / least_m).clamp(0.0, 1.0)
+            lifted = (clearance_m / self.criteria.pick_clearance_m).clamp(0.0, 1.0)
             shaping = torch.where(held, 2.0 + lifted, shaping)
             progress = torch.where(held, 0.7 + 0.3 * lifted, progress)
-        return self.outcome(holds, shaping, progress) if world.rewards else self.bare(world, holds)
-
-    def _clearance(self, world: World, held: Tensor) -> Tensor:
-        """Distance from everything else where the object is held (B,), 0 elsewhere, (B,)."""
-        zero = world.body_pose.new_zeros(world.num_envs)
-        return world.evaluate_where(held, zero, lambda w, body: w.clearance(body), self.object)
+        return self.outcome(holds, shaping, progress)
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Pick up {{obj:{world.keys[int(self.object[env])]}}}"

@@ -31,7 +31,7 @@ class Pushed(Handled):
     def pushed(
         self, world: World, arrived: Tensor, target: Tensor, share: float, state: GoalState
     ) -> Outcome:
-        """Build the outcome.
+        """Return the outcome.
 
         Args:
             world: Where everything is.
@@ -40,10 +40,10 @@ class Pushed(Handled):
             share: Share of the way there that is enough.
             state: What is remembered, with this look at the world.
         """
-        away = ~state["touching"]
-        holds = arrived & away & world.on_table(self.object)
+        away, still = ~state["touching"], world.is_static(self.object)
+        holds = arrived & away & still & world.on_table(self.object) & ~state["spoiled"]
         if not world.rewards:
-            return self.bare(world, self.unspoiled(world, holds, state), state)
+            return Outcome.without_rewards(holds, state)
         place = world.position(self.object)[:, :2]
         behind = torch.nn.functional.cosine_similarity(
             world.end_effector_pose[:, :2] - place, place - target, dim=-1
@@ -61,7 +61,7 @@ class Pushed(Handled):
         return self.handled(world, holds, shaping, state, progress)
 
     def _way_behind(self, world: World, target: Tensor) -> Tensor:
-        """Metres of the gripper's way to behind the body, seen from its target (B, 2), (B,)."""
+        """Return the metres from the gripper to behind the body, seen from a target (B, 2)."""
         place = world.position(self.object)
         ahead = torch.nn.functional.normalize(target - place[:, :2], dim=-1)
         half = world.at(world.solids.size, self.object)[:, :2].amax(-1, keepdim=True) / 2

@@ -17,7 +17,7 @@ REWARD_PER_BODY = 6.0
 
 @dataclass(frozen=True)
 class Towers:
-    """How ``n`` objects are stacked on each other.
+    """Towers of ``n`` objects.
 
     Attributes:
         used: Which of the objects there are, (B, n) bool.
@@ -54,37 +54,33 @@ class SameStack(PhysicalPredicate):
 
     @cached_property
     def _slots(self) -> Tensor:
-        """The objects (B, m), m the most in any environment; the first stands for missing ones."""
+        """Return the objects (B, m), m the most in any environment, the first for missing ones."""
         count = int((self.objects >= 0).any(0).sum())
         return torch.where(self.objects < 0, self.objects[:, :1], self.objects)[:, :count]
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         towers = self.towers(world)
         height = towers.height.amax(-1)
-        stacked = height == towers.used.sum(-1)
-        holds = world.and_where(stacked, self._left_alone, self._slots)
+        holds = world.and_where(
+            height == towers.used.sum(-1),
+            lambda w, slots: (
+                w.gripper_clear(slots, self.criteria.release_distance_m) & w.is_static(slots)
+            ).all(-1),
+            self._slots,
+        )
         if not world.rewards:
-            return self.bare(world, holds)
+            return Outcome.without_rewards(holds)
         shaping = REWARD_PER_BODY * (height - 1).clamp(min=0) + self._approach(world, towers)
         return self.outcome(holds, shaping)
 
-    def _left_alone(self, world: World, bodies: Tensor) -> Tensor:
-        """Whether all bodies (B, m) are at rest and let go, (B,) bool."""
-        several, body = world.repeat(bodies.shape[1]), bodies.flatten()
-        clear = several.gripper_clear(body, self.criteria.release_distance_m)
-        return (clear & several.is_static(body)).view_as(bodies).all(-1)
-
     def towers(self, world: World) -> Towers:
-        """Look at what rests on what."""
+        """Return the towers that the objects form."""
         slots = self._slots
-        batch, count = slots.shape
+        count = slots.shape[1]
         used = self.objects[:, :count] >= 0
-        standing = world.repeat(count).on_table(slots.flatten()).view_as(slots) & used
-        loose = (slots != world.held[:, None]) & used
-        lower = slots[:, None].expand(batch, count, count)
-        upper = slots[:, :, None].expand(batch, count, count)
-        share = world.repeat(count**2).supports(lower.flatten(), upper.flatten()).view_as(upper)
-        on = share >= self.criteria.support_share  # (B, upper, lower)
+        standing, loose = world.on_table(slots) & used, ~world.is_held(slots) & used
+        share = world.supports(slots[:, None], slots[:, :, None])  # (B, upper, lower)
+        on = share >= self.criteria.support_share
         on &= ~torch.eye(count, dtype=torch.bool, device=on.device)
         on &= (loose & ~standing)[:, :, None] & loose[:, None]
         alone = on & (on.sum(2, keepdim=True) == 1) & (on.sum(1, keepdim=True) == 1)
@@ -97,16 +93,14 @@ class SameStack(PhysicalPredicate):
         return Towers(used, members, members.sum(-1) * foot, top)
 
     def _approach(self, world: World, towers: Towers) -> Tensor:
-        """How near the next object is to being put on the highest tower, in [0, 5], (B,)."""
+        """Return how near the next object is to being put on the highest tower, in [0, 5], (B,)."""
         slots = self._slots
         foot = towers.height.argmax(-1, keepdim=True)
         rows = torch.arange(len(slots), device=slots.device)
         top = slots.gather(1, towers.top.gather(1, foot))[:, 0]
         left = towers.used & ~towers.members[rows, foot[:, 0]]
-        held = (slots == world.held[:, None]) & left
-        several = world.repeat(slots.shape[1])
-        near = reach(several, slots.flatten(), left.flatten()).view_as(slots)
-        nearest = torch.where(left, near, 0.0).amax(-1)
+        held = world.is_held(slots) & left
+        nearest = torch.where(left, reach(world, slots, left), 0.0).amax(-1)
         return world.evaluate_where(
             held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), top
         )

@@ -28,11 +28,11 @@ class SetDown(OnTop):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self._remember(world, state)
-        return self.anew(world, super().evaluate(world, {}), state["thrown"], state)
+        return self.spoil(world, super().evaluate(world, {}), state["thrown"], state)
 
     def _remember(self, world: World, state: GoalState) -> GoalState:
-        """The state after this look: whether it was thrown, is in its first flight, and from where
-        it flies.
+        """Return the next state: whether it was thrown, is in its first flight, and from where it
+        flies.
         """
         held, position = world.is_held(self.top), world.position(self.top)
         flies = state["flies"] & ~held & ~world.touches(self.top, self.bottom)

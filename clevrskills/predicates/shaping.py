@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import any_true
+from clevrskills.core.goal.context import any_true, broadcast_slots
 from clevrskills.sim.world import World
 
 __all__ = ["approach", "carry", "closeness", "descent", "put_down", "reach"]
@@ -28,7 +28,7 @@ what is nearly flat from 0.6 on none of ``match_pose`` in 100,000."""
 
 
 def closeness(distance: Tensor) -> Tensor:
-    """Progress by distance in metres, or radians, (B,): 1 at none, 0 far away."""
+    """Return the progress by distance in metres, or radians, (B,): 1 at none, 0 far away."""
     return HALF_WAY_M / (HALF_WAY_M + distance)
 
 
@@ -39,9 +39,10 @@ REACHED_PROGRESS, HELD_PROGRESS, PUT_DOWN_PROGRESS, AT_REST_PROGRESS = 0.3, 0.9,
 yet at rest; and at rest, but not yet let alone."""
 
 
+@broadcast_slots
 def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
-    """How near the cups are to a body, in [0, 2], (B,): first beside it, to its origin, then above
-    it, to its highest point; exact only ``where`` (B,).
+    """Return how near the cups are to a body, in [0, 2], (B,), exact only ``where`` (B,): first
+    beside it, to its origin, then above it, to its highest point.
     """
     if not world.rewards:
         return _nothing(world)
@@ -51,20 +52,20 @@ def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
 
 
 def _lower(world: World, body: Tensor) -> Tensor:
-    """The same for cups that are above a body, or lower than its top."""
+    """Return the same for cups that are above a body, or lower than its top."""
     above = (world.end_effector_pose[:, 2] - world.top(body)).clamp(min=0.0)
     return torch.where(above < 0.005, 2.0, 1.0 + torch.exp(-above))
 
 
 def approach(world: World, body: Tensor) -> Tensor:
-    """How close the suction cups are to where one of them seals on a body, in [0, 1], (B,)."""
+    """Return how close the suction cups are to where one seals on a body, in [0, 1], (B,)."""
     if not world.rewards:
         return _nothing(world)
     return closeness(descent(-world.at(world.offset, body)[:, 1]))
 
 
 def descent(offset: Tensor) -> Tensor:
-    """Metres of a way that comes down on a place, (B,), from an offset (B, 3) to it."""
+    """Return the metres of a way that comes down on a place, (B,), from an offset (B, 3) to it."""
     aside = geometry.length(offset[:, :2])
     above = aside.clamp(max=ABOVE_M)
     return aside + (offset[:, 2] - above).abs() + above
@@ -73,8 +74,8 @@ def descent(offset: Tensor) -> Tensor:
 def put_down(
     world: World, body: Tensor, held: Tensor, placed: Tensor, carried: Callable[[], Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Reward and progress of putting a body down somewhere, each (B,): first reaching for it, then
-    carrying it there, then letting go.
+    """Return reward and progress of putting a body down somewhere, each (B,): for reaching for it,
+    then carrying it there, then letting go.
 
     Args:
         world: Where everything is.
@@ -102,8 +103,8 @@ def put_down(
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
-    """How near the origin of a held body, the centre of its bounding box, is to a position (B, 3),
-    in [2, 5], (B,): first above it, then down.
+    """Return how near the origin of a held body, the centre of its bounding box, is to a position
+    (B, 3), in [2, 5], (B,): first above it, then down.
     """
     if not world.rewards:
         return _nothing(world)
@@ -116,5 +117,5 @@ def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
 
 
 def _nothing(world: World) -> Tensor:
-    """Zeros (B,)."""
+    """Return zeros (B,)."""
     return world.body_pose.new_zeros(world.num_envs)

@@ -51,8 +51,8 @@ class Swapped(Composite):
         return {"next": start, **super().initial_state(world)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        outcomes, holds, (reward, progress), new_state = self._look(world, state)
-        most = self._most
+        outcomes, holds, (reward, progress), new_state = self._evaluate_children(world, state)
+        most = self._max_rewards
         to_first, to_second = self.children[1:]
         second_can = ~holds[:, 1] & ~_in_the_way(world, to_second, to_first)
         first_can = ~holds[:, 2] & (holds[:, 1] | ~_in_the_way(world, to_first, to_second))
@@ -84,17 +84,17 @@ class Swapped(Composite):
 
 
 def _in_the_way(world: World, other: Predicate, goal: Predicate) -> Tensor:
-    """Whether one predicate's body stands where another wants its own, or is held, (B,) bool."""
+    """Return whether the body of ``other`` is held or stands where that of ``goal`` goes, (B,)."""
     theirs, mine, place = other.object, goal.object, goal.position  # type: ignore[attr-defined]
     radius = geometry.length(world.at(world.solids.points, mine)[..., :2]).amax(-1) + GAP_M
     held = world.is_held(theirs)
-    # no nearer than the sphere around it
+    # a lower bound of the distance, by the sphere around the body
     apart = geometry.length(world.position(theirs)[:, :2] - place[:, :2])
     close = ~held & (apart - world.at(world.solids.radius, theirs) < radius)
     return held | world.and_where(close, _near, theirs, place, radius)
 
 
 def _near(world: World, body: Tensor, place: Tensor, radius: Tensor) -> Tensor:
-    """Whether a body comes within a radius of a place (B, 3), seen from above, (B,) bool."""
+    """Return whether a body comes within a radius of a place (B, 3), seen from above, (B,) bool."""
     points = world.world_points(body)[..., :2]
     return geometry.length(points - place[:, None, :2]).amin(-1) < radius

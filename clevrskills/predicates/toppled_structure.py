@@ -53,7 +53,7 @@ class ToppledStructure(PhysicalPredicate):
 
     @cached_property
     def _bodies(self) -> Tensor:
-        """The bodies (B, n); the lowest in place of missing ones."""
+        """Return the bodies (B, n); the lowest in place of missing ones."""
         return torch.where(self.objects < 0, self.objects[:, :1], self.objects)
 
     def _poses(self, world: World) -> Tensor:
@@ -61,21 +61,19 @@ class ToppledStructure(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         bodies, poses = self._bodies, self._poses(world)
-        several, body = world.repeat(bodies.shape[1]), bodies.flatten()
-        touched = state["touched"] | several.gripper_touches(body).view_as(bodies).any(-1)
-        grasped = state["grasped"] | (bodies == world.held[:, None]).any(-1)
+        touched = state["touched"] | world.gripper_touches(bodies).any(-1)
+        grasped = state["grasped"] | world.is_held(bodies).any(-1)
         start = torch.where(state["seen"][:, None, None], state["start"], poses)
         tilted = tilt(start[..., 3:], poses[..., 3:]) / self.criteria.topple_angle_rad
-        still = several.is_static(body).view_as(bodies)
-        down = several.on_table(body).view_as(bodies)
-        perhaps = (~down & still).any(-1) & touched
-        down = world.evaluate_where(perhaps, down, self._also_across, bodies, down, still, tilted)
+        still, down = world.is_static(bodies), world.on_table(bodies)
+        undecided = (~down & still).any(-1) & touched
+        down = world.evaluate_where(undecided, down, self._also_across, bodies, down, still, tilted)
         holds = (down & still).all(-1) & touched & ~grasped
         seen = torch.ones_like(holds)
         new_state = {"seen": seen, "touched": touched, "grasped": grasped, "start": start}
         if not world.rewards:
-            return self.bare(world, holds, new_state)
-        distance = several.gripper_distance(body).view_as(bodies).clamp(min=0.0)
+            return Outcome.without_rewards(holds, new_state)
+        distance = world.gripper_distance(bodies).clamp(min=0.0)
         most = torch.as_tensor(self.max_reward, dtype=poses.dtype, device=poses.device)
         moved = geometry.length(poses[..., :3] - start[..., :3])
         best = toppling(torch.exp(-5.0 * distance), tilted, moved)
@@ -96,19 +94,17 @@ class ToppledStructure(PhysicalPredicate):
     def _also_across(
         self, world: World, bodies: Tensor, down: Tensor, still: Tensor, tilted: Tensor
     ) -> Tensor:
-        """Which bodies (B, n) touch the table, as some do, or lie across others, (B, n) bool."""
-        count = bodies.shape[1]
-        lower = bodies[:, None].expand(-1, count, count)
-        upper = bodies[:, :, None].expand(-1, count, count)
-        share = world.repeat(count**2).supports(lower.flatten(), upper.flatten()).view_as(upper)
-        share = share.masked_fill(lower == upper, 0.0)
+        """Return which bodies (B, n) are ``down``, touching the table, or lie across others,
+        (B, n) bool.
+        """
+        lower, upper = bodies[:, None], bodies[:, :, None]
+        share = world.supports(lower, upper).masked_fill(lower == upper, 0.0)  # (B, upper, lower)
         carried = share.sum(-1) >= self.criteria.support_share
         across = carried & ((share.amax(-1) < MOST_OF_IT) | (tilted >= 1.0))
-        robot = world.repeat(count).robot_touches(bodies.flatten()).view_as(bodies)
-        return down | (across & still & ~robot)
+        return down | (across & still & ~world.robot_touches(bodies))
 
     def _shaping(self, best: Tensor, down: Tensor) -> Tensor:
-        """Reward for what is down, and for the nearest to that of what is not, (B,)."""
+        """Return the reward for what is down, and for the nearest to that of what is not, (B,)."""
         lying = REWARD_PER_BODY * (down & (self.objects >= 0)).sum(-1)
         return lying + torch.where(down, 0.0, SHAPING_SHARE * best).amax(-1)
 

@@ -60,7 +60,7 @@ class Handled(PhysicalPredicate):
         return state
 
     def remember(self, world: World, state: GoalState) -> GoalState:
-        """The state after this look at the world."""
+        """Return the next state."""
         touching = world.gripper_touches(self.object)
         if self.own_way:
             state = self._remember_way(world, state, touching)
@@ -72,7 +72,7 @@ class Handled(PhysicalPredicate):
         return {**state, "touching": touching, "touched": touched, "spoiled": spoiled}
 
     def _remember_way(self, world: World, state: GoalState, touching: Tensor) -> GoalState:
-        """The state with the start moved along where another body moves this one."""
+        """Return the state with the start moved along where another body moves this one."""
         place = world.position(self.object)[:, :2]
         swept = world.robot_touches(self.object) & ~touching
         passive = state["_passive"] | world.touches_body(self.object) | swept
@@ -100,8 +100,8 @@ class Handled(PhysicalPredicate):
         state: GoalState,
         progress: Tensor | None = None,
     ) -> Outcome:
-        """The outcome of an object that is at rest; one that was held or struck can't be touched or
-        pushed any more.
+        """Return the outcome; reward and progress are 0 for an object that was held or struck, and
+        progress is less for one that is not at rest.
         """
         most = float(self.max_reward)
         shaping = shaping.clamp(max=SHAPING_SHARE * most).masked_fill(state["spoiled"], 0.0)
@@ -109,22 +109,14 @@ class Handled(PhysicalPredicate):
             still = world.is_static(self.object)
             progress = torch.where(still, shaping / most, (shaping / most).clamp(max=MOVING_SHARE))
         progress = progress.masked_fill(state["spoiled"], 0.0)
-        return self.outcome(self.unspoiled(world, holds, state), shaping, progress, state)
-
-    def unspoiled(self, world: World, holds: Tensor, state: GoalState) -> Tensor:
-        """Where it holds (B,) of an object at rest that was neither held nor struck, (B,)."""
-        return holds & world.is_static(self.object) & ~state["spoiled"]
-
-    def is_out_of_question(self, world: World, state: GoalState) -> bool:
-        """Whether nothing was touched, and that is all that matters."""
-        return not world.rewards and not any_true(state["touched"])
+        return self.outcome(holds, shaping, progress, state)
 
     def distance(self, world: World) -> Tensor:
-        """Metres from the suction cups to the object, (B,)."""
+        """Return the metres from the suction cups to the object, (B,)."""
         return world.gripper_distance(self.object).clamp(min=0.0)
 
     def near(self, world: World) -> Tensor:
-        """How near the suction cups are to the object, in (0, 1], (B,)."""
+        """Return how near the suction cups are to the object, in (0, 1], (B,)."""
         return torch.exp(-5.0 * self.distance(world))
 
 
@@ -142,15 +134,14 @@ class Touched(Handled):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
-        if self.is_out_of_question(world, state):
-            return self.bare(world, state["touched"], state)
         moved = geometry.length(world.position(self.object) - state["start"][:, :3])
         turned = geometry.rotation_angle(world.orientation(self.object), state["start"][:, 3:])
         in_place = moved < self.criteria.touch_displacement_m
         as_turned = turned < self.criteria.touch_turn_rad
-        holds = state["touched"] & in_place & as_turned
+        still = world.is_static(self.object)
+        holds = state["touched"] & ~state["spoiled"] & still & in_place & as_turned
         if not world.rewards:
-            return self.bare(world, self.unspoiled(world, holds, state), state)
+            return Outcome.without_rewards(holds, state)
         distance = self.distance(world)
         shaping = torch.exp(-5.0 * distance) + 0.5 * in_place + 0.5 * as_turned
         progress = 0.5 * closeness(distance) * (in_place & as_turned)
@@ -164,8 +155,8 @@ class Touched(Handled):
 
 
 def tilt(start: Tensor, orientation: Tensor) -> Tensor:
-    """Angle in radians between the vertical and what was vertical at first, from two orientations
-    (..., 4): (...).
+    """Return the angle in radians between the vertical and what was vertical at first, from two
+    orientations (..., 4): (...).
     """
     turn = geometry.quaternion_multiply(orientation, geometry.quaternion_conjugate(start))
     up = geometry.rotate(turn, turn.new_tensor([0.0, 0.0, 1.0]).expand(*turn.shape[:-1], 3))

@@ -33,14 +33,13 @@ class TouchedPushed(Handled):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
-        if self.is_out_of_question(world, state):
-            return self.bare(world, state["touched"], state)
         least, limit = self.criteria.push_displacement_m, self.criteria.topple_angle_rad
         moved = geometry.length((world.position(self.object) - state["start"][:, :3])[:, :2])
         tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
-        holds = state["touched"] & (moved >= least) & (tilted < limit)
+        still = world.is_static(self.object)
+        holds = state["touched"] & ~state["spoiled"] & still & (moved >= least) & (tilted < limit)
         if not world.rewards:
-            return self.bare(world, self.unspoiled(world, holds, state), state)
+            return Outcome.without_rewards(holds, state)
         upright, way = 1.0 - (tilted / limit).clamp(max=1.0), (moved / least).clamp(max=1.0)
         return self.handled(world, holds, self.near(world) + upright + way, state)
 

@@ -30,15 +30,13 @@ class TouchedToppled(Handled):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
-        if self.is_out_of_question(world, state):
-            return self.bare(world, state["touched"], state)
-        limit = self.criteria.topple_angle_rad
+        least, limit = self.criteria.topple_displacement_m, self.criteria.topple_angle_rad
         moved = geometry.length(world.position(self.object) - state["start"][:, :3])
         tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
-        holds = state["touched"] & (tilted >= limit)
-        holds &= moved >= self.criteria.topple_displacement_m
+        still = world.is_static(self.object)
+        holds = state["touched"] & ~state["spoiled"] & still & (tilted >= limit) & (moved >= least)
         if not world.rewards:
-            return self.bare(world, self.unspoiled(world, holds, state), state)
+            return Outcome.without_rewards(holds, state)
         return self.handled(world, holds, toppling(self.near(world), tilted / limit, moved), state)
 
     def describe(self, world: World, env: int = 0) -> str:
@@ -51,7 +49,7 @@ class TouchedToppled(Handled):
 
 
 def toppling(near: Tensor, tilted: Tensor, moved: Tensor) -> Tensor:
-    """Reward while a body is toppled, in [0, 3], (...).
+    """Return the reward while a body is toppled, in [0, 3], (...).
 
     Args:
         near: How near the cups are, (...).
@@ -62,7 +60,7 @@ def toppling(near: Tensor, tilted: Tensor, moved: Tensor) -> Tensor:
 
 
 def lying(world: World, body: Tensor, least_m: float) -> Tensor:
-    """Poses (B, M, 7) of bodies tipped over each edge of their outline and moved, at any height."""
+    """Return poses (B, M, 7) of bodies tipped over each edge of their outline, at any height."""
     edges = world.at(world.solids.footprint, body)  # (B, M, 3)
     pose = world.pose(body)
     zero = torch.zeros_like(edges[..., :1])

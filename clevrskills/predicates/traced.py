@@ -31,7 +31,7 @@ class Traced(PhysicalPredicate):
         distance = geometry.length(world.end_effector_pose[:, :3] - world.position(self.object))
         holds = distance < self.criteria.end_effector_m
         if not world.rewards:
-            return self.bare(world, holds)
+            return Outcome.without_rewards(holds)
         return self.outcome(holds, (2.0 - distance).clamp(min=0.0), closeness(distance))
 
     def describe(self, world: World, env: int = 0) -> str:

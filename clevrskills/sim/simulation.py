@@ -17,6 +17,7 @@ from sapien.physx import (
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.robots.agent import VacuumAgent
@@ -481,13 +482,16 @@ class SimWorld(World):
         rows = zip(self._lift(upper, lower), self._rows.tolist(), upper.tolist(), strict=True)
         return [lift / self._weight_ns[row][slot] for lift, row, slot in rows]
 
+    @broadcast_slots
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         return _stacked(self._shares(lower, upper)).float()
 
+    @broadcast_slots
     def on_table(self, body: Tensor) -> Tensor:
         lifts = self._lift(body, torch.full_like(body, len(self.keys)))
         return _stacked(lift > CONTACT_IMPULSE_NS for lift in lifts)
 
+    @broadcast_slots
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
         carried = _stacked(part >= share for part in self._shares(lower, upper))
         return self.and_where(carried, lambda w, body: ~w.on_table(body), upper)
@@ -501,6 +505,7 @@ class SimWorld(World):
         self.expect_touches()
         return self._of()
 
+    @broadcast_slots
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
         return _stacked((one, two) in s.touched for s, one, two in rows)

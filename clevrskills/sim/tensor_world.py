@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import any_true
+from clevrskills.core.goal.context import any_true, broadcast_slots
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
@@ -98,6 +98,7 @@ class TensorWorld(World):
     def surface(self, body: Tensor) -> geometry.Surface:
         return self._known(World.surface, body)
 
+    @broadcast_slots
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         return self._known(TensorWorld._supports, lower, upper)
 
@@ -109,6 +110,7 @@ class TensorWorld(World):
         """Distance between the spheres around two bodies, less what counts as touching, (B,)."""
         return self.cached("gaps", _gaps)[self._rows, body, other]
 
+    @broadcast_slots
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
         carried = self.supports(lower, upper) >= share
         return self.and_where(carried, lambda w, body: ~w.on_table(body), upper)
@@ -119,6 +121,7 @@ class TensorWorld(World):
         surface = self.surface(lower).height(points[..., :2])
         return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
 
+    @broadcast_slots
     def on_table(self, body: Tensor) -> Tensor:
         return self._known(TensorWorld._is_low, body)
 
@@ -142,6 +145,7 @@ class TensorWorld(World):
         self._held = self._held.masked_fill(let_go, -1)
         self.invalidate()
 
+    @broadcast_slots
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         return self._known(TensorWorld._touches, body, other)
 
@@ -198,6 +202,7 @@ class TensorWorld(World):
         gap = torch.where(self.select_rows(self.solids.present), gap, geometry.PAD)
         return gap.scatter(1, but, geometry.PAD).amin(-1) <= CONTACT_TOLERANCE_M
 
+    @broadcast_slots
     def gripper_touches(self, body: Tensor) -> Tensor:
         return self._known(TensorWorld._gripper_touches, body)
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import FEW, Context
+from clevrskills.core.goal.context import FEW, Context, broadcast_slots
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.body_geometry import Solids
 
@@ -36,6 +36,9 @@ bodies at rest tremble by up to
 
 class World(Context):
     """Questions about the bodies and the robot of ``B`` environments.
+
+    What goals ask about bodies, such as :meth:`on_table`, takes slots (B,) or (B, ...); the answer
+    has their shape.
 
     Args:
         keys: Names of the ``K`` body slots, the same in all environments.
@@ -181,6 +184,7 @@ class World(Context):
 
     # ---- robot ----
 
+    @broadcast_slots
     def gripper_distance(self, body: Tensor) -> Tensor:
         """Distance from the tips of the suction cups to a body, (B,)."""
         tips = self.cup_tips.expand(self.num_envs, -1, 3)
@@ -188,6 +192,7 @@ class World(Context):
         local = geometry.to_local(self.pose(body), tips)
         return geometry.signed_distance(self.planes(body), local).amin(-1)
 
+    @broadcast_slots
     def gripper_clear(self, body: Tensor, distance_m: float) -> Tensor:
         """Whether all suction cups are further away from a body than a distance, (B,) bool."""
         clear = self.gripper_gap(body) > distance_m
@@ -236,11 +241,11 @@ class World(Context):
 
     def position(self, body: Tensor) -> Tensor:
         """World position of the body's origin, (B, 3)."""
-        return self.pose(body)[:, :3]
+        return self.pose(body)[..., :3]
 
     def orientation(self, body: Tensor) -> Tensor:
         """World orientation, (B, 4)."""
-        return self.pose(body)[:, 3:]
+        return self.pose(body)[..., 3:]
 
     def velocity(self, body: Tensor) -> Tensor:
         """Linear (m/s) and angular (rad/s) velocity in world axes, (B, 6)."""
@@ -250,6 +255,7 @@ class World(Context):
         """Whether the body is at rest, (B,) bool."""
         return self.at(self.cached("still", _still), body)
 
+    @broadcast_slots
     def is_held(self, body: Tensor) -> Tensor:
         """Whether the gripper holds this body, (B,) bool."""
         return self.held == body
@@ -260,10 +266,12 @@ class World(Context):
         turned = points @ self.at(self.matrix, body).transpose(-1, -2)
         return turned + self.position(body)[:, None]
 
+    @broadcast_slots
     def top(self, body: Tensor) -> Tensor:
         """World z of the body's highest point, (B,)."""
         return self._heights(body).amax(-1)
 
+    @broadcast_slots
     def bottom(self, body: Tensor) -> Tensor:
         """World z of the body's lowest point, (B,)."""
         return self._heights(body).amin(-1)

@@ -5,6 +5,7 @@ from math import exp
 import pytest
 import torch
 
+from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.predicates import CRITERIA, OnTop
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S
@@ -19,6 +20,7 @@ class Weighing(TensorWorld):
 
     share = 1.0
 
+    @broadcast_slots
     def supports(self, lower, upper):
         return torch.full((self.num_envs,), self.share)
 

@@ -324,7 +324,7 @@ def test_parts_that_are_looked_at_together_say_what_they_say_alone(kind):
     }
     parts = (one, dataclasses.replace(one, **rolled), one)
     both = Set(parts)
-    assert len(both._groups) == 1
+    assert len(both._batches._groups) == 1
     states = [part.initial_state(world) for part in parts]
     state = both.initial_state(world)
     done = TensorWorld.snapshot(world)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.predicates import OnTop, Order, ToppledStructure
 from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import CUBE, HEXAGON, SLAB, Thing, make_world, move_gripper, pose
@@ -114,6 +115,7 @@ def bridge(x=0.0, z=0.05, turn=(1.0, 0.0, 0.0, 0.0)):
 class Shared(TensorWorld):
     """A world in which several bodies carry one by equal shares."""
 
+    @broadcast_slots
     def supports(self, lower, upper):
         slots = range(len(self.keys))
         each = torch.stack(

@@ -2,19 +2,22 @@
 
 Every answer is a tensor whose first dimension is the environment, ``(B, ...)``. A context also
 gives the same answers for other batches: some of the environments (:meth:`Context.select`), each
-of them several times (:meth:`Context.repeat`), or only those in which the answer matters
-(:meth:`Context.and_where`, :meth:`Context.evaluate_where`). A suite adds what its goals are about.
+of them several times (:meth:`Context.repeat`, :func:`broadcast_slots`), or only those in which the
+answer matters (:meth:`Context.and_where`, :meth:`Context.evaluate_where`). A suite adds what its
+goals are about.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
-from typing import Any, Self
+from functools import lru_cache, wraps
+from typing import Any, Self, TypeVar, cast
 
 import torch
 from torch import Tensor
 
-__all__ = ["Context"]
+__all__ = ["Context", "broadcast_slots"]
+
+Evaluate = TypeVar("Evaluate", bound=Callable[..., Tensor])
 
 FEW = 64
 """Number of elements up to which reading them one by one is cheaper than a kernel."""
@@ -23,6 +26,25 @@ FEW = 64
 def any_true(where: Tensor) -> bool:
     """Return whether any element (B,) is true; avoids the launch of a kernel for few elements."""
     return True in where.tolist() if where.numel() <= FEW else bool(where.any())
+
+
+def broadcast_slots(evaluate: Evaluate) -> Evaluate:
+    """Let a function of a context and slots (B,) take slots (B, ...) of shapes that broadcast.
+
+    They are evaluated at once, as slots of a repeated context; the answer is (B, ..., *), where it
+    is (B, *) for slots (B,). Arguments that are no tensors are passed on.
+    """
+
+    @wraps(evaluate)
+    def broadcast(context: Context, *slots: Any) -> Tensor:
+        if slots[0].dim() == 1:
+            return evaluate(context, *slots)
+        shape = torch.broadcast_shapes(*(s.shape for s in slots if isinstance(s, Tensor)))
+        flat = (s.expand(shape).flatten() if isinstance(s, Tensor) else s for s in slots)
+        answer = evaluate(context.repeat(shape[1:].numel()), *flat)
+        return answer.reshape(*shape, *answer.shape[1:])
+
+    return cast(Evaluate, broadcast)
 
 
 class Context:
@@ -66,8 +88,7 @@ class Context:
     def repeat(self, times: int) -> Self:
         """Return every environment ``times`` over, as a batch of ``B * times``; see :meth:`select`.
 
-        Row ``times * b + k`` is environment ``b``: an answer about ``slots.flatten()``, slots
-        (B, times), is ``.view_as(slots)`` again.
+        Row ``times * b + k`` is environment ``b``.
         """
         rows = _arange(self.num_envs, times, self.device)
         return self._with_rows(rows if self._whole is None else self._rows[rows])

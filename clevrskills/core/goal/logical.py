@@ -10,40 +10,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
+from clevrskills.core.goal.batching import ChildBatches, ChildOutcomes, as_child, child_state
 from clevrskills.core.goal.context import Context, any_true
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 
 __all__ = ["Keeping", "Once", "Order", "Sequence", "Set", "Strict"]
 
 TOO_EARLY = "something was done before its turn"
-
-
-def _part_of(index: int, state: GoalState) -> GoalState:
-    """What the state of a whole has of one of its parts."""
-    prefix = f"{index}/"
-    return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
-
-
-def _as_part(index: int, state: GoalState) -> GoalState:
-    """The state of a part as the whole has it."""
-    return {f"{index}/{key}": value for key, value in state.items()}
-
-
-class ChildOutcomes(NamedTuple):
-    """What was seen of the n parts of a whole: their outcomes, the same as (B, n), and the state of
-    the whole. All is 0 for parts that an environment does not use.
-    """
-
-    outcomes: tuple[Outcome, ...]
-    holds: Tensor
-    both: Tensor
-    """Reward and progress, (2, B, n)."""
-    state: GoalState
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,20 +50,24 @@ class Composite(Predicate):
                 raise ValueError("each environment needs at least one active child")
 
     @cached_property
-    def _mask(self) -> Tensor:
-        """Which children an environment uses, (B, n) bool, or (1, n) if all use all."""
+    def _used(self) -> Tensor:
+        """Return which children an environment uses, (B, n) bool, or (1, n) if all use all."""
         if self.active is None:
             return torch.ones((1, len(self.children)), dtype=torch.bool, device=self.device)
         return self.active
 
     @cached_property
-    def _count(self) -> Tensor:
-        """How many children an environment uses, (B,) or (1,) float."""
-        return self._mask.sum(-1).float()
+    def _unused(self) -> Tensor:
+        return ~self._used
 
     @cached_property
-    def _most(self) -> Tensor:
-        """The greatest reward of each child, (B, n) or (1, n)."""
+    def _num_used(self) -> Tensor:
+        """Return how many children an environment uses, (B,) or (1,) float."""
+        return self._used.sum(-1).float()
+
+    @cached_property
+    def _max_rewards(self) -> Tensor:
+        """Return the greatest reward of each child, (B, n) or (1, n)."""
         rewards = [
             torch.as_tensor(c.max_reward, dtype=torch.float32, device=self.device).reshape(-1)
             for c in self.children
@@ -94,40 +76,8 @@ class Composite(Predicate):
         return torch.stack(alike, dim=-1)
 
     @cached_property
-    def _groups(self) -> list[tuple[Predicate, list[int]]]:
-        """The children that any environment uses, with their numbers; those that differ in numbers
-        only are joined and looked at together, as more environments than there are.
-        """
-        used = self._mask.any(0).tolist()
-        groups: dict[object, list[int]] = {}
-        for i, child in enumerate(self.children):
-            groups.setdefault(_batch_key(child) or i, []).append(i)
-        return [
-            (_joined([self.children[i] for i in group]), group)
-            for group in groups.values()
-            if any(used[i] for i in group)
-        ]
-
-    @cached_property
-    def _columns(self) -> Tensor | None:
-        """Where the groups have each child, (n,), one past all others if they do not have it;
-        ``None``: they have all, in order.
-        """
-        found = [i for _, group in self._groups for i in group]
-        if found == list(range(len(self.children))):
-            return None
-        places = {i: column for column, i in enumerate(found)}
-        columns = [places.get(i, len(found)) for i in range(len(self.children))]
-        return torch.tensor(columns, device=self._mask.device)
-
-    @cached_property
-    def _unused(self) -> Tensor:
-        """Which children an environment does not use, (B, n) or (1, n)."""
-        return ~self._mask
-
-    @cached_property
-    def _all_used(self) -> bool:
-        return bool(self._mask.all())
+    def _batches(self) -> ChildBatches:
+        return ChildBatches(self.children, self._used)
 
     @property
     def max_reward(self) -> Tensor | float:
@@ -141,7 +91,7 @@ class Composite(Predicate):
     def initial_state(self, world: Any) -> GoalState:
         state: GoalState = {}
         for i, child in enumerate(self.children):
-            state |= _as_part(i, child.initial_state(world))
+            state |= as_child(i, child.initial_state(world))
         return state
 
     @property
@@ -151,7 +101,7 @@ class Composite(Predicate):
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
         found: dict[str, Tensor] = {}
         for i in self.needed:
-            for reason, where in self.children[i].unsolvable(_part_of(i, state)).items():
+            for reason, where in self.children[i].unsolvable(child_state(i, state)).items():
                 where = where & self._required(i, state)
                 found[reason] = found[reason] | where if reason in found else where
         return found
@@ -162,9 +112,9 @@ class Composite(Predicate):
         return range(len(self.children))
 
     def _required(self, child: int, state: GoalState) -> Tensor:
-        """Where a child has still to hold, (B,) or (1,) bool."""
+        """Return where a child has still to hold, (B,) or (1,) bool."""
         del state
-        return self._mask[:, child]
+        return self._used[:, child]
 
     def leaves(self) -> Iterator[Leaf]:
         for child in self.children:
@@ -183,58 +133,16 @@ class Composite(Predicate):
     def holds(self, world: Context, state: GoalState) -> Tensor:
         found = torch.ones(world.num_envs, dtype=torch.bool, device=world.device)
         for i in self.needed:
-            asks = self._required(i, state)
-            if any_true(asks):
-                found = found & (self.children[i].holds(world, _part_of(i, state)) | ~asks)
+            required = self._required(i, state)
+            if any_true(required):
+                found = found & (self.children[i].holds(world, child_state(i, state)) | ~required)
             if not any_true(found):
                 break
         return found
 
-    def _look(self, world: Context, state: GoalState) -> ChildOutcomes:
+    def _evaluate_children(self, world: Context, state: GoalState) -> ChildOutcomes:
         """Evaluate every child once."""
-        parts = [_part_of(i, state) for i in range(len(self.children))]
-        within: list[tuple[Outcome, ...]] = [()] * len(parts)
-        found = []
-        for predicate, group in self._groups:
-            if len(group) == 1:
-                outcome = predicate.evaluate(world, parts[group[0]])
-                parts[group[0]], within[group[0]] = outcome.state, outcome.children
-            else:
-                several = [parts[i] for i in group]
-                joined = {key: _interleave([part[key] for part in several]) for key in several[0]}
-                outcome = predicate.evaluate(world.repeat(len(group)), joined)
-                for key, values in outcome.state.items():
-                    apart = values.unflatten(0, (-1, len(group)))  # type: ignore[no-untyped-call]
-                    for i, value in zip(group, apart.unbind(1), strict=True):
-                        parts[i][key] = value
-            found.append(outcome)
-        holds = self._by_child([outcome.holds for outcome in found], world.num_envs)
-        if world.rewards:
-            rated = [torch.stack((outcome.reward, outcome.progress)) for outcome in found]
-            both = self._by_child(rated, world.num_envs)
-        else:
-            both = torch.zeros((2, *holds.shape), device=holds.device)
-        rewards, progresses = (values.unbind(-1) for values in both.unbind(0))
-        credits: tuple[Tensor | None, ...] = (None,) * len(parts)
-        if any(outcome.credit is not None for outcome in found):
-            known = [o.holds.float() if o.credit is None else o.credit for o in found]
-            credits = self._by_child(known, world.num_envs).unbind(-1)
-        by_field = (holds.unbind(-1), rewards, progresses, parts, within, credits)
-        return ChildOutcomes(
-            tuple(Outcome(*values) for values in zip(*by_field, strict=True)),
-            holds,
-            both,
-            {k: v for i, part in enumerate(parts) for k, v in _as_part(i, part).items()},
-        )
-
-    def _by_child(self, values: list[Tensor], num_envs: int) -> Tensor:
-        """What was seen of the groups, each (..., B * m), as (..., B, n)."""
-        tables = [v.unflatten(-1, (num_envs, -1)) for v in values]  # type: ignore[no-untyped-call]
-        if self._columns is not None:
-            tables.append(torch.zeros_like(tables[0][..., :1]))
-        table = tables[0] if len(tables) == 1 else torch.cat(tables, dim=-1)
-        table = table if self._columns is None else table[..., self._columns]
-        return table if self._all_used else table.masked_fill(self._unused, 0)
+        return self._batches.evaluate(world, state)
 
     @cached_property
     def _first_leaf(self) -> Tensor:
@@ -270,34 +178,6 @@ class Composite(Predicate):
             child.realize(world, mask)
 
 
-def _batch_key(predicate: Predicate) -> object:
-    """What predicates must share to be looked at together; ``None`` for one that must stay
-    alone.
-    """
-    if not isinstance(predicate, Leaf):
-        return None
-    values = [getattr(predicate, field.name) for field in dataclasses.fields(predicate)]
-    kinds = [tuple(v.shape) if isinstance(v, Tensor) else v for v in values]
-    return (type(predicate), *kinds)
-
-
-def _joined(predicates: list[Predicate]) -> Predicate:
-    """One predicate for several that are alike, for the environments of ``Context.repeat``."""
-    if len(predicates) == 1:
-        return predicates[0]
-    tensors = {
-        field.name: _interleave([getattr(predicate, field.name) for predicate in predicates])
-        for field in dataclasses.fields(predicates[0])
-        if isinstance(getattr(predicates[0], field.name), Tensor)
-    }
-    return dataclasses.replace(predicates[0], **tensors)
-
-
-def _interleave(values: list[Tensor]) -> Tensor:
-    """Values of n parts, each (B, ...), one environment after the other, (B * n, ...)."""
-    return torch.stack(values, dim=1).flatten(0, 1)
-
-
 @dataclass(frozen=True, eq=False)
 class Set(Composite):
     """All active children hold now, in any order."""
@@ -305,18 +185,18 @@ class Set(Composite):
     name = "set"
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        outcomes, holds, both, new_state = self._look(world, state)
+        outcomes, holds, both, new_state = self._evaluate_children(world, state)
         if not world.rewards:
-            return Outcome.bare((holds | self._unused).all(-1), new_state, outcomes)
+            return Outcome.without_rewards((holds | self._unused).all(-1), new_state, outcomes)
         # the published rule: what is done, plus the best of what is not
         done, best = (both * holds).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
         total, share = (done + best).unbind(0)
         everything = (holds | self._unused).all(-1)
-        return Outcome(everything, total, share / self._count, new_state, outcomes)
+        return Outcome(everything, total, share / self._num_used, new_state, outcomes)
 
     def next_index(self, outcome: Outcome) -> Tensor:
         holds = torch.stack([part.holds for part in outcome.children], dim=-1)
-        missing = self._mask.masked_fill(holds, False)
+        missing = self._used.masked_fill(holds, False)
         return self._next_of(missing.byte().argmax(-1), outcome)
 
 
@@ -328,15 +208,15 @@ class Sequence(Set):
     conjunction = ", then "
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        outcomes, holds, (reward, progress), new_state = self._look(world, state)
+        outcomes, holds, (reward, progress), new_state = self._evaluate_children(world, state)
         if not world.rewards:
-            return Outcome.bare((holds | self._unused).all(-1), new_state, outcomes)
-        active = self._mask
+            return Outcome.without_rewards((holds | self._unused).all(-1), new_state, outcomes)
+        active = self._used
         # what only has to come to rest does not hide the reward for what comes next
-        passed = (holds | (reward >= self._most) | ~active).long().cumprod(-1).bool()
+        passed = (holds | (reward >= self._max_rewards) | ~active).long().cumprod(-1).bool()
         reached = torch.cat((torch.ones_like(passed[:, :1]), passed[:, :-1]), dim=-1) & active
         everything = (holds | ~active).all(-1)
-        share = (progress * reached).sum(-1) / self._count
+        share = (progress * reached).sum(-1) / self._num_used
         return Outcome(
             everything,
             (reward * reached).sum(-1),
@@ -360,7 +240,7 @@ class Order(Composite):
         return {"stage": stage, **super().initial_state(world)}
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        outcomes, holds, (reward, progress), new_state = self._look(world, state)
+        outcomes, holds, (reward, progress), new_state = self._evaluate_children(world, state)
         index = self._numbers
         behind = holds | self._unused | (index < state["stage"][:, None])
         stage = behind.long().cumprod(-1).sum(-1)
@@ -372,21 +252,21 @@ class Order(Composite):
         new_state = {"stage": stage, **new_state}
         holds = stage == len(self.children)
         if not world.rewards:
-            return Outcome.bare(holds, new_state, outcomes)
-        finished = (index < stage[:, None]) & self._mask
+            return Outcome.without_rewards(holds, new_state, outcomes)
+        finished = (index < stage[:, None]) & self._used
         current = index == stage[:, None]
         return Outcome(
             holds,
-            (self._most * finished + reward * current).sum(-1),
-            (finished + progress * current).sum(-1) / self._count,
+            (self._max_rewards * finished + reward * current).sum(-1),
+            (finished + progress * current).sum(-1) / self._num_used,
             new_state,
             outcomes,
         )
 
     def behind(self, stage: Tensor) -> tuple[Tensor, Tensor]:
         """Reward and progress of the parts before a stage (B,), each (B,)."""
-        finished = (self._numbers < stage[:, None]) & self._mask
-        return (self._most * finished).sum(-1), finished.sum(-1) / self._count
+        finished = (self._numbers < stage[:, None]) & self._used
+        return (self._max_rewards * finished).sum(-1), finished.sum(-1) / self._num_used
 
     def _required(self, child: int, state: GoalState) -> Tensor:
         return super()._required(child, state) & (state["stage"] <= child)
@@ -394,7 +274,7 @@ class Order(Composite):
     @cached_property
     def _numbers(self) -> Tensor:
         """The numbers of the children, (n,)."""
-        return torch.arange(len(self.children), device=self._mask.device)
+        return torch.arange(len(self.children), device=self._used.device)
 
     def next_index(self, outcome: Outcome) -> Tensor:
         return self._next_of(outcome.state["stage"].clamp(max=len(self.children) - 1), outcome)
@@ -415,19 +295,19 @@ class Wrapper(Predicate):
         return self.child.max_reward
 
     def initial_state(self, world: Any) -> GoalState:
-        return _as_part(0, self.child.initial_state(world))
+        return as_child(0, self.child.initial_state(world))
 
-    def _look(self, world: Context, state: GoalState) -> tuple[Outcome, GoalState]:
+    def _evaluate_child(self, world: Context, state: GoalState) -> tuple[Outcome, GoalState]:
         """Evaluate the child once."""
-        part = self.child.evaluate(world, _part_of(0, state))
-        return part, _as_part(0, part.state)
+        part = self.child.evaluate(world, child_state(0, state))
+        return part, as_child(0, part.state)
 
     @property
     def failure_flags(self) -> tuple[str, ...]:
         return tuple(f"0/{name}" for name in self.child.failure_flags)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
-        return self.child.unsolvable(_part_of(0, state))
+        return self.child.unsolvable(child_state(0, state))
 
     def leaves(self) -> Iterator[Leaf]:
         yield from self.child.leaves()
@@ -463,7 +343,7 @@ class Once(Wrapper):
         return {"held": held, **super().initial_state(world)}
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        part, new_state = self._look(world, state)
+        part, new_state = self._evaluate_child(world, state)
         held = state["held"] | part.holds
         most = torch.as_tensor(self.max_reward, device=held.device)
         return Outcome(
@@ -494,12 +374,12 @@ class Keeping(Wrapper):
     kept: Predicate
 
     def initial_state(self, world: Context) -> GoalState:
-        return {**super().initial_state(world), **_as_part(1, self.kept.initial_state(world))}
+        return {**super().initial_state(world), **as_child(1, self.kept.initial_state(world))}
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        part, new_state = self._look(world, state)
-        veto = self.kept.evaluate(world, _part_of(1, state))
-        new_state = {**new_state, **_as_part(1, veto.state)}
+        part, new_state = self._evaluate_child(world, state)
+        veto = self.kept.evaluate(world, child_state(1, state))
+        new_state = {**new_state, **as_child(1, veto.state)}
         progress = torch.where(veto.holds, part.progress, part.progress.clamp(max=0.99))
         return Outcome(part.holds & veto.holds, part.reward, progress, new_state, (part,))
 
@@ -509,7 +389,7 @@ class Keeping(Wrapper):
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
         found = super().unsolvable(state)
-        for reason, where in self.kept.unsolvable(_part_of(1, state)).items():
+        for reason, where in self.kept.unsolvable(child_state(1, state)).items():
             found[reason] = found[reason] | where if reason in found else where
         return found
 
@@ -544,7 +424,11 @@ class Strict(Wrapper):
         return {"over": over, **super().initial_state(world)}
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        part, over, before = self._look(world, state)[0], state["over"], _part_of(0, state)
+        part, over, before = (
+            self._evaluate_child(world, state)[0],
+            state["over"],
+            child_state(0, state),
+        )
         kept = {
             key: torch.where(over.reshape(-1, *(1,) * (value.dim() - 1)), before[key], value)
             for key, value in part.state.items()
@@ -558,7 +442,7 @@ class Strict(Wrapper):
             part.holds,
             torch.where(over, reward, part.reward),
             torch.where(over, progress, part.progress),
-            {"over": over, **_as_part(0, kept)},
+            {"over": over, **as_child(0, kept)},
             (part,),
         )
 

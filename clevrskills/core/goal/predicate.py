@@ -51,10 +51,12 @@ class Outcome:
     credit: Tensor | None = None
 
     @classmethod
-    def bare(cls, holds: Tensor, state: GoalState, children: tuple[Outcome, ...] = ()) -> Self:
-        """What is said of a world in which rewards do not matter: without any."""
-        nothing = torch.zeros_like(holds, dtype=torch.float32)
-        return cls(holds, nothing, nothing, state, children)
+    def without_rewards(
+        cls, holds: Tensor, state: GoalState | None = None, children: tuple[Outcome, ...] = ()
+    ) -> Self:
+        """Return the outcome in a context in which rewards do not matter: reward and progress 0."""
+        zeros = torch.zeros_like(holds, dtype=torch.float32)
+        return cls(holds, zeros, zeros, state or {}, children)
 
 
 PREDICATES: dict[str, type[Predicate]] = {}

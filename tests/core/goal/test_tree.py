@@ -36,7 +36,7 @@ class Never(Wrapper):
     """Does not hold, whatever its child does."""
 
     def evaluate(self, world, state):
-        part, new_state = self._look(world, state)
+        part, new_state = self._evaluate_child(world, state)
         return Outcome(part.holds & False, part.reward, part.progress, new_state, (part,))
 
 

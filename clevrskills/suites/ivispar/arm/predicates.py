@@ -29,7 +29,7 @@ one is the end of success."""
 
 
 def upright(pose: Tensor) -> Tensor:
-    """Whether a body with a pose (..., 7) is tilted by 15 degrees at most, (...) bool."""
+    """Return whether a body with a pose (..., 7) is tilted by 15 degrees at most, (...) bool."""
     return pose[..., 4:6].square().sum(-1) <= sin(UPRIGHT_RAD / 2) ** 2  # of a unit quaternion
 
 

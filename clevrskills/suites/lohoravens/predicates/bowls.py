@@ -23,10 +23,8 @@ class NoneInBowl(NoneIn):
     bowls: Tensor
 
     def inside(self, world: World) -> Tensor:
-        shape = (*self.objects.shape, self.bowls.shape[1])
-        body = self.objects.clamp(min=0)[:, :, None].expand(shape).flatten(1)
-        bowl = self.bowls[:, None].expand(shape).flatten(1)
-        return in_bowl(world, body, bowl).view(shape).any(-1)
+        body = self.objects.clamp(min=0)[:, :, None]
+        return in_bowl(world, body, self.bowls[:, None]).any(-1)  # of (B, n, m)
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Keep {self._named(world, env)} out of the bowls"

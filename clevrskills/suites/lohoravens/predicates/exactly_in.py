@@ -44,7 +44,7 @@ class ExactlyIn(PhysicalPredicate):
         return REWARD_PER_BLOCK * self.count
 
     def inside(self, world: World) -> Tensor:
-        """Which of the blocks are in the zone, (B, n) bool."""
+        """Return which of the blocks are in the zone, (B, n) bool."""
         zone = self.zone[:, None].expand_as(self.objects)
         slots = self.objects.clamp(min=0)
         return lowest_share(world, slots, zone, self.share) & (self.objects >= 0)
@@ -61,7 +61,7 @@ class ExactlyIn(PhysicalPredicate):
         return Outcome(holds, outcome.reward, outcome.progress, outcome.state, credit=credit)
 
     def _right(self, number: Tensor) -> Tensor:
-        """How many count of so many (B,) that are there: those too many take away."""
+        """Return how many of a number (B,) of blocks count; those too many take away, (B,)."""
         return (self.count - (number - self.count).abs()).clamp(min=0)
 
     def describe(self, world: World, env: int = 0) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,7 @@ ZONE_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Kept(PhysicalPredicate):
-    """Something is true of blocks that was true at the start.
+    """A constraint: each block is as it should be, as all were at the start.
 
     Args:
         objects: Indices of the blocks, -1 for none, (B, n).
@@ -30,12 +31,13 @@ class Kept(PhysicalPredicate):
     max_reward = 1.0
     objects: Tensor
 
-    def _said(self, fine: Tensor, state: GoalState) -> Outcome:
-        """The outcome from whether each block is fine, (B, n) bool."""
-        fine = fine | (self.objects < 0)
-        return self.outcome(
-            fine.all(-1), torch.zeros_like(fine[:, 0], dtype=torch.float32), state=state
-        )
+    @abstractmethod
+    def kept(self, world: World, state: GoalState) -> Tensor:
+        """Return which blocks are as they should be, (B, n) bool."""
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
+        holds = (self.kept(world, state) | (self.objects < 0)).all(-1)
+        return self.outcome(holds, torch.zeros_like(holds, dtype=torch.float32), state=state)
 
     def _named(self, world: World, env: int) -> str:
         names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
@@ -55,13 +57,11 @@ class Untouched(Kept):
         return {"from": self._places(world)}
 
     def _places(self, world: World) -> Tensor:
-        """World positions of the blocks, (B, n, 3)."""
-        slots = self.objects.clamp(min=0)
-        return world.repeat(slots.shape[1]).position(slots.flatten()).view(*slots.shape, 3).clone()
+        """Return the world positions of the blocks, (B, n, 3)."""
+        return world.position(self.objects.clamp(min=0)).clone()
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:
-        moved_m = (self._places(world) - state["from"]).norm(dim=-1)
-        return self._said(moved_m < MOVED_M, state)
+    def kept(self, world: World, state: GoalState) -> Tensor:
+        return (self._places(world) - state["from"]).norm(dim=-1) < MOVED_M
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Leave {self._named(world, env)} where it is"
@@ -71,15 +71,15 @@ class Untouched(Kept):
 class NoneIn(Kept):
     """No block is in a region but those that were at the start."""
 
+    @abstractmethod
     def inside(self, world: World) -> Tensor:
-        """Which blocks are in the region, (B, n) bool."""
-        raise NotImplementedError
+        """Return which blocks are in the region, (B, n) bool."""
 
     def initial_state(self, world: World) -> GoalState:
         return {"was": self.inside(world)}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:
-        return self._said(~self.inside(world) | state["was"], state)
+    def kept(self, world: World, state: GoalState) -> Tensor:
+        return ~self.inside(world) | state["was"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +95,8 @@ class NoneInZone(NoneIn):
     zones: Tensor
 
     def inside(self, world: World) -> Tensor:
-        shape = (*self.objects.shape, self.zones.shape[1])
-        body = self.objects.clamp(min=0)[:, :, None].expand(shape)
-        zone = self.zones.clamp(min=0)[:, None].expand(shape)
-        several = world.repeat(shape[1] * shape[2])
-        over = flat_share(several, body.flatten(), zone.flatten()).view(shape) >= ZONE_SHARE
+        body, zone = self.objects.clamp(min=0)[:, :, None], self.zones.clamp(min=0)[:, None]
+        over = flat_share(world, body, zone) >= ZONE_SHARE  # (B, n, m)
         return (over & (self.zones >= 0)[:, None]).any(-1)
 
     def describe(self, world: World, env: int = 0) -> str:
@@ -121,9 +118,7 @@ class NoneInArea(NoneIn):
     high: Tensor
 
     def inside(self, world: World) -> Tensor:
-        slots = self.objects.clamp(min=0)
-        place = world.repeat(slots.shape[1]).position(slots.flatten()).view(*slots.shape, 3)
-        xy = place[..., :2]
+        xy = world.position(self.objects.clamp(min=0))[..., :2]
         return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
 
     def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down
@@ -41,22 +42,22 @@ class PutIn(PhysicalPredicate):
 
     @abstractmethod
     def there(self, world: World) -> Tensor:
-        """Whether it is where it should be, held or not, (B,) bool."""
+        """Return whether it is where it should be, held or not, (B,) bool."""
 
     @abstractmethod
     def target(self, world: World) -> Tensor:
-        """World position that is surely right, (B, 3)."""
+        """Return a world position that is sure to be right, (B, 3)."""
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         placed, held = self.there(world), world.is_held(self.object)
-        alone = left_alone(world, self.object[:, None], self.criteria)[:, 0]
+        holds = placed & left_alone(world, self.object, self.criteria)
 
         def carried() -> Tensor:
             target = self.target(world)
             way = descent(world.position(self.object) - target)
             return torch.stack((carry(world, self.object, target), way), dim=-1)
 
-        return self.outcome(placed & alone, *put_down(world, self.object, held, placed, carried))
+        return self.outcome(holds, *put_down(world, self.object, held, placed, carried))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +146,13 @@ class InBowl(PutIn):
     bowls: Tensor
 
     def there(self, world: World) -> Tensor:
-        body = self.object[:, None].expand_as(self.bowls)
-        return in_bowl(world, body, self.bowls).any(-1)
+        return in_bowl(world, self.object[:, None], self.bowls).any(-1)
 
     def target(self, world: World) -> Tensor:
         return world.position(self._first())
 
     def _first(self) -> Tensor:
-        """The first right bowl, (B,)."""
+        """Return the first right bowl, (B,)."""
         return self.bowls.gather(1, (self.bowls >= 0).int().argmax(-1, keepdim=True))[:, 0]
 
     def describe(self, world: World, env: int = 0) -> str:
@@ -191,11 +191,10 @@ def _into(world: World, body: Tensor, bowl: Tensor, where: Tensor) -> None:
     world.set_body_pose(body, pose, where)
 
 
-def in_bowl(world: World, bodies: Tensor, bowls: Tensor) -> Tensor:
-    """Whether blocks (B, n) are in bowls (B, n), -1 for none, held or not, (B, n) bool."""
-    several = world.repeat(bodies.shape[1])
-    body, bowl = bodies.flatten(), bowls.clamp(min=0).flatten()
-    aside = (several.position(body) - several.position(bowl))[:, :2].norm(dim=-1)
-    low = several.bottom(body) < several.top(bowl)
-    found = (aside <= BOWL_RADIUS_M) & low & ~several.on_table(body)
-    return found.view_as(bodies) & (bowls >= 0)
+@broadcast_slots
+def in_bowl(world: World, body: Tensor, bowl: Tensor) -> Tensor:
+    """Return whether blocks (B,) are in bowls (B,), -1 for none, held or not, (B,) bool."""
+    known = bowl.clamp(min=0)
+    aside = (world.position(body) - world.position(known))[:, :2].norm(dim=-1)
+    low = world.bottom(body) < world.top(known)
+    return (aside <= BOWL_RADIUS_M) & low & ~world.on_table(body) & (bowl >= 0)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.predicates.criteria import Criteria
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
@@ -18,15 +19,14 @@ LOW_M = 0.004
 
 
 def left_alone(world: World, bodies: Tensor, criteria: Criteria) -> Tensor:
-    """Whether bodies (B, n) are at rest and let go, (B, n) bool."""
-    several, body = world.repeat(bodies.shape[1]), bodies.flatten()
-    free = several.gripper_clear(body, criteria.release_distance_m) & ~several.is_held(body)
-    return (free & several.is_static(body)).view_as(bodies)
+    """Return whether bodies (B, ...) are at rest and let go, (B, ...) bool."""
+    clear = world.gripper_clear(bodies, criteria.release_distance_m)
+    return clear & ~world.is_held(bodies) & world.is_static(bodies)
 
 
 def loads(world: World, share: float) -> Tensor:
-    """Which body, second, rests with a share of its weight on which, third; all that can be moved
-    and is not held, (B, K, K) bool.
+    """Return which body, second, rests with a share of its weight on which, third; of all that can
+    be moved and are not held, (B, K, K) bool.
     """
     found: Tensor = world.cached(f"loads {share}", lambda whole: _loads(whole, share))
     return world.select_rows(found)
@@ -44,8 +44,9 @@ def _loads(world: World, share: float) -> Tensor:
     return on
 
 
+@broadcast_slots
 def flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
-    """Share of the footprint of a block (B,) that is over a zone (B,), seen from above, in [0, 1].
+    """Return the share of a block's footprint over a zone, seen from above, in [0, 1], (B,).
 
     The footprint is that of the face nearest to level, sampled on a grid of :data:`SAMPLES` points
     a side.
@@ -71,30 +72,23 @@ def _flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
 
 @cache
 def _grid(device: torch.device) -> Tensor:
-    """Points of a unit square around its middle, (2, N)."""
+    """Return points of a unit square around its middle, (2, N)."""
     tick = (torch.arange(SAMPLES, device=device) + 0.5) / SAMPLES - 0.5
     return torch.cartesian_prod(tick, tick).T.contiguous()
 
 
 def lowest_share(world: World, bodies: Tensor, zone: Tensor, share: float) -> Tensor:
-    """Whether blocks (B, n) are over their zone (B, n) with a share of their footprint, and on the
-    mat or the table, or in a chain whose lowest block is, (B, n) bool.
+    """Return whether blocks (B, n) are over their zones (B, n) with a share of their footprint, and
+    on the mat or the table, or in a chain whose lowest block is, (B, n) bool.
     """
-    batch, count = bodies.shape
-    several = world.repeat(count)
-    over = (flat_share(several, bodies.flatten(), zone.flatten()) >= share).view_as(bodies)
-    low = (several.bottom(bodies.flatten()) <= LOW_M).view_as(bodies)
+    over, low = flat_share(world, bodies, zone) >= share, world.bottom(bodies) <= LOW_M
     if bool((low | ~over).all()):
         return over & low
-    slots = torch.arange(len(world.keys), device=world.device).expand(batch, -1)
-    on = loads(world, 0.5)
-    every = world.repeat(slots.shape[1])
-    bottom = (every.bottom(slots.flatten()) <= LOW_M).view_as(slots)
+    slots = torch.arange(len(world.keys), device=world.device).expand(len(bodies), -1)
+    on, bottom = loads(world, 0.5), world.bottom(slots) <= LOW_M
     based = torch.zeros_like(over)
-    for k in range(count):  # zones differ, so each block has its own chain
-        zones = zone[:, k, None].expand_as(slots)
-        within = flat_share(every, slots.flatten(), zones.flatten()).view_as(slots) >= share
-        chain = bottom & within
+    for k in range(bodies.shape[1]):  # zones differ, so each block has its own chain
+        chain = bottom & (flat_share(world, slots, zone[:, k, None]) >= share)
         for _ in range(slots.shape[1]):
             chain = chain | (on & chain[:, None]).any(-1)
         based[:, k] = chain.gather(1, bodies[:, k, None])[:, 0]
@@ -173,13 +167,10 @@ def lay_within(
 
 
 def _others_gap(world: World, body: Tensor, on: Tensor | None) -> Tensor:
-    """Distance from a body to the nearest other one that can be moved, (B,)."""
+    """Return the distance from a body to the nearest other one that can be moved, (B,)."""
     distance = world.distance(world.world_points(body)).amin(-1)  # (B, K)
-    slots = torch.arange(distance.shape[1], device=distance.device)
-    count = len(slots)
-    all_slots = slots.expand(world.num_envs, count)
-    movable = world.repeat(count).at(world.solids.movable, all_slots.flatten()).view_as(distance)
-    ignored = ~movable | (all_slots == body[:, None])
+    slots = torch.arange(distance.shape[1], device=distance.device).expand_as(distance)
+    ignored = ~world.at(world.solids.movable, slots) | (slots == body[:, None])
     if on is not None:
-        ignored |= all_slots == on[:, None]
+        ignored |= slots == on[:, None]
     return distance.masked_fill(ignored, geometry.PAD).amin(-1)

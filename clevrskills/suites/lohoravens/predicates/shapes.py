@@ -123,9 +123,8 @@ class Shape(PhysicalPredicate):
     def _approach(self, world: World, members: Tensor) -> Tensor:
         """How near the next block is to its place, in [0, 5], (B,)."""
         slots, left = self.objects.clamp(min=0), (self.objects >= 0) & ~members
-        near = reach(world.repeat(slots.shape[1]), slots.flatten(), left.flatten()).view_as(slots)
-        nearest = torch.where(left, near, 0.0).amax(-1)
-        held = (slots == world.held[:, None]) & left
+        nearest = torch.where(left, reach(world, slots, left), 0.0).amax(-1)
+        held = world.is_held(slots) & left
         if not world.rewards or not any_true(held.any(-1)):
             return nearest
         targets = torch.zeros_like(world.position(slots[:, 0]))
@@ -306,10 +305,8 @@ class RectangleIn(Shape):
     zone: Tensor
 
     def there(self, world: World) -> Tensor:
-        zones = self.zone[:, None].expand_as(self.objects)
-        several = world.repeat(self.objects.shape[1])
-        over = flat_share(several, self.objects.clamp(min=0).flatten(), zones.flatten())
-        return super().there(world) & (over.view_as(self.objects) >= ZONE_SHARE)
+        over = flat_share(world, self.objects.clamp(min=0), self.zone[:, None])
+        return super().there(world) & (over >= ZONE_SHARE)
 
     def figure(self, world: World, env: int) -> Rectangle:
         return Rectangle(max(_sides(world, self.objects, env)))
@@ -416,16 +413,15 @@ class InMiddle(PhysicalPredicate):
         target[:, :2] = torch.tensor(np.stack([fit.center for fit in fits])).to(target)
         more = torch.tensor([fit.count for fit in fits], device=world.device) > state["given"]
         near = (world.position(self.object) - target)[:, :2].norm(dim=-1) < MIDDLE_M
-        placed, held = more & near, world.is_held(self.object)
-        placed &= _lie(world, self.object[:, None])[:, 0]
-        alone = left_alone(world, self.object[:, None], self.criteria)[:, 0]
+        placed, held = more & near & _lie(world, self.object), world.is_held(self.object)
+        holds = placed & left_alone(world, self.object, self.criteria)
 
         def carried() -> Tensor:
             way = descent(world.position(self.object) - target)
             return torch.stack((carry(world, self.object, target), way), dim=-1)
 
         shaping = put_down(world, self.object, held, placed, carried)
-        return self.outcome(placed & alone, *shaping, state=dict(state))
+        return self.outcome(holds, *shaping, state=dict(state))
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Put {{obj:{world.keys[int(self.object[env])]}}} in the middle of the circle"
@@ -456,20 +452,18 @@ def put(world: World, body: Tensor, place: np.ndarray, height_m: float, where: T
 
 
 def _lie(world: World, bodies: Tensor) -> Tensor:
-    """Which bodies (B, n), -1 for none, lie on the table or on a mat, (B, n) bool."""
-    several = world.repeat(bodies.shape[1])
-    low = several.bottom(bodies.clamp(min=0).flatten()) <= LOW_M
-    return low.view_as(bodies) & (bodies >= 0)
+    """Return which bodies (B, ...), -1 for none, lie on the table or on a mat, (B, ...) bool."""
+    return (world.bottom(bodies.clamp(min=0)) <= LOW_M) & (bodies >= 0)
 
 
 def _rows(world: World, bodies: Tensor) -> np.ndarray:
-    """World x, y of bodies (B, n), and half of their reach along y, (B, n, 3)."""
-    slots = bodies.clamp(min=0).flatten()
-    several = world.repeat(bodies.shape[1])
-    turn = world.at(world.matrix, bodies.clamp(min=0))[..., 1, :].abs()  # (B, n, 3)
-    half = (turn * world.at(world.solids.size, bodies.clamp(min=0)) / 2).sum(-1, keepdim=True)
-    places = several.position(slots)[:, :2].view(*bodies.shape, 2)
-    rows: np.ndarray = torch.cat((places, half), dim=-1).double().cpu().numpy()
+    """Return world x, y of bodies (B, n), and half of their reach along y, (B, n, 3)."""
+    slots = bodies.clamp(min=0)
+    turn = world.at(world.matrix, slots)[..., 1, :].abs()  # (B, n, 3)
+    half = (turn * world.at(world.solids.size, slots) / 2).sum(-1, keepdim=True)
+    rows: np.ndarray = (
+        torch.cat((world.position(slots)[..., :2], half), dim=-1).double().cpu().numpy()
+    )
     return rows
 
 

@@ -28,7 +28,7 @@ BASE_SHARE = 0.9
 
 
 def towards(world: World, slots: Tensor, left: Tensor, onto: Tensor) -> Tensor:
-    """How near the next block is to where it is to be put, in [0, 5], (B,).
+    """Return how near the next block is to where it is to be put, in [0, 5], (B,).
 
     Args:
         world: The world.
@@ -36,9 +36,8 @@ def towards(world: World, slots: Tensor, left: Tensor, onto: Tensor) -> Tensor:
         left: Which of them may be next, (B, n) bool.
         onto: Slot of what it is put on, (B,).
     """
-    near = reach(world.repeat(slots.shape[1]), slots.flatten(), left.flatten()).view_as(slots)
-    nearest = torch.where(left, near, 0.0).amax(-1)
-    held = (slots == world.held[:, None]) & left
+    nearest = torch.where(left, reach(world, slots, left), 0.0).amax(-1)
+    held = world.is_held(slots) & left
     return world.evaluate_where(
         held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), onto
     )
@@ -96,8 +95,11 @@ class Tower(PhysicalPredicate):
         chain = self.chain(world)
         used = chain.blocks >= 0
         slots = torch.where(used, chain.blocks, self.objects[:, :1])
-        alone = (left_alone(world, slots, self.criteria) | ~used).all(-1)
-        holds = (chain.levels == self.count) & chain.clear & alone
+        holds = (
+            (chain.levels == self.count)
+            & chain.clear
+            & (left_alone(world, slots, self.criteria) | ~used).all(-1)
+        )
         shaping = REWARD_PER_BLOCK * chain.levels + self._approach(world, chain)
         outcome = self.outcome(holds, shaping)
         given = (self.base < 0).long() * self.free_levels
@@ -106,7 +108,7 @@ class Tower(PhysicalPredicate):
         return Outcome(holds, outcome.reward, outcome.progress, outcome.state, credit=credit)
 
     def chain(self, world: World) -> Chain:
-        """Look at what stands on the zone."""
+        """Return the highest right tower on the zone."""
         on = loads(world, self.criteria.support_share)  # (B, upper, lower)
         member = self._by_slot(torch.ones_like(self.objects), on) > 0
         rank, kind = self._by_slot(self.rank, on), self._by_slot(self.kind, on)
@@ -132,33 +134,33 @@ class Tower(PhysicalPredicate):
         return Chain(levels.gather(1, best)[:, 0], found, clear)
 
     def _by_slot(self, values: Tensor, on: Tensor) -> Tensor:
-        """Values of the blocks (B, n) by slot, (B, K); -1 for others."""
+        """Return values of the blocks (B, n) by slot, (B, K); -1 for others."""
         batch, slots = on.shape[:2]
         table = values.new_full((batch, slots + 1), -1)
         columns = torch.where(self.objects >= 0, self.objects, slots)  # -1 marks none
         return table.scatter(1, columns, values)[:, :slots]
 
     def _fits(self, kind: Tensor, slots: Tensor, level: int) -> Tensor:
-        """Whether blocks (B, n) are of the class that is asked for at a level."""
+        """Return whether blocks (B, n) are of the class that is asked for at a level."""
         wanted = self.wanted[:, level, None]
         return (wanted < 0) | (kind.gather(1, slots.clamp(min=0)) == wanted)
 
     def _feet(self, world: World, on: Tensor) -> Tensor:
-        """Which blocks stand on the mat or the table, enough of them over the zone, (B, n) bool."""
-        several, slots = world.repeat(self.objects.shape[1]), self.objects.clamp(min=0)
-        low = (several.bottom(slots.flatten()) <= LOW_M).view_as(slots)
-        loose = slots != world.held[:, None]
+        """Return which blocks stand on the mat or the table, enough of their footprint over the
+        zone, (B, n) bool.
+        """
+        slots = self.objects.clamp(min=0)
+        low, loose = world.bottom(slots) <= LOW_M, ~world.is_held(slots)
         feet = low & loose & (self.objects >= 0) & ~on.any(2).gather(1, slots)
         return feet & self._based(world, slots)
 
     def _based(self, world: World, slots: Tensor) -> Tensor:
-        """Which blocks (B, n) are where the tower may stand, (B, n) bool."""
-        zone = self.base.clamp(min=0)[:, None].expand_as(slots).flatten()
-        over = flat_share(world.repeat(slots.shape[1]), slots.flatten(), zone).view_as(slots)
+        """Return which blocks (B, n) are where the tower may stand, (B, n) bool."""
+        over = flat_share(world, slots, self.base.clamp(min=0)[:, None])
         return (over >= BASE_SHARE) | (self.base < 0)[:, None]
 
     def _approach(self, world: World, chain: Chain) -> Tensor:
-        """How near the next block is to being put on top, in [0, 5], (B,)."""
+        """Return how near the next block is to being put on top, in [0, 5], (B,)."""
         slots = self.objects.clamp(min=0)
         placed = (self.objects[:, :, None] == chain.blocks[:, None]).any(-1)
         left = (self.objects >= 0) & ~placed & (chain.levels < self.count)[:, None]
@@ -247,7 +249,7 @@ class TowerInArea(Tower):
     high: Tensor
 
     def _based(self, world: World, slots: Tensor) -> Tensor:
-        xy = world.repeat(slots.shape[1]).position(slots.flatten()).view(*slots.shape, 3)[..., :2]
+        xy = world.position(slots)[..., :2]
         return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
 
     def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from clevrskills.core import geometry
 from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
+from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.core.goal.predicate import GoalState, Predicate
 from clevrskills.core.threads import single_threaded
 from clevrskills.sim.tensor_world import TensorWorld
@@ -32,6 +33,7 @@ INSIDE, EDGE = 0.8, 0.99
 class ForeseenWorld(TensorWorld):
     """A world in which one body carries another also where their corners just miss each other."""
 
+    @broadcast_slots
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         """Whether a body carries another one, (B,)."""
         corners = self.world_points(upper)
