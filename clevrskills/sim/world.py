@@ -255,10 +255,9 @@ class World(Context):
         """Whether the body is at rest, (B,) bool."""
         return self.at(self.cached("still", _still), body)
 
-    @broadcast_slots
     def is_held(self, body: Tensor) -> Tensor:
         """Whether the gripper holds this body, (B,) bool."""
-        return self.held == body
+        return self.held.view(-1, *(1,) * (body.ndim - 1)) == body
 
     def world_points(self, body: Tensor) -> Tensor:
         """Points on the body's surface in world coordinates, (B, P, 3)."""

@@ -32,17 +32,21 @@ def broadcast_slots(evaluate: Evaluate) -> Evaluate:
     """Let a function of a context and slots (B,) take slots (B, ...) of shapes that broadcast.
 
     They are evaluated at once, as slots of a repeated context; the answer is (B, ..., *), where it
-    is (B, *) for slots (B,). Arguments that are no tensors are passed on.
+    is (B, *) for slots (B,). Tensors come first; other arguments are passed on.
     """
 
     @wraps(evaluate)
-    def broadcast(context: Context, *slots: Any) -> Tensor:
-        if slots[0].dim() == 1:
-            return evaluate(context, *slots)
-        shape = torch.broadcast_shapes(*(s.shape for s in slots if isinstance(s, Tensor)))
-        flat = (s.expand(shape).flatten() if isinstance(s, Tensor) else s for s in slots)
-        answer = evaluate(context.repeat(shape[1:].numel()), *flat)
-        return answer.reshape(*shape, *answer.shape[1:])
+    def broadcast(context: Context, *args: Any) -> Tensor:
+        if args[0].ndim == 1:
+            return evaluate(context, *args)
+        slots = [each for each in args if isinstance(each, Tensor)]
+        others = args[len(slots) :]
+        if len(slots) > 1:
+            slots = torch.broadcast_tensors(*slots)  # type: ignore[no-untyped-call]
+        shape = slots[0].shape
+        several = context.repeat(shape[1:].numel())
+        answer = evaluate(several, *(each.flatten() for each in slots), *others)
+        return answer.view(*shape, *answer.shape[1:])
 
     return cast(Evaluate, broadcast)
 
