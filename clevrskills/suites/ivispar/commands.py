@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from clevrskills.core.policy import PolicyError
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import Geom
 
@@ -74,6 +75,28 @@ def read(
     else:
         geom = (first, known[second]) if first in colours and second in known else None
     return _command(geom, geoms, DIRECTIONS.index(direction))
+
+
+def read_action(
+    action: str | int,
+    geoms: Sequence[Geom],
+    colours: Sequence[str],
+    shapes: Sequence[str],
+    drawn: bool = False,
+    lenient: bool = False,
+) -> Command:
+    """Read a command, or a move as a number, 4 piece + direction; for the arguments see
+    :func:`read`.
+
+    Raises:
+        PolicyError: There is no move of this number.
+    """
+    if isinstance(action, str):
+        return read(action, geoms, colours, shapes, drawn, lenient)
+    if not 0 <= action < len(DIRECTIONS) * len(geoms):
+        most = len(DIRECTIONS) * len(geoms) - 1
+        raise PolicyError(f"move {action}; allowed: 0 to {most}")
+    return Command(*divmod(action, len(DIRECTIONS)))
 
 
 def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:

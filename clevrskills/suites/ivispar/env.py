@@ -12,15 +12,13 @@ import torch
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.logical import Set
-from clevrskills.core.policy import PolicyError
 from clevrskills.suites.ivispar.board import DIRECTIONS, State, cell_name
 from clevrskills.suites.ivispar.boards import Puzzle, palette
 from clevrskills.suites.ivispar.commands import (
     UNKNOWN_OBJECT,
     UNPARSABLE,
-    Command,
     drawn_shape,
-    read,
+    read_action,
     read_listing,
 )
 from clevrskills.suites.ivispar.predicates import AtCell, BoardWorld, Listed
@@ -104,14 +102,9 @@ class BoardEnv(SymbolicEnv):
         """
         if self.listing:
             return self._listed(str(text))
-        if isinstance(text, int):
-            if not 0 <= text < 4 * len(self.state):
-                raise PolicyError(f"move {text}; allowed: 0 to {4 * len(self.state) - 1}")
-            command = Command(*divmod(text, 4))
-        else:
-            command = read(
-                *(text, self.puzzle.geoms, self.colours, self.shapes, self._drawn, self._lenient)
-            )
+        command = read_action(
+            *(text, self.puzzle.geoms, self.colours, self.shapes, self._drawn, self._lenient)
+        )
         args: dict[str, str] = {}
         before, code = self.distances[-1], command.code
         if not code:

@@ -31,6 +31,7 @@ from clevrskills.suites.ivispar.arm.field import (
 )
 from clevrskills.suites.ivispar.arm.predicates import WITHIN_M, Legal, RestsAtCell
 from clevrskills.suites.ivispar.arm.task import GeomsArm
+from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import SHAPES, Puzzle
 
 GEOMS = [("red", "cube"), ("blue", "sphere"), ("green", "pyramid")]
@@ -256,6 +257,35 @@ def test_commands_are_refused_as_on_a_board_of_symbols(env: GeomsArmEnv) -> None
         assert (turn.ok, turn.code, turn.steps) == (False, code, 0)
     assert env.state == state and env.turns == 3
     assert env.look(("text", "text@goal"))["text"].count("\n") == len(state) - 1
+
+
+def test_a_number_repeats_a_move_as_on_a_board_of_symbols() -> None:
+    suite = load_suite("ivispar")
+    arm: Any = suite.make(EnvConfig("geoms_arm", "interference", criteria="released"))
+    arm.reset(seed=FROZEN.start + 2)
+    board: Any = suite.make(EnvConfig("geoms", "base", criteria="released"))
+    puzzle = replace(arm.puzzle, optimal=((0, 0),))
+    board.reset(options={"episode": suite.episode("geoms", "base", 0, 0, "base", puzzle)})
+    actuator = suite.interface("text").begin(arm)
+    for free, code in ((2, "MOVED"), (1, None)):  # the second one is refused after its first move
+        number, direction = next(
+            (number, direction)
+            for number in range(len(board.state))
+            for direction in range(len(DIRECTIONS))
+            if free_cells(arm.puzzle, board.state, number, direction) == free
+        )
+        text = f"please move {arm.name_of(number)} {DIRECTIONS[direction]} 2"
+        told, turn = board.command(text), actuator.act(text)
+        assert arm.state == board.state and (turn.ok, turn.code) == (told.ok, told.code)
+        assert (told.code == code) if code else (told.code in ("OCCUPIED", "OUT_OF_BOUNDS"))
+    assert arm.turns == board.elapsed_steps == 2
+    arm.close()
+
+
+def free_cells(puzzle: Puzzle, state: tuple[int, ...], number: int, direction: int) -> int:
+    """How many cells a piece can be moved in a direction."""
+    moved = puzzle.board.moved(state, number, direction)
+    return 0 if moved is None else 1 + free_cells(puzzle, moved, number, direction)
 
 
 def test_the_oracle_goes_on_after_a_disturbance(env: GeomsArmEnv) -> None:

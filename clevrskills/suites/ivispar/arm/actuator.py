@@ -8,18 +8,17 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.core.interface import Step, Turn
-from clevrskills.core.policy import PolicyError
 from clevrskills.core.threads import single_threaded
 from clevrskills.solvers.motion import Arm
 from clevrskills.suites.ivispar.arm.env import GeomsArmEnv
 from clevrskills.suites.ivispar.arm.skill import slide
 from clevrskills.suites.ivispar.board import DIRECTIONS
-from clevrskills.suites.ivispar.commands import read
+from clevrskills.suites.ivispar.commands import read_action
 from clevrskills.suites.ivispar.env import CLASSES, MOVED, OCCUPIED, OUT_OF_BOUNDS
 
 FAILED, LOST = "FAILED", "lost piece"
 MOST_STEPS = 200
-"""Control steps of a turn, at most."""
+"""Control steps of a move, at most."""
 SETTLE_STEPS = 10
 """Control steps in which a board that is solved may come to rest."""
 
@@ -47,45 +46,43 @@ class BoardActuator:
             PolicyError: There is no move of this number.
         """
         env = self._env
-        piece, direction, code = self._read(action)
-        if code:
-            return self._end(code)
-        before, args = env.state, {}
+        lenient, drawn = env.criteria.name == "released", bool(env.board_views)
+        command = read_action(action, env.puzzle.geoms, env.colours, env.shapes, drawn, lenient)
+        if command.code:
+            return self._end(command.code)
+        piece, direction, before = command.piece, command.direction, env.state
         args = {"piece": env.name_of(piece), "direction": DIRECTIONS[direction]}
-        board = env.puzzle.board
-        cell = board.target(before, piece, direction) if before[piece] >= 0 else -1
-        if cell < 0:
-            return self._end(OUT_OF_BOUNDS, args)
-        if cell in before:
-            return self._end(OCCUPIED, args)
         entropy = (env.episode_seed, crc32(b"board"), env.turns)
         arm = Arm(env, np.random.default_rng(np.random.SeedSequence(entropy)))
         places = env.world.body_pose[0, :, :3].clone()
-        slid = slide(arm, piece, cell)
-        done = arm.carry_out(slid, MOST_STEPS, on_step, lambda step: step.success)
-        steps, reward = done.steps, done.reward
+        steps, reward, code = 0, 0.0, MOVED
+        for k in range(command.times):
+            cell = self._target(piece, direction)
+            if cell < 0 or cell in env.state:
+                code = OUT_OF_BOUNDS if cell < 0 else OCCUPIED
+                break
+            aim = (*env.state[:piece], cell, *env.state[piece + 1 :])
+            enough = _is_solved if k == command.times - 1 else _never
+            done = arm.carry_out(slide(arm, piece, cell), MOST_STEPS, on_step, enough)
+            steps, reward = steps + done.steps, reward + done.reward
+            if env.state != aim:
+                code, args = FAILED, {**args, "reason": str(done.failure or "it is not there")}
+                break
         moved = (env.world.body_pose[0, :, :3] - places).norm(dim=-1)
         others = [k for k in range(len(before)) if k != piece]
         far = max((float(moved[k]) for k in others), default=0.0)
         env.disturbance_m = max(env.disturbance_m, far)
-        after = env.state
-        if after != (*before[:piece], cell, *before[piece + 1 :]):
-            reason = str(done.failure or "it is not there")
-            return self._end(FAILED, {**args, "reason": reason}, steps, reward)
-        apart, goal = board.manhattan, env.puzzle.goal[piece]
-        nearer = apart[cell][goal] < apart[before[piece]][goal]
+        if code != MOVED:
+            return self._end(code, args, steps, reward)
+        apart, goal = env.puzzle.board.manhattan, env.puzzle.goal[piece]
+        nearer = apart[env.state[piece]][goal] < apart[before[piece]][goal]
         return self._end(MOVED, args, steps, reward, "effective" if nearer else "ineffective")
 
-    def _read(self, action: str | int) -> tuple[int, int, str]:
-        """Piece, direction, and what is wrong."""
+    def _target(self, piece: int, direction: int) -> int:
+        """Return the next cell of a piece in a direction; -1: there is none."""
         env = self._env
-        if isinstance(action, int):
-            if action >= 4 * len(env.puzzle.geoms):
-                raise PolicyError(f"move {action}; allowed: 0 to {4 * len(env.puzzle.geoms) - 1}")
-            return *divmod(action, 4), ""
-        lenient, drawn = env.criteria.name == "released", bool(env.board_views)
-        found = read(action, env.puzzle.geoms, env.colours, env.shapes, drawn, lenient)
-        return found.piece, found.direction, found.code
+        on_board = env.state[piece] >= 0
+        return env.puzzle.board.target(env.state, piece, direction) if on_board else -1
 
     def _end(
         self,
@@ -108,3 +105,11 @@ class BoardActuator:
             steps=steps,
             ended=LOST if bool(env.rules_kept["lost"][0]) else "",
         )
+
+
+def _is_solved(step: Step) -> bool:
+    return step.success
+
+
+def _never(step: Step) -> bool:
+    return False
