@@ -18,9 +18,9 @@ from clevrskills.jobs.files import to_json
 from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE
 
 FOLDER = Path(__file__).parent / "curriculum"
-KEPT = ("index", "cause", "success_once", "total_reward", "steps", "max_steps", "revision")
+KEPT = ("index", "cause", "success_once", "total_reward", "steps", "max_steps")
 """What of each episode's result is kept; the file of frozen episodes is named by the run."""
-KEPT_OF_PARTS = ("index", "cause", "success_once", "turns", "max_turns", "revision")
+KEPT_OF_PARTS = ("index", "cause", "success_once", "turns", "max_turns")
 KEPT_OF_HANDOVER = ("part", "leaves", "leaf", "alone")
 """What is kept where the policy did a part of the episode, and of which one."""
 HANDOVER = "handover."

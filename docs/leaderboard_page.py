@@ -35,7 +35,7 @@ clevrskills submission verify submission.json --sample 100 --policy openpi://hos
 
 - Episodes are the first N frozen ones of each task and split, as many of each, each once. Drawn or repeated episodes and runs with
   errors are refused.
-- `verify` refuses a file that was changed, or whose episodes, benchmark version, revision of the criteria or rates are not those
+- `verify` refuses a file that was changed, or whose episodes, benchmark version or rates are not those
   of this package. Exit code 1 means: what was run again contradicts the file (McNemar's exact test, p < 0.01).
 - A digest shows accidents, not intent. What makes a row credible is the sample that we run.
 - [Tracks](datasets.md#standard-datasets) say what a policy has learned from; privileged policies read the state of the simulation.

@@ -24,9 +24,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 __all__ = ["FrozenEpisodes", "FrozenHeader"]
 
 FORMAT = "clevrskills-episodes"
-FORMAT_VERSION, SUITES_VERSION = 1, 2
-FIRST_SUITE = "clevrskills"
-"""Suite of the files of the first format."""
+FORMAT_VERSION = 1
 SUFFIX = ".jsonl.gz"
 EpisodeT = TypeVar("EpisodeT", covariant=True)
 
@@ -126,7 +124,7 @@ class FrozenHeader:
         rejected: The seeds between those of the episodes, with the reasons.
         versions: Of Python and of the packages with which they were made.
         format: Name of the format.
-        format_version: Its version: 1 for ClevrSkills, 2 for other suites.
+        format_version: Its version.
         suite: Name of the suite.
         limits: Limit of turns, episode by episode; empty: all have that of the task.
         benchmark: Version of the suite's frozen episodes; results on different ones can't be
@@ -143,7 +141,7 @@ class FrozenHeader:
     versions: Mapping[str, str | None] = field(default_factory=dict)
     format: str = FORMAT
     format_version: int = FORMAT_VERSION
-    suite: str = FIRST_SUITE
+    suite: str = "clevrskills"
     limits: tuple[int, ...] = ()
     benchmark: int = 0
 
@@ -159,12 +157,7 @@ class FrozenHeader:
 
     def to_json(self) -> str:
         """Return the line of the file, without its end."""
-        data = asdict(self)
-        if self.suite == FIRST_SUITE:
-            del data["suite"], data["limits"]
-        else:
-            data["format_version"] = SUITES_VERSION
-        return json.dumps(data, ensure_ascii=False)
+        return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -176,12 +169,10 @@ class FrozenHeader:
         data = json.loads(text)
         if data.get("format") != FORMAT:
             raise ValueError(f"format {data.get('format')!r}; allowed: {FORMAT!r}")
-        if data.get("format_version") not in (FORMAT_VERSION, SUITES_VERSION):
+        if data.get("format_version") != FORMAT_VERSION:
             raise ValueError(
                 f"format version {data.get('format_version')}; this package reads {FORMAT_VERSION}"
-                f" and {SUITES_VERSION}"
             )
-        data = {"suite": FIRST_SUITE, "limits": (), "benchmark": 0, **data}
         values = {f.name: data[f.name] for f in fields(cls)}
         values["oracle_steps"] = tuple(values["oracle_steps"])
         values["limits"] = tuple(values["limits"])

@@ -297,13 +297,10 @@ class Suite(ABC):
     Attributes:
         episodes: How many episodes of each task and split are evaluated unless a number is given;
             ``None``: all that are frozen.
-        revision: Of the criteria of success: a higher one judges the same episodes otherwise, so
-            that results of different ones can't be compared.
         feedback: What turns tell of themselves unless a run says otherwise.
     """
 
     episodes: int | None = None
-    revision: int = 1
     feedback: Mode = "simple"
 
     @property

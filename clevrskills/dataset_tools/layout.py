@@ -14,9 +14,7 @@ from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings, open_folder, versions
 
 FORMAT = "clevrskills"
-FORMAT_VERSION = 2
-TURNS_VERSION = 3
-"""Version of the format of datasets of turns."""
+FORMAT_VERSION = 1
 DATASET_FILE = "dataset.json"
 MANIFEST_DIR = "manifest"
 EPISODE_FILE = "episode.json"
@@ -54,17 +52,16 @@ class Header:
         size_px: Width and height of the images; ``None``: each camera's own.
         depth: Whether depth was filmed.
         segmentation: Whether it was filmed what each pixel shows.
-        look: How the images look; those of older datasets are flat.
+        look: How the images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
         task_args: Arguments of tasks, by their keys.
         standard: Demonstrations of each task, if it is one of the standard datasets; see
             :mod:`clevrskills.dataset_tools.standard`.
-        axes: Level of each axis that perturbed the episodes; in the file where there are some.
-        interface: What was acted by, where turns are recorded; empty: control steps are. It and
-            the next two are in the files of datasets of turns alone.
+        axes: Level of each axis that perturbed the episodes.
+        interface: What was acted by, where turns are recorded; empty: control steps are.
         suite: Where the tasks of turns are from.
         views: Names of the views that were recorded at each turn.
         format: Name of the format.
-        format_version: Its version: 3 where turns are recorded, else 2.
+        format_version: Its version.
         versions: Versions of what made it.
     """
 
@@ -110,12 +107,11 @@ class Header:
             data = json.loads(path.read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
                 raise DatasetError(f"{root} is not a dataset: format {data['format']!r}")
-            if data["format_version"] not in (FORMAT_VERSION, TURNS_VERSION):
+            if data["format_version"] != FORMAT_VERSION:
                 raise DatasetError(
                     f"{root} has format version {data['format_version']}; "
-                    f"this package reads {FORMAT_VERSION} and {TURNS_VERSION}"
+                    f"this package reads {FORMAT_VERSION}"
                 )
-            data = {"look": "flat", "standard": None, "axes": {}, **_NO_TURNS, **data}
             values = {f.name: data[f.name] for f in fields(cls)}
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(f"{path} is damaged: {error!r}") from error
@@ -123,8 +119,7 @@ class Header:
 
     def to_json(self) -> dict[str, Any]:
         """The content of ``dataset.json``."""
-        left_out = [*([] if self.interface else _NO_TURNS), *([] if self.axes else ["axes"])]
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        return asdict(self)
 
     def open(self, root: Path) -> None:
         """Make ``root`` a dataset with this header, or check that it is one.
@@ -139,10 +134,6 @@ class Header:
         settings = [f.name for f in fields(self) if f.compare and not f.name.startswith("format")]
         before, now = ({n: getattr(h, n) for n in settings} for h in (Header.read(root), self))
         check_settings(root, before, now, _words)
-
-
-_NO_TURNS: dict[str, Any] = {"interface": "", "suite": "", "views": ()}
-"""What the header of a dataset without turns does not say."""
 
 
 def _words(value: Any) -> str:

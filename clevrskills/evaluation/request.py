@@ -106,7 +106,6 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         interface=interface,
         feedback=rules.feedback,
         stop=stop,
-        revision=suite.revision,
         benchmark=_benchmark([of.header for of in frozen.values()]),
         wording=wording,
         preset=args.preset or "",

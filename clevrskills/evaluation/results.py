@@ -10,7 +10,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -27,6 +27,7 @@ __all__ = ["EpisodeResult", "Evaluation", "Run", "open_evaluations", "read_resul
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"
+FORMAT_VERSION = 1
 USAGE = {
     "requests": "requests",
     "prompt_tokens": "tokens sent",
@@ -98,14 +99,12 @@ class EpisodeResult:
         wording: What the policy was told: ``from``, one of
             :data:`~clevrskills.core.suite.WORDINGS`, and which wording that was; nothing where the
             episode does not say.
-        revision: Of the criteria of success, see :attr:`~clevrskills.core.suite.Suite.revision`;
-            lines that say none are of revision 1; 0: another program does not state it.
     clipped: Share of the actions of numbers with an entry out of range, which was clipped, see
         :func:`clevrskills.core.interface.in_range`.
     usage: What is counted of a policy that asks a language model, see :data:`USAGE`; ``cost`` if
         prices are known.
     greatest: The greatest absolute value of each entry of them, by its label; empty: there were
-        none, or the line is of before they were told.
+        none.
     events: What went wrong, in order, as :class:`clevrskills.envs.events.kinds.Event` has it
         as JSON.
     handover: Of an episode of which the policy did a part: the name of the ``part`` and more, see
@@ -152,7 +151,6 @@ class EpisodeResult:
     tags: Mapping[str, Any] = field(default_factory=dict)
     repeat: int = 0
     wording: Mapping[str, Any] = field(default_factory=dict)
-    revision: int = 1
     clipped: float = 0.0
     greatest: Mapping[str, float] = field(default_factory=dict)
     usage: Mapping[str, float] = field(default_factory=dict)
@@ -219,8 +217,7 @@ class Run:
         stop_on_success: Whether episodes ended when the goal was reached.
         observation: The :class:`~clevrskills.core.policy.ObservationOptions` as JSON data.
         chunk: How many actions of a chunk are executed; ``None``: all.
-        clip: Whether actions out of range were clipped; else they are errors, as in runs that say
-            nothing of it.
+        clip: Whether actions out of range were clipped; else they are errors.
         policy_args: Arguments of the policy.
         seed: First seed of the episodes if they were drawn; ``None``: they are frozen, or those of
             the dataset that is replayed.
@@ -232,9 +229,7 @@ class Run:
         interface: Name of what the policy acted by.
         feedback: What turns in words told of themselves.
         stop: When episodes ended: ``goal``, ``limit`` or ``declared``.
-        revision: Of the criteria of success; runs that say none are of revision 1; 0: another
-            program does not state it.
-        benchmark: Version of the frozen episodes; 0: of before they had one, or they were drawn.
+        benchmark: Version of the frozen episodes; 0: they were drawn.
         wording: What prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`.
         preset: The named bundle of options that was given.
         track: What the policy has learned from; empty: it is not stated.
@@ -248,6 +243,7 @@ class Run:
         controller: The policy that carries out the commands of this one, as it was named on the
             command line; empty: skills do, or it commands nothing.
         controller_args: Arguments of that policy.
+        format_version: Version of the format of the folder.
     """
 
     policy: str
@@ -267,7 +263,6 @@ class Run:
     interface: str = "delta"
     feedback: str = "simple"
     stop: str = "goal"
-    revision: int = 1
     benchmark: int = 0
     wording: str = "own"
     preset: str = ""
@@ -278,6 +273,7 @@ class Run:
     noise: str = ""
     controller: str = ""
     controller_args: Mapping[str, object] = field(default_factory=dict)
+    format_version: int = FORMAT_VERSION
 
     @property
     def row(self) -> str:
@@ -383,11 +379,13 @@ def read_run(root: Path) -> Run:
         text = path.read_text(encoding="utf-8")
     try:
         data = json.loads(text)
-        run = Run(**{f.name: data[f.name] for f in fields(Run) if f.name in data})
-    except (ValueError, TypeError) as error:
-        raise ClevrSkillsError(f"{path} is damaged: {error}") from error
-    # runs that say nothing of it are of before there were other looks
-    return replace(run, observation={"look": "flat", **run.observation})
+        if (version := data.get("format_version")) != FORMAT_VERSION:
+            raise ClevrSkillsError(
+                f"{path} has format version {version}; this package reads {FORMAT_VERSION}"
+            )
+        return Run(**{f.name: data[f.name] for f in fields(Run)})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
 
 
 def read_results(root: Path) -> Iterator[EpisodeResult]:

@@ -362,7 +362,6 @@ class PolicyRollout(Rollout):
             tags=dict(episode.tags),
             repeat=self._repeat,
             wording=self._wording,
-            revision=self._suite.revision,
             usage=self.usage,
             clipped=self._sizes.clipped,
             greatest=self._sizes.greatest(labels),

@@ -48,7 +48,6 @@ SAME = (
         "interface",
         "feedback",
         "stop",
-        "revision",
         "benchmark",
         "wording",
         "axes",
@@ -190,7 +189,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         ref, *others = job.episodes
         if others:
             return self.requeue(job)
-        result = failed(ref, self._levels[ref.task], end.reason, self._request.run.revision)
+        result = failed(ref, self._levels[ref.task], end.reason)
         self._given_up += 1
         hopeless = ""
         if self._given_up >= HOPELESS:

@@ -195,7 +195,7 @@ class Evaluator:
 
     def _broken(self, ref: EpisodeRef, error: Exception) -> EpisodeResult:
         suite, told = self._config.suite, f"the environment broke down: {one_line(error)}"
-        return failed(ref, suite.tasks[ref.task].level, told, suite.revision)
+        return failed(ref, suite.tasks[ref.task].level, told)
 
 
 def joined(planner: str, controller: str) -> str:
@@ -206,7 +206,7 @@ def joined(planner: str, controller: str) -> str:
     return " and ".join(dict.fromkeys(tracks)) or NO_TRACK
 
 
-def failed(ref: EpisodeRef, level: str, error: str, revision: int) -> EpisodeResult:
+def failed(ref: EpisodeRef, level: str, error: str) -> EpisodeResult:
     """The result of an episode of which nothing is known but that something broke down."""
     return EpisodeResult(
         task=ref.task,
@@ -221,6 +221,5 @@ def failed(ref: EpisodeRef, level: str, error: str, revision: int) -> EpisodeRes
         worker=worker_name(),
         ended=now(),
         repeat=ref.repeat,
-        revision=revision,
         handover={"part": ref.part} if ref.part else {},
     )

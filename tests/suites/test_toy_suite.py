@@ -73,7 +73,7 @@ def test_its_tasks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_episodes_are_frozen_with_their_limits(episodes: Path) -> None:
     suite = load_suite(SUITE, folder=episodes)
     head = suite.frozen("lamps_two", "test").header
-    assert (head.suite, head.format_version, head.limits) == ("lamps", 2, (8,) * 10)
+    assert (head.suite, head.format_version, head.limits) == ("lamps", 1, (8,) * 10)
     assert 2 <= min(head.oracle_steps) and max(head.oracle_steps) <= 4
     spec = suite.frozen("lamps_two", "test")[3]
     assert suite.read_episode(json.loads(json.dumps(spec.to_json()))) == spec

@@ -156,7 +156,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.suite import NO_ROBOT, RATE, check_axes, path_of, step_interface
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
-    from clevrskills.dataset_tools.layout import TURNS_VERSION, Header
+    from clevrskills.dataset_tools.layout import Header
 
     interface = find_interface(suite, args.interface)
     for task in suite.tasks if args.interface else ():
@@ -203,7 +203,6 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     if in_turns:
         views = args.view or tuple(name for name, kind in kinds.items() if kind == "text")
         turns = {"interface": interface.name, "suite": path_of(suite), "views": views}
-        turns["format_version"] = TURNS_VERSION
     axes = check_axes(suite, args.axis)
     if "embodiment" in axes:
         raise ClevrSkillsError("--axis embodiment: name the other arm with --robot")

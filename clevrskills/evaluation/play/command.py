@@ -450,7 +450,6 @@ def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) ->
         suite=path_of(suite),
         interface=find_interface(suite, args.interface).name,
         feedback=args.feedback,
-        revision=suite.revision,
         benchmark=0 if frozen is None else frozen.header.benchmark,
         track=NO_TRACK,
     )

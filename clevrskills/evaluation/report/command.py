@@ -108,9 +108,7 @@ def report(args: ReportArgs) -> int:
 
 
 def _comparisons(evaluations: Sequence[Evaluation]) -> list[Comparison]:
-    """The first run with each of the others that has done episodes of it, too, and was judged by
-    the same revision of the criteria.
-    """
+    """The first run with each of the others that has done episodes of it, too."""
     from clevrskills.evaluation.report.comparison import compare_runs, pairing_obstacle
 
     first, *others = [e for e in evaluations if e is evaluations[0] or not pairing_obstacle(e)]
@@ -120,8 +118,7 @@ def _comparisons(evaluations: Sequence[Evaluation]) -> list[Comparison]:
     return [
         compare_runs(first, other)
         for other in others
-        if other.run.revision == first.run.revision
-        and any(r.counts and (r.id, r.episode) in done for r in other.results)
+        if any(r.counts and (r.id, r.episode) in done for r in other.results)
     ]
 
 
@@ -159,8 +156,6 @@ def _write(
             texts = pairs.words(comparison, of)
             files.append(tables.Table(f"comparison-{k}-{name}", heading, pairs.numbers(of), texts))
     notes = [tables.EXPLANATION, *([pairs.EXPLANATION] if comparisons else [])]
-    if len({evaluation.run.revision for evaluation in evaluations}) > 1:
-        notes.append(pairs.REVISIONS)
     notes += [f"{pairs.unstated(each)}." for each in evaluations if each.source]
     notes += tables.clipped_lines(evaluations)
     tables.write_tables(out, files, "\n\n".join(notes))

@@ -20,10 +20,6 @@ EXPLANATION = (
     "two-sided test on the episodes on which they differ; p (Holm): made larger for the number of "
     "tasks, so that a small one among many is no accident."
 )
-REVISIONS = (
-    "The runs were judged by different revisions of the criteria of success (`revision` in "
-    "`run.json`): their numbers can't be compared."
-)
 ASKED = {f"observation.{name}" for name in ("cameras", "size_px", "history", "proprioception")}
 """What a policy asks to see, and so a part of it."""
 SEEN = {"renderer", "observation.views", "observation.look"}
@@ -88,18 +84,11 @@ def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Compa
         moment: What success means: that the goal held after some step, or after the last one.
 
     Raises:
-        ClevrSkillsError: They have no episode in common, were judged by criteria of different
-            revisions, or don't state what was run.
+        ClevrSkillsError: They have no episode in common, or don't state what was run.
     """
     for evaluation in (a, b):
         if obstacle := pairing_obstacle(evaluation):
             raise ClevrSkillsError(obstacle)
-    if a.run.revision != b.run.revision:
-        old, new = sorted((a, b), key=lambda each: each.run.revision)
-        raise ClevrSkillsError(
-            f"{old.root} was judged by revision {old.run.revision} of the criteria of success, "
-            f"{new.root} by revision {new.run.revision}: evaluate the policy of the former anew"
-        )
     pairs, remarks = _pair(a, b, moment)
     if not pairs:
         raise ClevrSkillsError(
@@ -122,15 +111,13 @@ def pairing_obstacle(evaluation: Evaluation) -> str:
     """Why the episodes of a run can't be paired with those of another one; empty: they can."""
     if evaluation.source is None:
         return ""
-    where = f"{evaluation.root}: what {evaluation.source.program} wrote does not state"
-    if not all(result.episode for result in evaluation.results if result.counts):
-        return (
-            f"{where} which episodes were run, so that they can't be paired; "
-            "`clevrskills evaluate` runs the same policy on the same episodes"
-        )
-    if not evaluation.run.revision:
-        return f"{where} the revision of the criteria of success, so that it can't be compared"
-    return ""
+    if all(result.episode for result in evaluation.results if result.counts):
+        return ""
+    return (
+        f"{evaluation.root}: what {evaluation.source.program} wrote does not state which episodes "
+        "were run, so that they can't be paired; `clevrskills evaluate` runs the same policy on "
+        "the same episodes"
+    )
 
 
 def numbers(rows: Sequence[PairRow]) -> pd.DataFrame:

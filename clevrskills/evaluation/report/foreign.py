@@ -78,10 +78,7 @@ def _read(root: Path, files: Sequence[Path], read: Reader, source: Source) -> Co
                     f"{root} has several results of {result.id}: name a folder for each run"
                 )
             found[result.id] = result
-    run = Run(policy=", ".join(policies) or NOT_STATED, label=root.resolve().name, revision=0)
-    revisions = {result.revision for result in found.values() if result.counts}
-    if len(revisions) == 1:
-        run = Run(policy=run.policy, label=run.label, revision=revisions.pop())
+    run = Run(policy=", ".join(policies) or NOT_STATED, label=root.resolve().name)
     return run, tuple(found[name] for name in sorted(found)), source
 
 
@@ -126,7 +123,7 @@ def _vla_eval(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult
 
 _SAID = {
     *("goal_fraction", "progress", "total_reward", "depth", "depth_of"),
-    *("seed", "max_steps", "revision"),
+    *("seed", "max_steps"),
 }
 
 
@@ -134,4 +131,4 @@ def _result(**known: Any) -> EpisodeResult:
     unknown: dict[str, Any] = dict.fromkeys(
         ("seed", "goal_fraction", "total_reward", "progress", "steps", "max_steps")
     )
-    return EpisodeResult(**{**unknown, "episode": "", "revision": 0, **known})
+    return EpisodeResult(**{**unknown, "episode": "", **known})

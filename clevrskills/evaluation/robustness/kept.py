@@ -146,7 +146,7 @@ def kept_episodes(
     Raises:
         ClevrSkillsError: The oracle cannot run here, or of some too few are left.
     """
-    of_suite = f"{suite.name}-{suite.revision}-{REVISION}"
+    of_suite = f"{suite.name}-{REVISION}"
     folder = cache_root() / FOLDER / of_suite / _name(axes)
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)

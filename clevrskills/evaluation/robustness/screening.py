@@ -15,12 +15,9 @@ from clevrskills.evaluation.freeze.screening import solve, succeeds_blindly
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import parse_record
 
-REVISION = 2
+REVISION = 1
 """Revision of how episodes are perturbed and screened; what was screened under another one is
 screened anew.
-
-1: clutter stood anywhere. 2: it leaves room where things are to go; what is out of reach shows 50
-pixels.
 """
 TURNED_AWAY = ("goal holds", "overlap", "moved while settling")
 """Faults of a start for which an episode is rejected."""

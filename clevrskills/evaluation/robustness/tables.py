@@ -22,7 +22,7 @@ WORST_NOTE = (
     "The axis that costs each task most. p: McNemar's, times the number of axes that were tried "
     "(Bonferroni); where it is not small, chance may have chosen the axis."
 )
-_OF_POLICY = ("policy", "policy_args", "revision", "benchmark")
+_OF_POLICY = ("policy", "policy_args", "benchmark")
 TASK_NOTE = "Drop of each task, clean less perturbed, in percentage points; pairs as above."
 
 

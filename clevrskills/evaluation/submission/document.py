@@ -21,7 +21,7 @@ SOLVED, FAILED = "1", "0"
 _KEPT = (
     *("policy", "policy_args", "robot", "criteria", "interface", "feedback", "stop", "wording"),
     *("controller", "controller_args"),
-    *("observation", "chunk", "clip", "renderer", "versions", "revision", "benchmark", "preset"),
+    *("observation", "chunk", "clip", "renderer", "versions", "benchmark", "preset"),
 )
 """Attributes of the run that a submission has."""
 

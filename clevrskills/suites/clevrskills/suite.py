@@ -69,7 +69,6 @@ class ClevrSkillsSuite(TabletopSuite):
     name = "clevrskills"
     title = "re-implementation of ClevrSkills"
     episodes = 20
-    revision = 2  # CHANGELOG.md says what each changes
     episodes_dir = EPISODES_DIR
 
     def task_types(self) -> Mapping[str, type[Task]]:

@@ -36,7 +36,7 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_commands_are_recorded_beside_the_control_steps_that_they_took(spoken: Path) -> None:
     header = Header.read(spoken)
-    assert (header.format_version, header.interface, header.fps) == (3, "skills", 20)
+    assert (header.format_version, header.interface, header.fps) == (1, "skills", 20)
     assert header.in_turns and header.in_steps and header.robot == "xarm6"
     (episode,) = Dataset(spoken)
     assert {path.name for path in episode.path.iterdir()} == {

@@ -29,19 +29,13 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_dataset_of_turns_says_so(boards: Path) -> None:
     header = Header.read(boards)
-    assert (header.format_version, header.interface, header.suite) == (3, "text", "ivispar")
+    assert (header.format_version, header.interface, header.suite) == (1, "text", "ivispar")
     assert header.views == VIEWS and header.cameras == ()
     assert {p.name for p in Dataset(boards)[0].path.iterdir()} == {
         "episode.json",
         "turns.parquet",
         "images.parquet",
     }
-
-
-def test_a_dataset_of_control_steps_says_nothing_of_turns() -> None:
-    written = Header("xarm6", "paper", (), 20).to_json()
-    assert written["format_version"] == 2
-    assert not {"interface", "suite", "views"} & set(written)
 
 
 def test_each_turn_has_what_was_seen_before_it_and_what_came_of_it(boards: Path) -> None:

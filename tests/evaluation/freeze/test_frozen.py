@@ -82,7 +82,7 @@ def test_what_is_not_there_is_said(folder):
         (lambda lines: [b'{"format": "lerobot"}\n'], "format 'lerobot'; allowed: 'clevrskills-epi"),
         (
             lambda lines: [lines[0].replace(b'"format_version": 1', b'"format_version": 3')],
-            "format version 3; this package reads 1 and 2",
+            "format version 3; this package reads 1",
         ),
     ],
 )

@@ -142,21 +142,6 @@ def test_what_else_two_runs_differ_in(tmp_path: Path) -> None:
     assert differences(read_run(one), read_run(one)) == []
 
 
-def test_runs_of_different_revisions_of_the_criteria_are_not_compared(tmp_path: Path) -> None:
-    """A run of before there was a number is of revision 1."""
-    old, new = roots = two_runs(tmp_path, revision=2)
-    data = json.loads((old / "run.json").read_text())
-    assert data.pop("revision") == 1
-    (old / "run.json").write_text(json.dumps(data))
-    for pair in (roots, roots[::-1]):
-        with pytest.raises(ClevrSkillsError, match=f"{old} was judged by revision 1 .* revision 2"):
-            compared(pair)
-    assert main(["compare", str(old), str(new)]) != 0
-    assert main(["report", str(old), str(new), "--out", str(tmp_path / "out")]) == 0
-    assert "different revisions" in (tmp_path / "out" / "report.html").read_text()
-    assert not list((tmp_path / "out").glob("comparison*"))
-
-
 def test_success_at_the_end(tmp_path: Path) -> None:
     a = [result("pick", k, T, success_at_end=k > 2) for k in range(6)]
     b = outcomes("pick", [T] * 6)

@@ -192,7 +192,7 @@ def test_what_was_screened_under_another_revision_is_screened_anew(revision, tmp
     monkeypatch.setattr(shipped, "data_file", lambda *_: None)
     monkeypatch.setattr("clevrskills.jobs.work.work", lambda *_: None)
     twin = SUITE.frozen("pick", "train")[0].content_hash
-    folder = tmp_path / "axes" / f"clevrskills-{SUITE.revision}-{revision}"
+    folder = tmp_path / "axes" / f"clevrskills-{revision}"
     journal = folder / "layout-3" / "pick_train.jsonl"
     journal.parent.mkdir(parents=True)
     journal.write_text(Verdict("pick", "train", 0, twin, "made", "hidden").to_json() + "\n")

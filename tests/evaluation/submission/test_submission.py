@@ -163,7 +163,6 @@ CHANGES = {
     "chosen episodes": (
         set_to("tasks", "geoms_base", "episodes", value="0" * 64), True, "not the first 8"
     ),
-    "another revision": (set_to("run", "revision", value=99), True, "revision 99"),
     "another benchmark": (set_to("run", "benchmark", value=7), True, "version of the benchmark"),
     "another suite": (set_to("suite", value="os:path"), True, "unknown suite"),
     "another task": (
