@@ -75,6 +75,7 @@ def register_task(
     *,
     arm: bool,
     limit: int | None = None,
+    vector: str | None = None,
     **arguments: Any,
 ) -> None:
     """Register the Gymnasium id of a task, unless it is registered.
@@ -85,6 +86,8 @@ def register_task(
         task: Key of the task.
         arm: Whether an arm acts, by control steps.
         limit: Steps after which an episode is truncated; ``None``: each environment says it.
+        vector: Function that makes vector environments, ``module:function``; ``None``:
+            :func:`clevrskills.vector.make_vec` where an arm acts, else none.
         arguments: Other arguments of the environment.
     """
     name = env_id(task, namespace)
@@ -95,7 +98,7 @@ def register_task(
     gymnasium.register(
         id=name,
         entry_point=f"clevrskills.{room}.gymnasium_env:{kind}",
-        vector_entry_point="clevrskills.vector:make_vec" if arm else None,
+        vector_entry_point=vector or ("clevrskills.vector:make_vec" if arm else None),
         max_episode_steps=limit,
         kwargs={"suite": suite, "task": task, **arguments},
         disable_env_checker=arm,
@@ -128,7 +131,8 @@ def _register() -> None:
         cameras = ("base_camera", "hand_camera")
         register_task("LoHoRavens", "lohoravens", task, arm=True, cameras=cameras)
     for task in ivispar.TASKS:
-        register_task("IVispar", "ivispar", task, arm=task == ivispar.ARM)
+        vector = ivispar.VECTOR_ENVS.get(task)
+        register_task("IVispar", "ivispar", task, arm=task == ivispar.ARM, vector=vector)
     for task in asgardbench.TASKS:
         register_task("AsgardBench", "asgardbench", task, arm=False)
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clevrskills import register_task
+from clevrskills import env_id, register_task
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
@@ -512,16 +512,6 @@ class Suite(ABC):
         """
         raise ClevrSkillsError(f"suite {self.name} reads no files of others")
 
-    def training_envs(self, task: str, num_envs: int, seed: int) -> Any:
-        """A Gymnasium vector environment of drawn episodes of a task, for reinforcement learning:
-        ``Discrete`` actions, ``places`` an attribute, see :mod:`clevrskills.rl.agent`. Its
-        environments have ``training_observation()`` and ``training_command(action)``.
-
-        Raises:
-            ClevrSkillsError: There is none for the task.
-        """
-        raise ClevrSkillsError(f"there is no reinforcement learning of {task} in {self.name}")
-
     def original_file(self, episode: Any) -> tuple[str, Mapping[str, Any]]:
         """Name and JSON data of the file that an episode is in the original that a suite
         re-implements.
@@ -651,13 +641,21 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
 
 
 def register_envs(suite: Suite) -> None:
-    """Register the Gymnasium ids ``<Suite>/<Task>-v1`` of a suite's tasks: ``<Suite>`` is the name
-    of its class, without ``Suite`` at its end.
-    """
-    namespace, path = type(suite).__name__.removesuffix("Suite"), path_of(suite)
+    """Register the Gymnasium ids of a suite's tasks."""
     for task in suite.tasks:
         arm = NO_ROBOT not in suite.tasks[task].robots
-        register_task(namespace, path, task, arm=arm)
+        register_task(_namespace(suite), path_of(suite), task, arm=arm)
+
+
+def gym_id(suite: Suite, task: str) -> str:
+    """Return the Gymnasium id of a task, ``<Suite>/<Task>-v1``: ``<Suite>`` is the name of the
+    suite's class, without ``Suite`` at its end.
+    """
+    return env_id(task, _namespace(suite))
+
+
+def _namespace(suite: Suite) -> str:
+    return type(suite).__name__.removesuffix("Suite")
 
 
 def step_interface(suite: Suite) -> Interface:

@@ -201,6 +201,7 @@ def _check_moves(args: RLArgs) -> Run:
         if entry.name not in allowed and getattr(args, entry.name) != entry.default:
             option = entry.name.replace("_", "-")
             raise ClevrSkillsError(f"--{option} is an option of the suite {CLEVRSKILLS} alone")
-    suite.training_envs(args.task, args.num_envs, args.seed)  # before a folder is made
     same = {name: getattr(args, name) for name in ("task", "suite", "ppo", *_COUNTS)}
-    return Run(**same, robot=NO_ROBOT, cameras=())
+    run = Run(**same, robot=NO_ROBOT, cameras=())
+    run.make_envs(workers=1).close()  # before a folder is made
+    return run

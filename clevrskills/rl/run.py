@@ -156,15 +156,15 @@ class Run(Settings):
     versions: Mapping[str, str | None] = field(default_factory=versions, compare=False)
 
     def make_envs(self, workers: int) -> VectorEnv:
-        """The environments, in ``workers`` processes, this one among them."""
-        from clevrskills.core.suite import load_suite
+        """Make the environments, in ``workers`` processes, this one among them.
+
+        Raises:
+            ClevrSkillsError: There are none for the task.
+        """
+        if self.suite != CLEVRSKILLS:
+            return self._make_boards()
         from clevrskills.vector import make_vec
 
-        if self.suite != CLEVRSKILLS:
-            envs: VectorEnv = load_suite(self.suite).training_envs(
-                self.task, self.num_envs, self.seed
-            )
-            return envs
         return make_vec(
             self.task,
             num_envs=self.num_envs,
@@ -182,6 +182,20 @@ class Run(Settings):
             terminate_on_success=self.terminate_on_success,
             head_starts=self.head_starts,
         )
+
+    def _make_boards(self) -> VectorEnv:
+        import gymnasium as gym
+
+        from clevrskills.core.suite import NO_ROBOT, gym_id, load_suite
+
+        suite = load_suite(self.suite)
+        name = gym_id(suite, self.task)
+        has_arm = NO_ROBOT not in suite.tasks[self.task].robots
+        if has_arm or gym.spec(name).vector_entry_point is None:
+            raise ClevrSkillsError(
+                f"there is no reinforcement learning of {self.task} in {self.suite}"
+            )
+        return gym.make_vec(name, self.num_envs, seed=self.seed)
 
 
 def read_run(root: Path) -> Run:

@@ -4,3 +4,5 @@ ARM = "geoms_arm"
 """The task in which an arm moves the pieces."""
 TASKS = ("geoms", "tiles", "listing", ARM)
 """Names of the tasks."""
+VECTOR_ENVS = {"geoms": "clevrskills.suites.ivispar.vector:make_vec"}
+"""Function that makes the vector environments of a task."""

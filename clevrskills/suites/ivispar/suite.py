@@ -24,12 +24,10 @@ from clevrskills.core.suite import (
 from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.ivispar import ARM
 from clevrskills.suites.ivispar.arm.boards import ArmBoards
-from clevrskills.suites.ivispar.boards import SETS, Puzzle
 from clevrskills.suites.ivispar.env import COUNTED
 from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
 from clevrskills.suites.ivispar.published import PUBLISHED
 from clevrskills.suites.ivispar.symbol_boards import SymbolBoards
-from clevrskills.suites.ivispar.vector import CellVectorEnv
 from clevrskills.suites.ivispar.views import SINGLE
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
@@ -161,16 +159,6 @@ class IVisparSuite(Suite):
 
     def original_file(self, episode: Episode) -> tuple[str, Mapping[str, Any]]:
         return self.family(episode.task).original_file(episode)
-
-    def training_envs(self, task: str, num_envs: int, seed: int) -> CellVectorEnv:
-        if task != "geoms":
-            super().training_envs(task, num_envs, seed)
-        frozen = [
-            Puzzle.from_json(episode.start["puzzle"])
-            for split in ("val", *SETS)
-            for episode in self.frozen("geoms", split)
-        ]
-        return CellVectorEnv(num_envs, seed, avoid=[(board.start, board.goal) for board in frozen])
 
 
 def _shown(view: str) -> dict[str, Any]:

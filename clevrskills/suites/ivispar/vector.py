@@ -10,10 +10,12 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board
+from clevrskills.suites.ivispar.boards import SETS, Puzzle
 
-__all__ = ["BoardVectorEnv", "CellVectorEnv", "observe_cells"]
+__all__ = ["BoardVectorEnv", "CellVectorEnv", "make_vec", "observe_cells"]
 
 _FIRST = 1024  # boards that are drawn at once
 SOLVED_REWARD = 4.0
@@ -316,3 +318,25 @@ class CellVectorEnv(VectorEnv):
         return np.concatenate(
             [observe_cells(part.cells, part.goals, self._size) for part in self._parts]
         )
+
+
+def make_vec(num_envs: int, *, suite: str, task: str, seed: int = 0) -> CellVectorEnv:
+    """Make a vector environment of drawn boards, none of them frozen, as
+    ``gym.make_vec("IVispar/Geoms-v1", num_envs)`` does.
+
+    Args:
+        num_envs: Number of boards.
+        suite: Name of the suite.
+        task: Key of the task.
+        seed: Of all that is drawn.
+
+    Raises:
+        ClevrSkillsError: There are too few boards.
+    """
+    found = load_suite(suite)
+    frozen = [
+        Puzzle.from_json(episode.start["puzzle"])
+        for split in ("val", *SETS)
+        for episode in found.frozen(task, split)
+    ]
+    return CellVectorEnv(num_envs, seed, avoid=[(board.start, board.goal) for board in frozen])

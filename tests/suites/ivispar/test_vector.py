@@ -1,10 +1,13 @@
 """The vector environment: the same board as the others, many at once."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
+from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import Board
+from clevrskills.suites.ivispar.boards import Puzzle
 from clevrskills.suites.ivispar.vector import (
     SOLVED_REWARD,
     BoardVectorEnv,
@@ -143,3 +146,13 @@ def test_moves_by_cell_are_those_by_piece() -> None:
 def test_learning_boards_need_one_of_each_number_of_pieces() -> None:
     with pytest.raises(ClevrSkillsError, match="num_envs is 6; allowed: 7 or more"):
         CellVectorEnv(6)
+
+
+def test_gymnasium_makes_them_by_the_id_of_the_task() -> None:
+    env, again = (gym.make_vec("IVispar/Geoms-v1", num_envs=14, seed=3) for _ in range(2))
+    assert isinstance(env, CellVectorEnv) and env.num_envs == 14
+    for episode in load_suite("ivispar").frozen("geoms", "base"):
+        board = Puzzle.from_json(episode.start["puzzle"])
+        assert (board.start, board.goal) in env._avoid
+    assert np.array_equal(env.reset()[0], again.reset()[0])
+    assert gym.spec("IVispar/Tiles-v1").vector_entry_point is None
