@@ -93,11 +93,11 @@ def register_task(
     name = env_id(task, namespace)
     if name in gymnasium.registry:
         return
-    room = "envs" if arm else "suites"
-    kind = "GymnasiumEnv" if arm else "SymbolicGymnasiumEnv"
+    with_arm = "clevrskills.envs.gymnasium_env:GymnasiumEnv"
+    symbolic = "clevrskills.suites.gymnasium_env:SymbolicGymnasiumEnv"
     gymnasium.register(
         id=name,
-        entry_point=f"clevrskills.{room}.gymnasium_env:{kind}",
+        entry_point=with_arm if arm else symbolic,
         vector_entry_point=vector or ("clevrskills.vector:make_vec" if arm else None),
         max_episode_steps=limit,
         kwargs={"suite": suite, "task": task, **arguments},
