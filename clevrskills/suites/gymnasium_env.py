@@ -15,7 +15,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import MODES, Mode, turn_feedback
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import PolicyError
-from clevrskills.core.suite import all_views, building, find_interface, load_suite
+from clevrskills.core.suite import building, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import check_names
 
@@ -82,28 +82,25 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
             "render_mode": render_mode,
         }
         self._suite = found = load_suite(suite)
-        known = all_views(found)
-        images = [name for name, kind in known.items() if kind == "image"]
-        self._views = tuple(n for n, k in known.items() if k == "text") if views is None else views
-        self._split = split or found.default_splits()[0]
+        check_names(task=((task,), found.tasks))
+        info = found.tasks[task]
+        images = [name for name, kind in info.views.items() if kind == "image"]
+        texts = [name for name, kind in info.views.items() if kind == "text"]
+        self._task, self._split = task, split or found.default_splits()[0]
+        self._views, self._feedback = tuple(texts if views is None else views), feedback
         check_names(
-            task=((task,), found.tasks),
-            split=((self._split,), found.tasks[task].splits),
-            view=(self._views, known),
+            split=((self._split,), info.splits),
+            view=(self._views, info.views),
+            interface=((interface,), info.interfaces),
             criteria=((criteria,), found.criteria()),
             feedback=((feedback,), MODES),
         )
+        self._interface = info.interfaces[interface or next(iter(info.interfaces))]
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise UnknownNameError("render_mode", render_mode, self.metadata["render_modes"])
         if render_mode and not images:
             raise ClevrSkillsError(f"suite {suite} has no images: render_mode has to be None")
         self.render_mode = render_mode
-        check_names(interface=((interface,), found.tasks[task].interfaces))
-        self._interface, self._feedback, self._task = (
-            find_interface(found, interface),
-            feedback,
-            task,
-        )
         shown = tuple(name for name in self._views if name in images)
         # a world of symbols draws at any time; cameras decide what its pieces are called
         config = EnvConfig(
@@ -127,7 +124,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         return partial(type(self), **self._arguments), (), {"spec": self.spec}
 
     def _image_space(self, name: str) -> gym.spaces.Box:
-        """The space of an image, whose size an episode tells."""
+        """Return the space of an image, which is as large as in an episode."""
         episode = self._suite.draw(self._task, self._split, 0)
         self.base_env.reset(options={"episode": episode})
         return gym.spaces.Box(0, 255, self.base_env.look((name,))[name].shape, np.uint8)
@@ -190,12 +187,12 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         return {**shown, **self.base_env.look(self._views)}
 
     def oracle_action(self) -> str:
-        """The command that solves the episode next; raises GaveUp where there is none."""
+        """Return the command that solves the episode next; raises GaveUp where there is none."""
         command: str = self.base_env.solve()
         return command
 
     def render(self) -> Any:
-        """The first image among the views, or the suite's first one, (H, W, 3) uint8."""
+        """Return the first image among the views, or the task's first one, (H, W, 3) uint8."""
         return self.base_env.look((self._film,))[self._film] if self.render_mode else None
 
     def close(self) -> None:
