@@ -36,15 +36,15 @@ class EndEffectorAtPosition(PhysicalPredicate):
 
     @property
     def tolerance(self) -> float:
-        """The error from which it does not hold."""
+        """Return the error from which it does not hold."""
         return self.criteria.end_effector_m
 
     def pose(self, world: World) -> Tensor:
-        """A pose of the end effector at which it holds, (B, 7): turned as now."""
+        """Return a pose of the end effector at which it holds, turned as now, (B, 7)."""
         return torch.cat((self.position, world.end_effector_pose[:, 3:]), dim=-1)
 
     def error(self, world: World) -> Tensor:
-        """Distance to the position in metres, (B,)."""
+        """Return the distance to the position in metres, (B,)."""
         return geometry.length(world.end_effector_pose[:, :3] - self.position)
 
     def describe(self, world: World, env: int = 0) -> str:

@@ -53,7 +53,7 @@ class PushedTowards(Pushed):
         return start + self.criteria.push_target_share * (goal - start)
 
     def reached(self, place: Tensor, start: Tensor, goal: Tensor) -> Tensor:
-        """Whether a place is far enough towards another body, (...,).
+        """Return whether a place is far enough towards another body, (...,).
 
         Args:
             place: Where the body is now, (..., 2).

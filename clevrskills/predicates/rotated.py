@@ -35,7 +35,7 @@ class Rotated(AtPose):
 
     @classmethod
     def by(cls, object: Tensor, start: Tensor, angle_rad: Tensor, position: Tensor) -> Self:
-        """Turned by angles (B,) away from poses at the start (B, 7), at positions (B, 3)."""
+        """Build it from start poses (B, 7), angles to turn by (B,) and positions (B, 3)."""
         turn = geometry.yaw_quaternion(angle_rad)
         return cls(object, position, geometry.quaternion_multiply(turn, start[:, 3:]), angle_rad)
 
@@ -54,14 +54,14 @@ class Rotated(AtPose):
 
     @cached_property
     def _half_turn(self) -> Tensor:
-        """Maps orientations to cosine and sine of half the turn about z, untilted, (B, 4, 2)."""
+        """Return the map of orientations to cosine, sine of half the turn about z, (B, 4, 2)."""
         undo = geometry.yaw_quaternion(-self.angle_rad)
         w, x, y, z = geometry.quaternion_multiply(undo, self.orientation).unbind(-1)
         columns = torch.stack((w, x, y, z), dim=-1), torch.stack((-z, -y, x, w), dim=-1)
         return torch.stack(columns, dim=-1)
 
     def _turned(self, world: World, before_rad: Tensor) -> Tensor:
-        """The turn about the vertical since the start that is nearest to an earlier one, (B,)."""
+        """Return the turn about z since the start that is nearest to an earlier one, (B,)."""
         cosine, sine = torch.einsum(
             "bi,bij->jb", world.orientation(self.object), self._half_turn
         ).unbind(0)
@@ -74,6 +74,6 @@ class Rotated(AtPose):
 
 
 def turn_in_words(angle_rad: float) -> str:
-    """A turn about world z, seen from above: ``30 degrees clockwise`` for -30 degrees."""
+    """Describe a turn about world z, from above: ``30 degrees clockwise`` for -30 degrees."""
     direction = "anti-clockwise" if angle_rad > 0 else "clockwise"
     return f"{round(abs(degrees(angle_rad)))} degrees {direction}"

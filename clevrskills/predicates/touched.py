@@ -28,8 +28,8 @@ TIE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Handled(PhysicalPredicate):
-    """What is remembered of an object that is touched or pushed: where it was at first, whether the
-    gripper has touched it, and whether it has held it or struck it: either spoils it.
+    """Base of touched and pushed objects: remembers where one was at first, whether the gripper has
+    touched it, and whether it has held it or struck it: either spoils it.
 
     To strike it is to come towards it, in this control step or the one before, at
     ``criteria.touch_speed_m_per_s`` or more, or to be as fast while touching it, at whichever

@@ -598,3 +598,37 @@ def test_a_repeated_world_answers_about_several_bodies_at_once():
     assert torch.equal(
         world.touches(cube, others[0]), torch.tensor([True, False, True, False, True])
     )
+
+
+def test_questions_take_several_bodies_of_an_environment():
+    world = tabletop(5)
+    cube, slab, brick = (index(world, slot) for slot in (0, SLAB_SLOT, BRICK_SLOT))
+    on_slab = world.pose(slab).clone()
+    on_slab[:, 2] += torch.tensor([0.04, 0.2, 0.04, 0.2, 0.04])
+    world.set_body_pose(cube, on_slab)
+    world.hold(brick, world.pose(brick), torch.arange(5) > 2)
+    asked = {
+        "position": World.position,
+        "is_static": World.is_static,
+        "is_held": World.is_held,
+        "top": World.top,
+        "bottom": World.bottom,
+        "on_table": TensorWorld.on_table,
+        "gripper_distance": World.gripper_distance,
+        "gripper_clear": lambda w, b: w.gripper_clear(b, 0.35),
+        "gripper_touches": TensorWorld.gripper_touches,
+        "robot_touches": TensorWorld.robot_touches,
+    }
+    for part in (world, world.select(torch.tensor([3, 1, 1]))):
+        bodies = torch.stack([each[: part.num_envs] for each in (cube, slab, brick)], dim=-1)
+        for name, ask in asked.items():
+            alone = torch.stack([ask(part, body) for body in bodies.unbind(-1)], dim=1)
+            assert torch.allclose(ask(part, bodies).float(), alone.float()), name
+        for name in ("supports", "touches"):
+            ask = getattr(part, name)
+            pairs = ask(bodies[:, None], bodies[:, :, None])  # (B, upper, lower)
+            for upper, lower in ((0, 1), (1, 0), (2, 0), (1, 1)):
+                alone = ask(bodies[:, lower], bodies[:, upper])
+                assert torch.equal(pairs[:, upper, lower], alone), (name, upper, lower)
+        carried = part.carries(bodies[:, None], bodies[:, :, None], 0.5)
+        assert torch.equal(carried, (part.supports(bodies[:, None], bodies[:, :, None]) >= 0.5))

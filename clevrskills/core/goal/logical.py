@@ -1,4 +1,4 @@
-"""Logical predicates: how statements are combined into goals.
+"""Logical predicates: combine statements into goals.
 
 ``Set``: all hold now, in any order. ``Sequence``: all hold now; reward and oracle go in order.
 ``Order``: each in turn, earlier ones may break again. ``Once``: has held. Environments whose tree
@@ -108,7 +108,7 @@ class Composite(Predicate):
 
     @property
     def needed(self) -> Iterable[int]:
-        """The children without which it can't hold, by number, where they are active."""
+        """Return the numbers of the children without which it can't hold, where they are active."""
         return range(len(self.children))
 
     def _required(self, child: int, state: GoalState) -> Tensor:
@@ -146,12 +146,12 @@ class Composite(Predicate):
 
     @cached_property
     def _first_leaf(self) -> Tensor:
-        """Index of the first leaf of each child among the leaves of the whole, (n,)."""
+        """Return the index of each child's first leaf among the leaves of the composite, (n,)."""
         counts = [sum(1 for _ in child.leaves()) for child in self.children]
         return torch.tensor([0, *accumulate(counts)][:-1], device=self.device)
 
     def _next_of(self, child: Tensor, outcome: Outcome) -> Tensor:
-        """The index (B,) of the leaf that is next in a child (B,); -1 where the whole holds."""
+        """Return the index (B,) of the leaf that is next in a child (B,); -1 where all holds."""
         if all(isinstance(each, Leaf) for each in self.children):
             return child.masked_fill(outcome.holds, -1)
         chosen = self._first_leaf[child]
@@ -264,7 +264,7 @@ class Order(Composite):
         )
 
     def behind(self, stage: Tensor) -> tuple[Tensor, Tensor]:
-        """Reward and progress of the parts before a stage (B,), each (B,)."""
+        """Return reward and progress of the parts before a stage (B,), each (B,)."""
         finished = (self._numbers < stage[:, None]) & self._used
         return (self._max_rewards * finished).sum(-1), finished.sum(-1) / self._num_used
 
@@ -273,7 +273,7 @@ class Order(Composite):
 
     @cached_property
     def _numbers(self) -> Tensor:
-        """The numbers of the children, (n,)."""
+        """Return the numbers of the children, (n,)."""
         return torch.arange(len(self.children), device=self._used.device)
 
     def next_index(self, outcome: Outcome) -> Tensor:

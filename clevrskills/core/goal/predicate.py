@@ -1,4 +1,4 @@
-"""Predicate: what holds of a world, how close it is, what it says and how it looks."""
+"""Predicate: a statement about a world, with its reward, its sentence and its realization."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ __all__ = [
 Types = Mapping[str, "type[Predicate]"]
 CPU = torch.device("cpu")
 GoalState = dict[str, Tensor]
-"""What a goal must remember, by name; every tensor is (B, ...)."""
+"""State of a goal: what it must remember, by name; every tensor is (B, ...)."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a predicate says of a world.
+    """Result of evaluating a predicate in a world.
 
     Attributes:
         holds: (B,) bool.
         reward: On the scale of the published numbers, (B,).
         progress: In [0, 1], 1 exactly where it holds, (B,).
-        state: The goal state after this look at the world.
+        state: The next goal state.
         children: Outcomes of the parts of a logical predicate.
-        credit: Of a leaf, the share of it that counts as met, in [0, 1], (B,); ``None``: all of it
-            where it holds, else nothing.
+        credit: Of a leaf, the share of it that counts as met, in [0, 1], (B,); ``None``: 1 where it
+            holds, else 0.
     """
 
     holds: Tensor
@@ -68,9 +68,9 @@ class Predicate(ABC):
     """A statement about the world, in ``B`` environments at once.
 
     Fields are tensors (B, ...), children or tables, so that a tree can be written to JSON and read
-    back. A predicate looks at a world, which is a :class:`~clevrskills.core.goal.context.Context`
-    (the kind that its leaves are about), and a goal state and at nothing else: looking twice gives
-    the same answer twice.
+    back. An evaluation depends on a world, which is a
+    :class:`~clevrskills.core.goal.context.Context` of the kind that the leaves are about, and a
+    goal state, on nothing else, and changes neither.
     """
 
     name: ClassVar[str]
@@ -85,82 +85,80 @@ class Predicate(ABC):
     @property
     @abstractmethod
     def max_reward(self) -> Tensor | float:
-        """The reward when it holds, a number or (B,)."""
+        """Return the reward when it holds, a number or (B,)."""
 
     @abstractmethod
     def evaluate(self, world: Any, state: GoalState) -> Outcome:
-        """Look at the world; the goal state of the outcome is that of the next control step."""
+        """Evaluate it; the goal state of the outcome is that of the next control step."""
 
     def holds(self, world: Any, state: GoalState) -> Tensor:
-        """Whether it holds, (B,) bool: what :meth:`evaluate` tells of it, if nothing else
-        matters.
-        """
+        """Return whether it holds, (B,) bool, as :meth:`evaluate` does, if nothing else matters."""
         return self.evaluate(world, state).holds
 
     @abstractmethod
     def describe(self, world: Any, env: int = 0) -> str:
-        """The sentence, with ``{obj:key}`` placeholders, for one environment."""
+        """Return the sentence, with ``{obj:key}`` placeholders, for one environment."""
 
     @abstractmethod
     def realize(self, world: Any, where: Tensor | None = None) -> None:
         """Change the world so that it holds, in the environments ``where`` (B,) is true."""
 
     def initial_state(self, world: Any) -> GoalState:
-        """The goal state at the start of an episode."""
+        """Return the goal state at the start of an episode."""
         del world
         return {}
 
     @property
     def failure_flags(self) -> tuple[str, ...]:
-        """Names of what is remembered, (B,) bool, of which something must be true for the goal to
-        be :meth:`unsolvable`.
+        """Return the names of flags (B,) in the goal state; where the goal is :meth:`unsolvable`,
+        one of them is true.
         """
         return ()
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
-        """Why it can't be achieved any more, by reason, and where that is so, (B,) bool: what the
-        goal itself rules out for good. Which reasons there are does not depend on the state.
+        """Return where it can't be achieved any more, (B,) bool, by reason: what the goal itself
+        rules out for good. The reasons do not depend on the state.
         """
         del state
         return {}
 
     @abstractmethod
     def leaves(self) -> Iterator[Leaf]:
-        """The leaves of the tree, in order."""
+        """Yield the leaves of the tree, in order."""
 
     @abstractmethod
     def steps(self, env: int = 0) -> Iterator[Predicate]:
-        """The parts that one environment achieves one after the other; realizing them in turn
+        """Yield the parts that one environment achieves one after the other; realizing them in turn
         achieves the whole.
         """
 
     @abstractmethod
     def next_index(self, outcome: Outcome) -> Tensor:
-        """Which of the :meth:`leaves` is to be achieved next, -1 where it holds, (B,)."""
+        """Return the index of the leaf to achieve next, -1 where it holds, (B,)."""
 
     def next_leaf(self, outcome: Outcome, env: int = 0) -> Leaf | None:
-        """The leaf that is to be achieved next, ``None`` if it holds."""
+        """Return the leaf to achieve next; ``None`` if it holds."""
         index = int(self.next_index(outcome)[env])
         return None if index < 0 else list(self.leaves())[index]
 
     @property
     def device(self) -> torch.device:
-        """Where its numbers are."""
+        """Return the device of its tensors."""
         values = (getattr(leaf, f.name) for leaf in self.leaves() for f in dataclasses.fields(leaf))
         return next((value.device for value in values if isinstance(value, Tensor)), CPU)
 
     def with_criteria(self, table: Any) -> Self:
-        """The same tree with other tolerances: a table of the kind that its leaves ask."""
+        """Return the tree with other tolerances, of the kind that its leaves have."""
         del table
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data that :func:`from_json` reads."""
+        """Return plain JSON data that :func:`from_json` reads."""
         names = [field.name for field in dataclasses.fields(self)]
         return {"predicate": self.name, **{name: self._entry(name) for name in names}}
 
     def _entry(self, name: str) -> Any:
-        """A field as JSON data."""
+        """Return a field as JSON data."""
         return _encode(getattr(self, name))
 
     @classmethod
@@ -191,7 +189,7 @@ class Leaf(Predicate):
         return data
 
     def weight_in(self, env: int) -> float:
-        """How much it counts in one environment."""
+        """Return how much it counts in one environment."""
         weight = self.weight
         return float(weight[env] if isinstance(weight, Tensor) else weight)
 
@@ -208,15 +206,13 @@ class Leaf(Predicate):
 
 @dataclass(frozen=True, eq=False)
 class SymbolicPredicate(Leaf):
-    """A leaf about a world of symbols, in which things hold or do not: reward and progress are its
-    credit.
-    """
+    """A leaf about a world of symbols: its reward and progress are its credit."""
 
     max_reward = 1.0
 
     @abstractmethod
     def credit(self, world: Any) -> Tensor:
-        """The share of it that counts as met, in [0, 1], (B,); it holds where that is 1."""
+        """Return the share of it that counts as met, in [0, 1], (B,); it holds where that is 1."""
 
     def evaluate(self, world: Any, state: GoalState) -> Outcome:
         del state

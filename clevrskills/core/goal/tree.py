@@ -26,51 +26,52 @@ class Node:
 
 
 def nodes(goal: Predicate, env: int = 0) -> list[Node]:
-    """The nodes of a tree as one environment uses it; its leaves come in the order of
+    """Return the nodes of a tree as one environment uses it; its leaves come in the order of
     ``goal.leaves()``.
     """
     return list(_nodes(goal, "", 0, True, env, count()))
 
 
 def outcomes(goal: Predicate, outcome: Outcome) -> Iterator[Outcome]:
-    """What was said of each node, in the order of :func:`nodes`."""
+    """Yield the outcome of each node, in the order of :func:`nodes`."""
     yield outcome
     for part, result in zip(parts(goal), outcome.children, strict=True):
         yield from outcomes(part, result)
 
 
 def used(goal: Predicate, num_envs: int) -> Tensor:
-    """Which nodes each environment uses, in the order of :func:`nodes`, (B, N) bool."""
+    """Return which nodes each environment uses, in the order of :func:`nodes`, (B, N) bool."""
     every = torch.ones(num_envs, dtype=torch.bool, device=goal.device)
     return torch.stack(list(_used(goal, every)), dim=-1)
 
 
 def parts(predicate: Predicate) -> tuple[Predicate, ...]:
-    """What a predicate is made of; nothing if it is a leaf."""
+    """Return the parts of a predicate; none if it is a leaf."""
     if isinstance(predicate, Composite):
         return predicate.children
     return (predicate.child,) if isinstance(predicate, Wrapper) else ()
 
 
 def reasons(goal: Predicate, failure_flags: Several[str], state: GoalState) -> list[str] | None:
-    """Why each environment can't achieve its goal any more, empty where it can; ``None``: all can.
+    """Return why each environment can't achieve its goal any more, empty where it can; ``None`` if
+    all can.
 
     Args:
         goal: The goal.
         failure_flags: Its :attr:`~Predicate.failure_flags`.
-        state: What is remembered.
+        state: The goal state.
     """
     if not any(any_true(state[name]) for name in failure_flags):
         return None
-    told: list[str] = []
+    found: list[str] = []
     for reason, where in goal.unsolvable(state).items():
-        told = told or [""] * len(where)
-        told = [reason if so else said for so, said in zip(where.tolist(), told, strict=True)]
-    return told
+        found = found or [""] * len(where)
+        found = [reason if so else last for so, last in zip(where.tolist(), found, strict=True)]
+    return found
 
 
 def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[float, float]:
-    """How many leaves are met, and how many there are, among those that one environment uses; each
+    """Return how many of the leaves that one environment uses are met, and how many there are; each
     counts by its weight, and as far as its credit goes.
 
     A leaf is met if it holds, or if what it is part of holds: then it has done its part, as the
@@ -109,11 +110,11 @@ class LeafStatus:
 def leaf_status(
     goal: Predicate, outcome: Outcome, env: int = 0, asked: bool = True
 ) -> Iterator[LeafStatus]:
-    """The leaves that one environment uses, in order.
+    """Yield the leaves that one environment uses, in order.
 
     Args:
         goal: The goal.
-        outcome: What it says.
+        outcome: Its outcome.
         env: The environment.
         asked: Whether the goal itself is asked for.
     """
@@ -131,8 +132,8 @@ def leaf_status(
 
 
 def depth(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int] | None:
-    """How many steps of an ordered goal are done, and how many there are; ``None``: there is no
-    order.
+    """Return how many steps of an ordered goal are done, and how many there are; ``None`` if there
+    is no order.
 
     Of an :class:`Order`, the steps that are behind; of a :class:`Sequence`, the first ones that all
     hold now. Only the outermost of nested orders counts; of several side by side, the sum.
@@ -150,7 +151,7 @@ def depth(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int] | 
 
 
 def state_of(leaf: Leaf, goal: Predicate, outcome: Outcome) -> GoalState:
-    """What a leaf of a goal remembers.
+    """Return the goal state of a leaf.
 
     Raises:
         ClevrSkillsError: It is no leaf of that goal.
@@ -164,7 +165,7 @@ def state_of(leaf: Leaf, goal: Predicate, outcome: Outcome) -> GoalState:
 def _used_parts(
     goal: Predicate, outcome: Outcome, env: int
 ) -> Iterator[tuple[int, Predicate, Outcome]]:
-    """The parts that one environment uses, with their numbers and what was said of them."""
+    """Yield the number, predicate and outcome of each part that one environment uses."""
     mask = goal.active if isinstance(goal, Composite) else None
     for i, (part, result) in enumerate(zip(parts(goal), outcome.children, strict=True)):
         if mask is None or bool(mask[env, i]):

@@ -33,7 +33,7 @@ class _HouseLeaf(SymbolicPredicate):
     """A statement about one household, true or false."""
 
     def met(self, house: World) -> bool:
-        """Whether it holds."""
+        """Return whether it holds."""
         raise NotImplementedError
 
     def credit(self, world: HouseWorld) -> Tensor:
@@ -44,7 +44,7 @@ class _HouseLeaf(SymbolicPredicate):
 
 
 def met_now(goal: Predicate, house: World) -> bool:
-    """Whether all leaves of a goal hold at once, whatever held before: the fast way to ask."""
+    """Return whether all leaves of a goal hold at once, whatever held before, without a world."""
     if isinstance(goal, _HouseLeaf):
         return goal.met(house)
     parts = (*tree.parts(goal), *((goal.kept,) if isinstance(goal, Keeping) else ()))
@@ -185,8 +185,8 @@ class Held(_HouseLeaf):
 
 
 @dataclass(frozen=True, eq=False)
-class There(_HouseLeaf):
-    """There is a thing of a type.
+class ObjectExists(_HouseLeaf):
+    """A thing of a type exists.
 
     Args:
         kind: The type.

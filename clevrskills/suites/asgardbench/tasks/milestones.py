@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clevrskills.core.goal.predicate import Predicate
-from clevrskills.suites.asgardbench.predicates import Contained, Did, Held, StateIs, Stored, There
+from clevrskills.suites.asgardbench.predicates import (
+    Contained,
+    Did,
+    Held,
+    ObjectExists,
+    StateIs,
+    Stored,
+)
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.tasks.goals import COOKED
 from clevrskills.suites.asgardbench.tasks.instances import Variant
@@ -30,7 +37,7 @@ def milestones(task: str, variant: Variant) -> Sequence[tuple[str, Predicate]]:
     if task == "distribute":
         piece = catalogue().slices[variant.food]
         served = [(f"in the {dish}", Contained(piece, dish)) for dish in variant.objects]
-        return [*clean, ("knife held", Held("Knife")), ("sliced", There(piece)), *served]
+        return [*clean, ("knife held", Held("Knife")), ("sliced", ObjectExists(piece)), *served]
     if task.startswith("put_away"):
         return [*clean, *((f"{kind} stored", Stored(kind)) for kind in variant.objects)]
     if task == "set_table":
@@ -62,13 +69,13 @@ _COOKING: dict[str, Sequence[tuple[str, Predicate]]] = {
     ),
     "cook_toast": (
         ("knife held", Held("Knife")),
-        ("sliced", There("BreadSliced")),
+        ("sliced", ObjectExists("BreadSliced")),
         ("in the toaster", Contained("BreadSliced", "Toaster")),
         ("cooked", StateIs("BreadSliced", "cooked", True, "any")),
     ),
     "cook_potato_slice": (
         ("knife held", Held("Knife")),
-        ("sliced", There("PotatoSliced")),
+        ("sliced", ObjectExists("PotatoSliced")),
         ("in the pan", Contained("PotatoSliced", "Pan")),
         ("pan on the stove", Contained("Pan", "StoveBurner")),
         ("cooked", StateIs("PotatoSliced", "cooked", True, "any")),

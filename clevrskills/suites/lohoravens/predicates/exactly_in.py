@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -56,9 +56,8 @@ class ExactlyIn(PhysicalPredicate):
         right = torch.minimum(*(self._right(each.sum(-1)) for each in (inside, settled)))
         left = ~inside & (self.objects >= 0) & (inside.sum(-1) < self.count)[:, None]
         reward = REWARD_PER_BLOCK * right + towards(world, slots, left, self.zone)
-        outcome = self.outcome(holds, reward)
         credit = torch.where(holds, 1.0, (right / self.count).clamp(max=0.99))
-        return Outcome(holds, outcome.reward, outcome.progress, outcome.state, credit=credit)
+        return replace(self.outcome(holds, reward), credit=credit)
 
     def _right(self, number: Tensor) -> Tensor:
         """Return how many of a number (B,) of blocks count; those too many take away, (B,)."""

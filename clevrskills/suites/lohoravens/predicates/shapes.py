@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import pi, radians
 
 import numpy as np
@@ -117,8 +117,7 @@ class Shape(PhysicalPredicate):
         gained = (members.sum(-1) - given).clamp(min=0) / (total - given).clamp(min=1)
         credit = torch.where(holds, 1.0, torch.minimum(gained, 1.0 - 0.5 / total))
         shaping = REWARD_PER_BLOCK * total * gained + self._approach(world, members)
-        outcome = self.outcome(holds, shaping, state=dict(state))
-        return Outcome(holds, outcome.reward, outcome.progress, outcome.state, credit=credit)
+        return replace(self.outcome(holds, shaping, state=dict(state)), credit=credit)
 
     def _approach(self, world: World, members: Tensor) -> Tensor:
         """How near the next block is to its place, in [0, 5], (B,)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -101,11 +101,10 @@ class Tower(PhysicalPredicate):
             & (left_alone(world, slots, self.criteria) | ~used).all(-1)
         )
         shaping = REWARD_PER_BLOCK * chain.levels + self._approach(world, chain)
-        outcome = self.outcome(holds, shaping)
         given = (self.base < 0).long() * self.free_levels
         share = (chain.levels - given).clamp(min=0) / (self.count - given)
         credit = torch.where(holds, 1.0, torch.minimum(share, 1.0 - 0.5 / self.count))
-        return Outcome(holds, outcome.reward, outcome.progress, outcome.state, credit=credit)
+        return replace(self.outcome(holds, shaping), credit=credit)
 
     def chain(self, world: World) -> Chain:
         """Return the highest right tower on the zone."""
