@@ -56,9 +56,6 @@ def test_specifications_survive_json() -> None:
     shown = ObservationOptions(cameras=("hand_camera",), size_px=64, history=2, prompt="language")
     spec = PolicySpec(shown, {"qpos": 6, "holding": 1}, {"state": {"mean": [0.5] * 7}})
     data = json.loads(json.dumps(spec.to_json()))
-    before = {**data, "observation": {**data["observation"]}}
-    del before["observation"]["look"]  # of before there were others
-    assert PolicySpec.from_json(before).observation.look == "flat"
     again = PolicySpec.from_json(data)
     assert again == spec and again.state_size == 7
 

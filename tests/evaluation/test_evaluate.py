@@ -18,7 +18,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation import modes
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.report.command import ReportArgs, report
-from clevrskills.evaluation.report.tables import clipped_lines, numbers, records, task_rows
+from clevrskills.evaluation.report.tables import numbers, records, task_rows
 from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
 from clevrskills.jobs.options import parse
 from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
@@ -163,17 +163,6 @@ def test_actions_out_of_range_are_clipped_and_counted(
     args = args_for(tmp_path / "strict", wide, strict_actions=True)
     with pytest.raises(ClevrSkillsError, match=r"entry 6 of an action is -1.03; allowed: -1 to 1"):
         evaluate(args, FakeSuite())
-
-
-def test_results_of_before_actions_were_counted(tmp_path: Path) -> None:
-    """They say nothing of it, and their runs that out of range was an error."""
-    (tmp_path / "run.json").write_text('{"policy": "p", "label": ""}')
-    line = '{"task": "t", "level": "L0", "split": "test", "index": 0, "episode": "", "seed": 0, '
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "a.jsonl").write_text(line + '"cause": "success", "turns": 9}\n')
-    (evaluation,) = open_evaluations([tmp_path])
-    assert not evaluation.run.clip and evaluation.results[0].greatest == {}
-    assert clipped_lines([evaluation]) == []
 
 
 @pytest.mark.usefixtures("inline")

@@ -13,6 +13,9 @@ from clevrskills.core.episode import FROZEN
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 
+LIMITS = {"pick": 80, "sort": 400}
+"""Step limits of tasks."""
+
 
 def data_of(task: str, split: str, seed: int, robot: str = "xarm6") -> dict[str, Any]:
     """A cube somewhere, as the JSON data of an episode."""
@@ -65,7 +68,7 @@ class FakeScreener:
         if number % self.rejects == 0:
             return ScreeningResult(candidate.seed, f"oracle: {number}")
         data = data_of(candidate.task, candidate.split, candidate.seed, candidate.robot)
-        return ScreeningResult(candidate.seed, "", 10 + number, data)
+        return ScreeningResult(candidate.seed, "", 10 + number, data, LIMITS[candidate.task])
 
 
 @dataclass(frozen=True)

@@ -125,13 +125,7 @@ class SeedQueue:
             StorageError: The disk refused.
         """
         accepted, rejected = self.accepted, self.rejected
-        # results of before limits were kept in them
-        known = (
-            0
-            if all(r.limit for r in accepted)
-            else self.suite.tasks[self.task].details["max_steps"]
-        )
-        limits = tuple(result.limit or known for result in accepted)
+        limits = tuple(result.limit for result in accepted)
         head = FrozenHeader(
             task=self.task,
             split=self.split,

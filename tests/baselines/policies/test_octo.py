@@ -526,5 +526,3 @@ def test_the_gripper_is_not_normalized(demos: Path) -> None:
     action = torch.full((1, 7), 0.7)
     assert policy.normalize_action(action)[0, 6] == action[0, 6]
     assert policy.normalize_action(action)[0, 0] != action[0, 0]
-    old, _ = policy_and_windows("octo", demos, normalize_gripper=True)
-    assert old.normalize_action(action)[0, 6] != action[0, 6]

@@ -30,8 +30,6 @@ class OctoConfig(PolicyConfig):
         head_width: Numbers in the features of the network that tells the noise.
         head_blocks: Blocks of that network.
         time_size: Numbers that tell it the step of diffusion.
-        normalize_gripper: Whether the gripper is shifted and scaled like the rest of an action; it
-            is not in the published models.
         shift_share: How far images are shifted at random in training, as a share of their width.
         color_share: How much their colors are changed.
         weights: Folder or name of the published model that it starts from; ``None``: it starts from
@@ -65,13 +63,12 @@ class OctoConfig(PolicyConfig):
     head_width: int = 256
     head_blocks: int = 3
     time_size: int = 32
-    normalize_gripper: bool = True  # in checkpoints of before there was a choice
     shift_share: float = 0.0
     color_share: float = 0.0
     weights: str | None = None
     language_model: str | None = None
     text_layers: int = 2
-    language_dtype: str = "float32"  # in checkpoints of before there was a choice
+    language_dtype: str = "float32"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -85,7 +85,6 @@ class Octo(LearnedPolicy[OctoConfig]):
     config_type = OctoConfig
     configurations: ClassVar = {
         "default": OctoConfig(
-            normalize_gripper=False,
             shift_share=0.05,
             color_share=0.1,
             weights="rail-berkeley/octo-base-1.5",
@@ -93,7 +92,6 @@ class Octo(LearnedPolicy[OctoConfig]):
             language_dtype="bfloat16",
         ),
         "small": OctoConfig(
-            normalize_gripper=False,
             shift_share=0.05,
             color_share=0.1,
             width=384,
@@ -103,7 +101,6 @@ class Octo(LearnedPolicy[OctoConfig]):
             language_dtype="bfloat16",
         ),
         "tiny": OctoConfig(
-            normalize_gripper=False,
             image_size=32,
             small_size=16,
             learning_rate=5e-3,
@@ -126,9 +123,8 @@ class Octo(LearnedPolicy[OctoConfig]):
 
     def __init__(self, config: OctoConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
-        if not config.normalize_gripper:
-            self.normalize_action.mean[-1] = 0.0
-            self.normalize_action.std[-1] = 1.0
+        self.normalize_action.mean[-1] = 0.0  # as in the published models
+        self.normalize_action.std[-1] = 1.0
         self.tokenizer = ByteTokenizer()
         if config.language_model is not None:
             self.tokenizer = LanguageTokenizer(config.language_model, image="<extra_id_0>")

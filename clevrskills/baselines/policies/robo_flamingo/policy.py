@@ -100,7 +100,7 @@ class RoboFlamingoConfig(PolicyConfig):
     lstm_dropout: float = 0.1
     head_widths: tuple[int, ...] = (1024, 512, 256)
     gripper_weight: float = 0.01
-    language_dtype: str = "float32"  # in checkpoints of before there was a choice
+    language_dtype: str = "float32"
 
     remembers = True
 

@@ -103,7 +103,7 @@ class StreamRoboLMConfig(PolicyConfig):
     lstm_width: int = 1024
     lstm_layers: int = 2
     recompute: bool = True
-    language_dtype: str = "float32"  # in checkpoints of before there was a choice
+    language_dtype: str = "float32"
     vacuum_weight: float = 0.0
     place_weight: float = 0.0
     told: float = 0.0
