@@ -15,7 +15,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board
 from clevrskills.suites.ivispar.boards import SETS, Puzzle
 
-__all__ = ["BoardVectorEnv", "CellVectorEnv", "make_vec", "observe_cells"]
+__all__ = ["BoardVectorEnv", "CellVectorEnv", "observe_cells"]
 
 _FIRST = 1024  # boards that are drawn at once
 SOLVED_REWARD = 4.0
@@ -333,7 +333,7 @@ def make_vec(num_envs: int, *, suite: str, task: str, seed: int = 0) -> CellVect
     Raises:
         ClevrSkillsError: There are too few boards.
     """
-    found = load_suite(suite)
+    found: Any = load_suite(suite)
     frozen = [
         Puzzle.from_json(episode.start["puzzle"])
         for split in ("val", *SETS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,11 +17,10 @@ from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
-from clevrskills.baselines.training.dagger_rollout import DaggerOracle, TaughtOracle, make_teacher
+from clevrskills.baselines.training.dagger_rollout import DaggerOracle, DaggerSuite
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.core.checkpoint import find
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.interface import Interface
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.check.command import CheckArgs, check
@@ -89,17 +88,13 @@ class WatchedEnv(FakeEnv):
         return {name: view.color for name, view in views.items()}
 
 
-@dataclass(frozen=True)
-class Turns(FakeSource):
-    checkpoint: Path = Path()
-
+class WatchedSource(FakeSource):
     def make(self, config: EnvConfig) -> Any:
-        policy = load(self.checkpoint, "cpu")
-        return WatchedEnv(replace(config, cameras=policy.observation.cameras))
+        return WatchedEnv(config)
 
-    def oracle(self, env: Any, interface: Interface | None = None) -> Any:
-        policy = load(self.checkpoint, "cpu")
-        return DaggerOracle(env, policy, FakeOracle(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
+
+def turns(folder: Path, **teachers: str) -> DaggerSuite:
+    return DaggerSuite(folder, teachers, WatchedSource({}))
 
 
 class Drifter:
@@ -178,10 +173,7 @@ def args_for(trained: Path, demos: Path, out: Path, **more: object) -> DaggerArg
 def test_rounds(trained: Path, demos: Path, tmp_path: Path) -> None:
     args = args_for(trained, demos, tmp_path / "out", rounds=2)
 
-    def source(folder: Path) -> Turns:
-        return Turns({}, checkpoint=folder)
-
-    assert dagger(args, source) == 0
+    assert dagger(args, turns) == 0
     seeds = []
     for number in (1, 2):
         made = Dataset(args.out / f"round_{number}/demos")
@@ -196,13 +188,13 @@ def test_rounds(trained: Path, demos: Path, tmp_path: Path) -> None:
     assert len(set(seeds)) == 4
     assert about.provenance["from"].endswith("round_1/training")
     before = {p: p.stat().st_mtime_ns for p in args.out.rglob("*.safetensors")}
-    assert dagger(args, source) == 0
+    assert dagger(args, turns) == 0
     assert {p: p.stat().st_mtime_ns for p in args.out.rglob("*.safetensors")} == before
 
 
 def test_what_the_policy_did_is_not_learned(trained: Path, demos: Path, tmp_path: Path) -> None:
     args = args_for(trained, demos, tmp_path / "out", task=("visit",))
-    assert dagger(args, lambda folder: Turns({}, checkpoint=folder)) == 0
+    assert dagger(args, turns) == 0
     root = args.out / "round_1/demos"
     config = load(trained, "cpu").config
     windows = Windows(
@@ -245,17 +237,9 @@ class Unknowing:
         return np.zeros(7, np.float32)
 
 
-@dataclass(frozen=True)
-class Taught(Turns):
-    def oracle(self, env: Any, interface: Interface | None = None) -> Any:
-        return TaughtOracle(
-            env, load(self.checkpoint, "cpu"), make_teacher(f"{__name__}:Homing"), DELTA
-        )
-
-
 def test_a_teacher_labels_every_state(trained: Path, demos: Path, tmp_path: Path) -> None:
     args = args_for(trained, demos, tmp_path / "out", task=("visit",))
-    assert dagger(args, lambda folder: Taught({}, checkpoint=folder)) == 0
+    assert dagger(args, lambda folder: turns(folder, visit=f"{__name__}:Homing")) == 0
     root = args.out / "round_1/demos"
     assert check(CheckArgs(dataset=root), FakeSource({})) == 0
     policy = load(trained, "cpu")
@@ -323,7 +307,7 @@ def test_before_and_after_are_compared(
 
     monkeypatch.setattr("clevrskills.baselines.training.dagger.evaluate", evaluated)
     args = args_for(trained, demos, tmp_path / "out", task=("visit",), evaluate_episodes=6)
-    assert dagger(args, lambda folder: Turns({}, checkpoint=folder)) == 0
+    assert dagger(args, turns) == 0
     before, after = asked
     assert (before.tasks, before.episodes, before.split) == (("visit",), 6, ("val",))
     assert before.policy.startswith(f"checkpoint:{trained}")
@@ -347,5 +331,5 @@ def test_bad_arguments(trained: Path, demos: Path, tmp_path: Path) -> None:
     with pytest.raises(ClevrSkillsError, match="unknown task 'sort'; allowed: reach"):
         dagger(
             args_for(trained, demos, tmp_path / "out", task=("sort",)),
-            lambda folder: Turns({}, checkpoint=folder),
+            turns,
         )
