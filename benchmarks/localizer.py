@@ -582,7 +582,7 @@ def main(args: Args) -> None:
         task, seed = tasks[k % len(tasks)], DEMONSTRATIONS.start + 500_000 + k
         levels = levels_of(np.random.default_rng((args.seed, k)), axes)
         try:
-            made = suite.draw_perturbed(task, "train", seed, levels)
+            made = suite.perturb(suite.draw(task, "train", seed, wording=None), levels)
         except ClevrSkillsError:
             continue
         if isinstance(made, EpisodeSpec):

@@ -252,10 +252,6 @@ class RecordableEnv(Env):
         """Textures that bodies show now in place of their own, by key."""
 
     @abstractmethod
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Start the episode ``options["episode"]``, or the one that a seed draws."""
-
-    @abstractmethod
     def step(self, action: Any) -> Any:
         """Make a control step; returns what Gymnasium's ``step`` returns."""
 

@@ -464,19 +464,6 @@ class Suite(ABC):
             raise UnknownNameError("axis", next(iter(axes)), tuple(self.axes()))
         return episode
 
-    def draw_perturbed(
-        self,
-        task: str,
-        split: str,
-        seed: int,
-        axes: Mapping[str, int],
-        robot: str = "",
-        task_args: Mapping[str, Any] | None = None,
-    ) -> Episode | str:
-        """The episode that an environment starts from a seed, perturbed as :meth:`perturb` does."""
-        drawn = self.draw(task, split, seed, 0, robot, task_args, wording=None)
-        return self.perturb(drawn, axes)
-
     def hidden(self, episode: Episode) -> str:
         """What a policy that only sees cannot tell at the start of a perturbed episode; empty:
         nothing.

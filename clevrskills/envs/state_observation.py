@@ -40,7 +40,7 @@ Entries of fields that a leaf does not have are 0.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -155,6 +155,7 @@ class Observer:
         return self._world.at(self._world.frame, named[:, self._named.index("object")])
 
 
+@runtime_checkable
 class Observed(Protocol):
     """An environment whose state can be observed, such as ``ClevrSkillsEnv``."""
 

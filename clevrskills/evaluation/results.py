@@ -99,22 +99,22 @@ class EpisodeResult:
         wording: What the policy was told: ``from``, one of
             :data:`~clevrskills.core.suite.WORDINGS`, and which wording that was; nothing where the
             episode does not say.
-    clipped: Share of the actions of numbers with an entry out of range, which was clipped, see
-        :func:`clevrskills.core.interface.in_range`.
-    usage: What is counted of a policy that asks a language model, see :data:`USAGE`; ``cost`` if
-        prices are known.
-    greatest: The greatest absolute value of each entry of them, by its label; empty: there were
-        none.
-    events: What went wrong, in order, as :class:`clevrskills.envs.events.kinds.Event` has it
-        as JSON.
-    handover: Of an episode of which the policy did a part: the name of the ``part`` and more, see
-        :class:`clevrskills.evaluation.handover.director.Director`; empty: it did all of it.
-    trajectory: How the arm moved: ``path_m``, ``sparc``, ``first_contact_s`` if there was a
-        contact; empty: nothing watched the episode.
-    axes: Level of each axis that perturbed the episode.
-    twin: Content hash of the clean episode that it is made of; empty: it is that.
-    controller: The policy that carried out the commands of this one; empty: skills did, or it
-        commanded nothing.
+        clipped: Share of the actions of numbers with an entry out of range, which was clipped, see
+            :func:`clevrskills.core.interface.in_range`.
+        greatest: The greatest absolute value of each entry of these actions, by its label; empty:
+            there were none.
+        usage: Requests, tokens, images and, if prices are known, ``cost`` of a policy that asks a
+            language model, see :data:`USAGE`.
+        events: Failure events in order, as JSON data of
+            :class:`clevrskills.envs.events.kinds.Event`.
+        trajectory: Measures of the arm's movement: ``path_m``, ``sparc``, ``first_contact_s`` if
+            there was a contact; empty: the episode had no watcher.
+        axes: Level of each axis that perturbed the episode.
+        twin: Content hash of the clean episode that it was perturbed from; empty: it is clean.
+        handover: Of an episode of which the policy did a part: the name of the ``part`` and more,
+            see :class:`clevrskills.evaluation.handover.director.Director`; empty: it did all of it.
+        controller: Policy that carried out the commands of this one; empty: skills did, or there
+            were no commands.
     """
 
     task: str

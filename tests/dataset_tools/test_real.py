@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clevrskills.core.env import RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools import Dataset, Episode
 from clevrskills.dataset_tools.check.replay import replay
@@ -29,7 +30,9 @@ SOURCE = ClevrSkillsSuite()
 
 def check_replay(episode: Episode, cameras: tuple[str, ...]) -> None:
     env = SOURCE.make(EnvConfig(episode.info["task"], "train", "xarm6", "paper", cameras))
-    report = replay(episode, env)
+    start = SOURCE.draw(episode.info["task"], "train", episode.info["seed"], wording=None)
+    assert isinstance(env, RecordableEnv)
+    report = replay(episode, env, start)
     assert report, str(report)
     assert report.success and report.states == len(episode) + 1
 
@@ -68,8 +71,8 @@ def record(root: Path, task: str, seed: int = 0) -> Episode:
     suite = SOURCE
     env = suite.make(config)
     oracle = suite.oracle(env)
-    with Recorder(root, config, seed, suite) as recorder:
-        rollout(env, oracle, recorder, seed)
+    with Recorder(root, config, suite.draw(task, "train", seed), suite) as recorder:
+        rollout(env, oracle, recorder)
         return Episode(recorder.commit(success=True))
 
 
@@ -156,9 +159,9 @@ def test_every_task_is_recorded(tmp_path: Path) -> None:
         suite = SOURCE
         env = suite.make(config)
         oracle = suite.oracle(env)
-        with Recorder(tmp_path, config, 1, suite) as recorder:
-            result = rollout(env, oracle, recorder, seed=1, max_steps=4)
-            assert result.steps == 4, task
+        with Recorder(tmp_path, config, suite.draw(task, "train", 1), suite) as recorder:
+            result = rollout(env, oracle, recorder, limit=4)
+            assert result.turns == 4, task
             episode = Episode(recorder.commit(success=False))
         env.close()
         steps, names = episode.steps, [node["predicate"] for node in episode.nodes]

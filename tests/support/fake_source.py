@@ -11,14 +11,14 @@ import resource
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 
-from clevrskills.core.env import Prompt, RecordableEnv
+from clevrskills.core.env import Episode, Prompt, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.predicate import Outcome
 from clevrskills.core.interface import Interface
@@ -60,6 +60,23 @@ class Box:
     def faces(self) -> np.ndarray:
         digits = "130 410 032 240 173 514 571 372 642 276 654 756"
         return np.array([[int(corner) for corner in face] for face in digits.split()])
+
+
+@dataclass(frozen=True)
+class FakeStart(Episode):
+    task: str
+    split: str
+    seed: int
+    index: int = 0
+    robot: str = "xarm6"
+    task_args: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def content_hash(self) -> str:
+        return f"{self.task} {self.split} {self.seed}"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 class FakePrompt(Prompt):
@@ -116,8 +133,8 @@ class FakeEnv(RecordableEnv):
     def limit(self) -> int:
         return self.task.max_steps
 
-    def reset(self, *, seed: int) -> tuple[None, dict]:
-        self.seed = seed
+    def reset(self, *, options: dict[str, Any]) -> tuple[None, dict]:
+        self.seed = seed = options["episode"].seed
         key = sum(map(ord, self.config.task + self.config.split))
         self.rng = np.random.default_rng((seed, key))
         self.point = np.zeros(2, np.float32)
@@ -325,14 +342,11 @@ class FakeSource(Suite):
             if name != "targets":
                 raise UnknownNameError(f"argument of {task}", name, ("targets",))
 
-    def draw(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
     def read_episode(self, data: Mapping[str, Any]) -> Any:
         raise NotImplementedError
 
     def frozen(self, task: str, split: str) -> Any:
-        raise NotImplementedError
+        return SimpleNamespace(header=SimpleNamespace(benchmark=0))
 
     def make(self, config: EnvConfig) -> FakeEnv:
         if self.broken:
@@ -341,6 +355,18 @@ class FakeSource(Suite):
 
     def oracle(self, env: FakeEnv, interface: Interface | None = None) -> FakeOracle:
         return FakeOracle(env, self.trouble, self.delay_s)
+
+    def draw(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "xarm6",
+        task_args: Mapping[str, Any] | None = None,
+        wording: int | None = 0,
+    ) -> FakeStart:
+        return FakeStart(task, split, seed, index, robot, task_args or {})
 
     def trajectory_renderer(self, config: EnvConfig) -> FakeFilm | None:
         return FakeFilm(config) if config.cameras else None

@@ -186,7 +186,6 @@ class Checker:
         return faults
 
     def _replay(self, path: Path) -> list[Fault]:
-        from clevrskills.core.env import Episode as Start
         from clevrskills.core.env import RecordableEnv
         from clevrskills.dataset_tools.check.fault import Fault
         from clevrskills.dataset_tools.check.replay import replay
@@ -195,19 +194,16 @@ class Checker:
         from clevrskills.dataset_tools.layout import STATES_FILE, TURNS_FILE
 
         episode = Episode(path)
-        start: Start | None = None
-        if axes := self._header.axes:
-            info = episode.info
-            of = info["task"], info["split"], info["seed"]
-            drawn = self._suite.draw_perturbed(*of, axes, info["robot"], info["task_args"])
-            if isinstance(drawn, str):
-                return [Fault(episode.id, "", f"replay: {drawn}")]
-            start = drawn
-        env = self._environment(episode)
+        env, info = self._environment(episode), episode.info
         try:
             if interface := self._header.interface:
                 what = replay_turns(episode, env, self._suite, interface)
                 return [Fault(episode.id, TURNS_FILE, f"replay: {what}")] if what else []
+            of = info["task"], info["split"], info["seed"], 0, info["robot"], info["task_args"]
+            drawn, axes = self._suite.draw(*of, wording=None), self._header.axes
+            start = self._suite.perturb(drawn, axes) if axes else drawn
+            if isinstance(start, str):
+                return [Fault(episode.id, "", f"replay: {start}")]
             assert isinstance(env, RecordableEnv), "it was recorded"
             report = replay(episode, env, start)
         except Exception as error:  # the simulator raises what it likes

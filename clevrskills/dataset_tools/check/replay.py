@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -41,8 +40,8 @@ class Replay:
         return f"state {self.step} differs in {self.where} by up to {self.difference:.3g}"
 
 
-def replay(episode: Episode, env: RecordableEnv, start: Start | None = None) -> Replay:
-    """Reset to the episode's seed, make its actions, compare.
+def replay(episode: Episode, env: RecordableEnv, start: Start) -> Replay:
+    """Start an episode again, make its actions, compare.
 
     Compared are the simulator's states, proprioception, poses of the objects, reward, progress,
     success and the status of every node of the goal tree.
@@ -50,7 +49,7 @@ def replay(episode: Episode, env: RecordableEnv, start: Start | None = None) -> 
     Args:
         episode: The recording.
         env: An environment of the episode's task, split, robot and criteria, unwrapped.
-        start: The episode that was recorded; ``None``: the one that the seed draws.
+        start: The episode that was recorded.
 
     Returns:
         The comparison, up to the first state that differs.
@@ -59,8 +58,7 @@ def replay(episode: Episode, env: RecordableEnv, start: Start | None = None) -> 
         DatasetError: A file of the episode is missing or damaged.
     """
     states, actions, columns = episode.states, episode.actions, _Columns(episode)
-    options: dict[str, Any] = {"options": {"episode": start}} if start else {}
-    env.reset(seed=int(episode.info["seed"]), **options)
+    env.reset(options={"episode": start})
     step: Step | None = None
     for index, recorded in enumerate(states):
         if index:

@@ -45,6 +45,8 @@ def write(selection: Selection, out: Path) -> None:
         ClevrSkillsError: The environments of a task do not tell their state.
         DatasetError: An episode is damaged, or its actions do not solve its task here.
     """
+    from clevrskills.envs.state_observation import Observed
+
     header, suite = selection.header, selection.suite
     for (task, split), episodes in groupby(selection, lambda e: (e.info["task"], e.info["split"])):
         arguments = header.task_args.get(task, {})
@@ -52,7 +54,7 @@ def write(selection: Selection, out: Path) -> None:
         folder, suffix = out / NAMESPACE / task, "v0" if split == "train" else f"{split}-v0"
         env = suite.make(config)
         try:
-            if not hasattr(env, "observer"):
+            if not isinstance(env, Observed):
                 raise ClevrSkillsError(f"{task} does not tell its state, which Minari's have")
             with (
                 Storage(folder / f"{ORACLE}-{suffix}", config) as solved,
@@ -120,7 +122,10 @@ def _run(
 ) -> Trajectory:
     from clevrskills.envs.state_observation import observe
 
-    env.reset(seed=int(episode.info["seed"]))
+    info = episode.info
+    of = info["task"], info["split"], info["seed"], 0, info["robot"], info["task_args"]
+    start = episode.suite.draw(*of, wording=None)
+    env.reset(options={"episode": start})
     trajectory = Trajectory([observe(env)], [float(env.outcome.progress[0])])
 
     def keep(action: np.ndarray, turn: Turn) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from clevrskills.core.env import Env, RecordableEnv
+from clevrskills.core.env import Env
 from clevrskills.core.env import Episode as Start
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import (
@@ -26,8 +26,8 @@ from clevrskills.dataset_tools.generate.schedule import Attempt
 from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
 from clevrskills.dataset_tools.record.arm_turns import ArmTurnRecorder
 from clevrskills.dataset_tools.record.recorder import Recorder
-from clevrskills.dataset_tools.record.rollout import EpisodeResult, rollout
-from clevrskills.dataset_tools.record.turns import TurnRecorder, rollout_turns
+from clevrskills.dataset_tools.record.rollout import EpisodeRecorder, rollout
+from clevrskills.dataset_tools.record.turns import TurnRecorder
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.files import StorageError, TakenError
 from clevrskills.jobs.process_setup import (
@@ -85,17 +85,17 @@ class GenerateWorker:
             return self._adopt(attempt, final)
         start = self._start(attempt)
         if isinstance(start, str):
-            return line_of(attempt, "axis", start, worker=worker_name())
+            kind = "axis" if self._axes else "crash"
+            return line_of(attempt, kind, start, worker=worker_name())
         env, oracle, film = self._prepare(attempt.config)
         cpu_s, wall_s = time.process_time(), time.perf_counter()
         with self._recorder(attempt, start, film) as recorder:
+            times_s = recorder.times_s
             try:
-                if isinstance(recorder, TurnRecorder | ArmTurnRecorder):
-                    result = rollout_turns(env, oracle, recorder)
-                else:
-                    assert isinstance(env, RecordableEnv), "it makes control steps"
-                    result = rollout(env, oracle, recorder, attempt.seed, episode=start)
-                if result.success:
+                done = rollout(env, oracle, recorder)
+                kind, reason = done.kind, done.reason
+                steps, total_reward = done.turns, done.total_reward
+                if done.success:
                     recorder.commit(success=True)
             except TakenError:
                 pass  # another worker, given up for dead, was quicker: it is the same episode
@@ -103,31 +103,29 @@ class GenerateWorker:
                 raise
             except Exception as error:
                 self._config = None  # what it left behind is not to be trusted
-                reason = one_line(error)
-                result = EpisodeResult(False, len(recorder), reason=reason, kind="crash")
-        files = file_hashes(final) if result.success else {}
+                kind, reason = "crash", one_line(error)
+                steps, total_reward, times_s = len(recorder), 0.0, {}
+        files = {} if kind else file_hashes(final)
         trim_heap()
-        times_s = dict(result.times_s)
         times_s["total_cpu"] = time.process_time() - cpu_s
         times_s["total_wall"] = time.perf_counter() - wall_s
         return line_of(
             attempt,
-            result.kind,
-            result.reason,
-            steps=result.steps,
-            total_reward=result.total_reward,
+            kind,
+            reason,
+            steps=steps,
+            total_reward=total_reward,
             worker=worker_name(),
             times_s={name: round(value, 6) for name, value in times_s.items()},
             files=files,
         )
 
     def _recorder(
-        self, attempt: Attempt, start: Start | None, film: TrajectoryRenderer | None
-    ) -> Recorder | TurnRecorder:
+        self, attempt: Attempt, start: Start, film: TrajectoryRenderer | None
+    ) -> EpisodeRecorder:
         config, suite = attempt.config, self._suite
         if self._views is None:
-            return Recorder(self._root, config, attempt.seed, suite, film, self._writer)
-        assert start is not None
+            return Recorder(self._root, config, start, suite, film, self._writer)
         if config.robot == NO_ROBOT:
             shown = replace(config, cameras=self._images)
             return TurnRecorder(
@@ -138,24 +136,19 @@ class GenerateWorker:
             self._writer,
         )
 
-    def _start(self, attempt: Attempt) -> Start | str | None:
-        """The episode that an attempt is of, or why it cannot be perturbed; ``None``: the one that
-        the environment draws.
-        """
+    def _start(self, attempt: Attempt) -> Start | str:
+        """Return the episode that an attempt is of, or why there is none."""
         config, seed, suite = attempt.config, attempt.seed, self._suite
         if attempt.frozen:
             frozen = suite.frozen(config.task, config.split)
             found = next(episode for episode in frozen if episode.seed == seed)
             return suite.perturb(found, self._axes)
-        of = (config.task, config.split, seed)
-        if self._axes:
-            try:
-                return suite.draw_perturbed(*of, self._axes, config.robot, config.task_args)
-            except ClevrSkillsError as error:  # no scene fits
-                return str(error)
-        if self._views is None:
-            return None
-        return suite.draw(*of, 0, config.robot, config.task_args)
+        of = config.task, config.split, seed, 0, config.robot, config.task_args
+        try:
+            drawn = suite.draw(*of, wording=None if self._axes or self._views is None else 0)
+        except ClevrSkillsError as error:  # no scene fits
+            return one_line(error)
+        return suite.perturb(drawn, self._axes) if self._axes else drawn
 
     def _adopt(self, attempt: Attempt, path: Path) -> ManifestLine:
         info = Episode(path).info

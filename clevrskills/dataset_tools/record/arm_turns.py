@@ -58,16 +58,14 @@ class ArmTurnRecorder(Recorder):
         film: TrajectoryRenderer | None = None,
         writer: str = "local",
     ) -> None:
-        super().__init__(root, config, episode.seed, suite, film, writer)
-        self.episode, self.interface = episode, interface
+        super().__init__(root, config, episode, suite, film, writer, interface)
         self.log = TurnLog(suite, interface, views, images, self.times_s)
         self._has_images = bool(images)
         self._refused: Counter[int] = Counter()  # turns by the sub-goal that they were for
         self._labels = StepLabels("", "", -1, "", "", "", 0)
 
-    def start(self, env: RecordableEnv, limit: int = 0) -> None:
-        """Record the start; ``limit`` is that of turns."""
-        super().start(env)
+    def start(self, env: RecordableEnv, limit: int) -> None:
+        super().start(env, limit)
         self._info |= self.log.start_facts(self.episode, limit)
         self.log.look(env)
 
@@ -101,9 +99,9 @@ class ArmTurnRecorder(Recorder):
             step.action_class or of.action_class or "act",
             of.attempt,
         )
-        self.record(env, step.action, labels, step)
+        super().record(env, step.action, labels, step)
 
-    def record_turn(self, env: RecordableEnv, action: Any, oracle: Labels, turn: Turn) -> None:
+    def record(self, env: RecordableEnv, action: Any, oracle: Labels, turn: Turn) -> None:  # type: ignore[override]
         """Record a turn that was just taken, after its control steps."""
         labels = self._labels
         start = self.log.rows[-1]["step_stop"] if self.log.rows else 0

@@ -4,18 +4,18 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from clevrskills.core.env import RecordableEnv, Watcher
+from clevrskills.core.env import Episode, RecordableEnv, Watcher
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.episode import episode_id
-from clevrskills.core.interface import Step
+from clevrskills.core.interface import Interface, Step
 from clevrskills.core.suite import (
     RATE,
     Labels,
+    Oracle,
     Suite,
     TrajectoryRenderer,
     image_views,
@@ -29,7 +29,8 @@ from clevrskills.dataset_tools.layout import (
 )
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
-from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
+from clevrskills.dataset_tools.record.rollout import EpisodeRecorder
+from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.run_folder import versions
 from clevrskills.sim.state_vector import state_parts
 
@@ -40,45 +41,35 @@ STEP_FIELDS = ("reward", "success", "progress", "terminated", "truncated")
 _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
 
 
-class Recorder:
-    """Records one episode into ``<root>/<task>/<split>_<seed>``, which appears with :meth:`commit`.
-
-    Used as a context manager, what was not committed is removed.
+class Recorder(EpisodeRecorder):
+    """Recorder of an episode of an arm, control step by control step.
 
     Args:
         root: The dataset.
         config: What the environment was made from.
-        seed: Seed of the episode.
+        episode: The episode.
         suite: Where the environment is from.
         film: What films; ``None``: only numbers are recorded.
         writer: Who writes, for what is left of interrupted writers.
-
-    Attributes:
-        times_s: CPU time by phase, so far: ``render`` (images and their annotations), ``encode``
-            (videos and single images), ``write`` (all else).
-
-    Raises:
-        StorageError: The disk refused, here or in any method.
+        interface: What the oracle acts by; ``None``: what makes one control step each.
     """
 
     def __init__(
         self,
         root: Path,
         config: EnvConfig,
-        seed: int,
+        episode: Episode,
         suite: Suite,
         film: TrajectoryRenderer | None = None,
         writer: str = "local",
+        interface: Interface | None = None,
     ) -> None:
-        self.config, self.seed = config, seed
-        self._suite = suite
+        steps = step_interface(suite)
+        super().__init__(root, config, episode, interface or steps, writer)
         self._watcher: Watcher | None = None
-        self._fps = int(step_interface(suite).spec[RATE])
+        self._fps = int(steps.spec[RATE])
         self._flags = {k for k, part in state_parts(config.robot).items() if part.flag}
         self._keystep_camera = next(iter(image_views(suite.tasks[config.task].views)), "")
-        self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
-        final = root / episode_id(config.task, config.split, seed)
-        self._directory = PartialDirectory(root, final, writer)
         self._film = film
         self._footage: Footage | None = None
         self._states: list[np.ndarray] = []
@@ -88,20 +79,12 @@ class Recorder:
         self._repaints: list[dict[str, Any]] = []
         self._failed: list[tuple[int, int]] = []
         self._subgoal = -1
-        self._info: dict[str, Any] = {}
         self._measured: dict[str, Any] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.discard()
-
     def __len__(self) -> int:
-        """Number of control steps recorded so far."""
         return len(self._rows)
 
-    def start(self, env: RecordableEnv) -> None:
+    def start(self, env: RecordableEnv, limit: int) -> None:
         """Record the state after the reset, the prompt, the goal and the scene."""
         self._words = functools.cache(env.prompt.plain)
         prompt, scene = env.prompt.to_json(), env.scene_description()
@@ -115,7 +98,7 @@ class Recorder:
             "task": self.config.task,
             "level": env.task.level,
             "split": self.config.split,
-            "seed": self.seed,
+            "seed": self.episode.seed,
             "robot": self.config.robot,
             "criteria": self.config.criteria,
             "task_args": dict(self.config.task_args),
@@ -137,14 +120,7 @@ class Recorder:
         self._add_keystep(subgoal=None)
 
     def record(self, env: RecordableEnv, action: np.ndarray, oracle: Labels, step: Step) -> None:
-        """Record a control step that was just made.
-
-        Args:
-            env: The environment, after the step.
-            action: The action, (A,) in [-1, 1].
-            oracle: What gave it, with its labels.
-            step: What came of it.
-        """
+        """Record a control step that was just made."""
         before, now = self._subgoal, int(oracle.subgoal)
         if before >= 0 and (now > before or now < 0):
             self._add_keystep(before)
@@ -173,19 +149,14 @@ class Recorder:
             )
         self._observe(env)
 
+    def end(self, oracle: Oracle) -> None:
+        self.give_up(oracle.failed)
+
     def give_up(self, runs: Iterable[tuple[int, int]]) -> None:
         """Note which runs of control steps, start and stop, came to nothing."""
         self._failed += runs
 
     def commit(self, success: bool) -> Path:
-        """Complete the files and move the episode into place.
-
-        Args:
-            success: Whether the task was solved.
-
-        Returns:
-            Directory of the episode.
-        """
         if success and self._subgoal >= 0:
             self._add_keystep(self._subgoal)
         path = self._directory.path
@@ -213,11 +184,10 @@ class Recorder:
         """Write what else there is of the episode into its directory."""
 
     def discard(self) -> None:
-        """Remove what was written; does nothing after :meth:`commit`."""
         if self._footage:
             self._footage.abandon()
             self._footage = None
-        self._directory.discard()
+        super().discard()
 
     def _observe(self, env: RecordableEnv) -> None:
         """Take in the current state, and film it."""

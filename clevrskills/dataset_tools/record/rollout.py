@@ -1,94 +1,160 @@
-"""One episode of the oracle in an environment."""
+"""Rollout of an oracle, recorded; and what all recorders of episodes have in common."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, Self
 
-import numpy as np
-
-from clevrskills.core.env import Episode, RecordableEnv
-from clevrskills.core.interface import Step, Turn
+from clevrskills.core.env import Env, Episode
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.episode import episode_id
+from clevrskills.core.interface import Interface, Step, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Oracle
+from clevrskills.core.suite import Labels, Oracle
 from clevrskills.dataset_tools.record.camera_tracks import spent
-from clevrskills.dataset_tools.record.recorder import Recorder
+from clevrskills.jobs.files import PartialDirectory
+
+_RECORDING = ("render", "encode", "write")
 
 
-@dataclass(frozen=True)
-class EpisodeResult:
-    """How an episode went.
+class EpisodeRecorder(ABC):
+    """Recorder of one episode into ``<root>/<task>/<split>_<seed>``, which appears with
+    :meth:`commit`; used as a context manager, what was not committed is removed.
+
+    Args:
+        root: The dataset.
+        config: What the environment was made from.
+        episode: The episode.
+        interface: What the oracle acts by.
+        writer: Who writes, for what is left of interrupted writers.
 
     Attributes:
-        success: Whether the goal held after the last step.
-        steps: Control steps made.
-        total_reward: Sum of the rewards.
-        reason: Why it failed; empty on success.
-        kind: What kind of failure that is, see :mod:`clevrskills.dataset_tools.manifest`.
-        times_s: CPU time by phase: ``reset``, ``plan`` (the oracle), ``physics`` (control steps,
-            goal and reward) and, if it was recorded, ``render`` (images and their annotations),
-            ``encode`` (videos and single images), ``write`` (all else). The recorder goes on
-            adding to it while it commits.
+        times_s: CPU time by phase, so far: ``reset``, ``plan`` (the oracle), ``physics`` (control
+            steps, goal and reward), ``render`` (images and their annotations), ``encode`` (videos
+            and single images), ``write`` (all else).
+
+    Raises:
+        StorageError: The disk refused, here or in any method.
     """
 
-    success: bool
-    steps: int
-    total_reward: float = 0.0
-    reason: str = ""
-    kind: str = ""
-    times_s: Mapping[str, float] = field(default_factory=dict)
+    def __init__(
+        self, root: Path, config: EnvConfig, episode: Episode, interface: Interface, writer: str
+    ) -> None:
+        self.config, self.episode, self.interface = config, episode, interface
+        self.times_s = dict.fromkeys(_RECORDING, 0.0)
+        final = root / episode_id(config.task, config.split, episode.seed)
+        self._directory = PartialDirectory(root, final, writer)
+        self._info: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of turns, or of control steps, recorded so far."""
+
+    @abstractmethod
+    def start(self, env: Any, limit: int) -> None:
+        """Record the start of the episode; ``limit`` is that of turns."""
+
+    def begin(self, env: Any, action: Any, oracle: Labels) -> None:  # noqa: B027
+        """Take note of the labels of a turn that is about to be taken."""
+
+    def record_step(self, env: Any, step: Step) -> None:  # noqa: B027
+        """Record a control step of the turn."""
+
+    @abstractmethod
+    def record(self, env: Any, action: Any, oracle: Labels, turn: Turn) -> None:
+        """Record a turn that was just taken.
+
+        Args:
+            env: The environment, after the turn.
+            action: The action.
+            oracle: What gave it, with its labels.
+            turn: What came of it.
+        """
+
+    def end(self, oracle: Oracle) -> None:  # noqa: B027
+        """Take note of what the oracle says of the whole episode."""
+
+    @abstractmethod
+    def commit(self, success: bool) -> Path:
+        """Complete the files and move the episode into place; returns its directory."""
+
+    def discard(self) -> None:
+        """Remove what was written; does nothing after :meth:`commit`."""
+        self._directory.discard()
+
+
+class RecordedRollout(Rollout):
+    """A rollout whose turns and control steps are recorded.
+
+    Args:
+        env: The environment; the recorder's episode has just begun.
+        oracle: The oracle that acts in it.
+        recorder: The recorder.
+        limit: Limit of turns; ``None``: that of the episode.
+
+    Attributes:
+        reason: Why the episode failed; empty on success.
+        kind: Kind of that failure, see :mod:`clevrskills.dataset_tools.manifest`.
+    """
+
+    reason = kind = ""
+
+    def __init__(
+        self, env: Env, oracle: Oracle, recorder: EpisodeRecorder, limit: int | None = None
+    ) -> None:
+        super().__init__(env, limit, actuator=recorder.interface.begin(env))
+        self._oracle, self._recorder = oracle, recorder
+
+    def record(self) -> None:
+        """Let the oracle act until success, failure or the limit, and record it."""
+        self._recorder.start(self.env, self.limit)
+        self.reason, self.kind = self.run(self._act, self._add)
+        self._recorder.end(self._oracle)
+
+    def _act(self) -> Any:
+        with spent(self._recorder.times_s, "plan"):
+            action = self._oracle.act()
+        self._recorder.begin(self.env, action, self._oracle)
+        return action
+
+    def _add(self, action: Any, turn: Turn) -> None:
+        self._recorder.record(self.env, action, self._oracle, turn)
+
+    def on_control_step(self, step: Step) -> None:
+        self._recorder.record_step(self.env, step)
+
+    def step(self, action: Any) -> Turn:
+        times_s = self._recorder.times_s
+        recorded_s = -sum(times_s[name] for name in _RECORDING)
+        with spent(times_s, "physics"):
+            turn = super().step(action)
+        recorded_s += sum(times_s[name] for name in _RECORDING)
+        times_s["physics"] -= recorded_s
+        return turn
 
 
 def rollout(
-    env: RecordableEnv,
-    oracle: Oracle,
-    recorder: Recorder | None = None,
-    seed: int = 0,
-    max_steps: int | None = None,
-    episode: Episode | None = None,
-) -> EpisodeResult:
-    """Run the oracle from a fresh episode until success, failure or the step limit.
+    env: Env, oracle: Oracle, recorder: EpisodeRecorder, limit: int | None = None
+) -> RecordedRollout:
+    """Run the oracle through the recorder's episode until success, failure or the limit.
 
     Args:
-        env: The environment, unwrapped (``gym.make(...).unwrapped``).
-        oracle: The oracle that acts in ``env``.
-        recorder: Records the episode; committing it is left to the caller.
-        seed: Seed of the episode.
-        max_steps: Limit of control steps; ``None``: the task's own.
-        episode: The episode, a frozen one; ``None``: the one drawn by the seed.
+        env: The environment.
+        oracle: The oracle that acts in it.
+        recorder: The recorder; committing is left to the caller.
+        limit: Limit of turns; ``None``: that of the episode.
 
     Returns:
-        How it went. A skill that gives up is a failure with its reason, not an exception.
+        The rollout. A skill that gives up is a failure with its reason, not an exception.
     """
-    times_s = {} if recorder is None else recorder.times_s
-    with spent(times_s, "reset"):
-        env.reset(seed=seed, **({} if episode is None else {"options": {"episode": episode}}))
+    with spent(recorder.times_s, "reset"):
+        env.reset(options={"episode": recorder.episode})
         oracle.reset()
-    if recorder is not None:
-        recorder.start(env)
-    timed = _Timed(env, times_s, max_steps)
-
-    def act() -> np.ndarray:
-        with spent(times_s, "plan"):
-            return oracle.act()
-
-    def record(action: np.ndarray, step: Step) -> None:
-        if recorder is not None:
-            recorder.record(env, action, oracle, step)
-
-    reason, kind = timed.run(act, record)
-    if recorder is not None:
-        recorder.give_up(oracle.failed)
-    return EpisodeResult(timed.success, timed.steps, timed.total_reward, reason, kind, times_s)
-
-
-class _Timed(Rollout):
-    """A rollout whose control steps are timed."""
-
-    def __init__(
-        self, env: RecordableEnv, times_s: dict[str, float], max_steps: int | None
-    ) -> None:
-        super().__init__(env, max_steps)
-        self._times_s = times_s
-
-    def step(self, action: np.ndarray) -> Turn:
-        with spent(self._times_s, "physics"):
-            return super().step(action)
+    recorded = RecordedRollout(env, oracle, recorder, limit)
+    recorded.record()
+    return recorded

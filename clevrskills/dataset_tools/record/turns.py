@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +15,14 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.feedback import turn_message
 from clevrskills.core.goal.tree import nodes, outcomes
-from clevrskills.core.interface import Actuator, Interface, Step, Turn
-from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Labels, Oracle, Suite, path_of
+from clevrskills.core.interface import Interface, Turn
+from clevrskills.core.suite import Labels, Suite, path_of
 from clevrskills.dataset_tools.layout import TURNS_FILE
 from clevrskills.dataset_tools.record.camera_tracks import spent, write_images
 from clevrskills.dataset_tools.record.columns import OWNER
 from clevrskills.dataset_tools.record.recorder import write_info
-from clevrskills.dataset_tools.record.rollout import EpisodeResult
-from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
+from clevrskills.dataset_tools.record.rollout import EpisodeRecorder
+from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.run_folder import versions
 
 COLUMNS = {
@@ -110,7 +109,7 @@ class TurnLog:
         turn: Turn,
         pose: Sequence[float] | None = None,
     ) -> None:
-        """Add a turn that was just taken, see :meth:`TurnRecorder.record_turn`; ``pose``: of the
+        """Add a turn that was just taken, see :meth:`TurnRecorder.record`; ``pose``: of the
         pick and of the place, in the world, (6,).
         """
         start = self.rows[-1]["step_stop"] if self.rows else 0
@@ -150,9 +149,8 @@ class TurnLog:
         }
 
 
-class TurnRecorder:
-    """Records one episode of turns of a world of symbols into ``<root>/<task>/<split>_<seed>``,
-    which appears with :meth:`commit`; used as a context manager, what was not committed is removed.
+class TurnRecorder(EpisodeRecorder):
+    """Recorder of an episode of turns of a world of symbols.
 
     Args:
         root: The dataset.
@@ -162,9 +160,6 @@ class TurnRecorder:
         interface: What the turns are taken by.
         views: Names of the views that are recorded.
         writer: Who writes, for what is left of interrupted writers.
-
-    Attributes:
-        times_s: CPU time by phase, so far: ``render`` (views), ``encode`` (images), ``write``.
     """
 
     def __init__(
@@ -177,21 +172,10 @@ class TurnRecorder:
         views: Sequence[str] = (),
         writer: str = "local",
     ) -> None:
-        self.config, self.episode, self.interface = config, episode, interface
-        self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
-        final = root / episode_id(config.task, config.split, episode.seed)
-        self._directory = PartialDirectory(root, final, writer)
+        super().__init__(root, config, episode, interface, writer)
         self.log = TurnLog(suite, interface, views, config.cameras, self.times_s)
-        self._info: dict[str, Any] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._directory.discard()
 
     def __len__(self) -> int:
-        """Number of turns recorded so far."""
         return len(self.log.rows)
 
     def start(self, env: Env, limit: int) -> None:
@@ -227,25 +211,10 @@ class TurnRecorder:
         }
         self.log.look(env)
 
-    def begin(self, env: Env, action: Any, oracle: Labels) -> None:
-        """A turn is about to be taken."""
-
-    def record_step(self, env: Env, step: Step) -> None:
-        """There are no control steps."""
-
-    def record_turn(self, env: Env, action: Any, oracle: Labels, turn: Turn) -> None:
-        """Record a turn that was just taken.
-
-        Args:
-            env: The environment, after the turn.
-            action: The action: text, or numbers.
-            oracle: What gave it, with its labels.
-            turn: What came of it.
-        """
+    def record(self, env: Env, action: Any, oracle: Labels, turn: Turn) -> None:
         self.log.add(env, action, oracle, turn)
 
     def commit(self, success: bool) -> Path:
-        """Complete the files and move the episode into place; returns its directory."""
         path, rows = self._directory.path, self.log.rows
         with spent(self.times_s, "write"), storage_errors(self._directory.final):
             self.log.write(path, {name: self._info[name] for name in ("task", "split", "seed")})
@@ -267,68 +236,6 @@ class TurnRecorder:
                 },
             )
             return self._directory.commit()
-
-
-class RecordsTurns(Protocol):
-    """What records an episode of turns, of a world of symbols or of an arm."""
-
-    times_s: dict[str, float]
-    episode: Episode
-    interface: Interface
-
-    def start(self, env: Any, limit: int) -> None: ...
-    def begin(self, env: Any, action: Any, oracle: Labels) -> None: ...
-    def record_step(self, env: Any, step: Step) -> None: ...
-    def record_turn(self, env: Any, action: Any, oracle: Labels, turn: Turn) -> None: ...
-
-
-def rollout_turns(env: Env, oracle: Oracle, recorder: RecordsTurns) -> EpisodeResult:
-    """Run the oracle through the recorder's episode until success, failure or the limit of turns.
-
-    Returns:
-        How it went; ``steps`` are turns. Committing is left to the caller.
-    """
-    times_s = recorder.times_s
-    with spent(times_s, "reset"):
-        env.reset(options={"episode": recorder.episode})
-        oracle.reset()
-    episode = _Recorded(env, recorder.interface.begin(env), recorder)
-    recorder.start(env, episode.limit)
-
-    def act() -> Any:
-        with spent(times_s, "plan"):
-            action = oracle.act()
-        recorder.begin(env, action, oracle)
-        return action
-
-    def record(action: Any, turn: Turn) -> None:
-        recorder.record_turn(env, action, oracle, turn)
-
-    reason, kind = episode.run(act, record)
-    reward = episode.total_reward
-    return EpisodeResult(episode.success, episode.turns, reward, reason, kind, times_s)
-
-
-class _Recorded(Rollout):
-    """A rollout of turns whose control steps are recorded; what they cost beside the recording is
-    ``physics``, the skills at work included.
-    """
-
-    def __init__(self, env: Env, actuator: Actuator, recorder: RecordsTurns) -> None:
-        super().__init__(env, actuator=actuator)
-        self._recorder = recorder
-
-    def on_control_step(self, step: Step) -> None:
-        self._recorder.record_step(self.env, step)
-
-    def step(self, action: Any) -> Turn:
-        times_s = self._recorder.times_s
-        recorded_s = -sum(times_s[name] for name in ("render", "encode", "write"))
-        with spent(times_s, "physics"):
-            turn = super().step(action)
-        recorded_s += sum(times_s[name] for name in ("render", "encode", "write"))
-        times_s["physics"] -= recorded_s
-        return turn
 
 
 def turn_facts(env: Env, turn: Turn, interface: Interface) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from clevrskills.core.env import RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import (
@@ -121,8 +120,8 @@ def solve(
     oracle, reason = suite.oracle(env), ""
     try:
         for tried in range(seed, seed + SEEDS):
-            assert isinstance(env, RecordableEnv)
-            env.reset(seed=tried)
+            drawn = suite.draw(key, split, tried, robot=robot, wording=None)
+            env.reset(options={"episode": drawn})
             oracle.reset()
             frames = [env.capture()[camera]]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from fabricated import outcomes, write_run
-from fake_source import SIZE, FakeEnv, FakeFilm, FakeOracle, FakeSource
+from fake_source import SIZE, FakeEnv, FakeFilm, FakeOracle, FakeSource, FakeStart
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.sources import open_source
@@ -69,9 +69,9 @@ class WatchedEnv(FakeEnv):
         super().__init__(config)
         self._film = FakeFilm(config)
 
-    def reset(self, *, seed: int) -> tuple[None, dict]:
+    def reset(self, *, options: dict[str, Any]) -> tuple[None, dict]:
         self.steps = 0
-        result = super().reset(seed=seed)
+        result = super().reset(options=options)
         self._film.open(self.scene_description())
         return result
 
@@ -126,7 +126,7 @@ def play(steps: int = 60) -> tuple[list[np.ndarray], list[str], DaggerOracle, Dr
     config = EnvConfig("visit", "train", cameras=Drifter.observation.cameras)
     env, policy = WatchedEnv(config), Drifter()
     turns = DaggerOracle(env, policy, GivesUp(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
-    env.reset(seed=4)
+    env.reset(options={"episode": FakeStart("visit", "train", 4)})
     turns.reset()
     actions, who = [], []
     for _ in range(steps):

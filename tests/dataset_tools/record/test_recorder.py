@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fake_source import FakeSource
+from fake_source import FakeSource, FakeStart
 from PIL import Image
 
 from clevrskills.core.env_config import EnvConfig
@@ -21,6 +21,7 @@ from clevrskills.dataset_tools.record.rollout import rollout
 
 CAMERAS = ("base_camera", "hand_camera")
 SETUP = EnvConfig("visit", "test", "xarm6", "paper", CAMERAS)
+START = FakeStart("visit", "test", 5)
 
 
 def labels(subgoal: int) -> Any:
@@ -39,13 +40,13 @@ def record(root: Path, config: EnvConfig, failed: tuple[tuple[int, int], ...] = 
     env = suite.make(config)
     oracle = suite.oracle(env)
     film = suite.trajectory_renderer(config)
-    with Recorder(root, config, 5, suite, film) as recorder:
-        result = rollout(env, oracle, recorder, seed=5)
+    with Recorder(root, config, START, suite, film) as recorder:
+        result = rollout(env, oracle, recorder)
         recorder.give_up(failed)
         assert result.success
         path = recorder.commit(success=True)
     phases = {"reset", "plan", "physics", "render", "encode", "write"}
-    assert set(result.times_s) == phases and sum(result.times_s.values()) > 0.0
+    assert set(recorder.times_s) == phases and sum(recorder.times_s.values()) > 0.0
     return Episode(path)
 
 
@@ -241,8 +242,8 @@ def test_without_cameras(tmp_path: Path) -> None:
     env = suite.make(config)
     oracle = suite.oracle(env)
     film = suite.trajectory_renderer(config)
-    with Recorder(tmp_path, config, 5, suite, film) as recorder:
-        rollout(env, oracle, recorder, seed=5)
+    with Recorder(tmp_path, config, START, suite, film) as recorder:
+        rollout(env, oracle, recorder)
         path = recorder.commit(success=True)
     assert {p.name for p in path.iterdir()} == {"episode.json", "steps.parquet", "states.npz"}
     episode = Episode(path)
@@ -257,10 +258,10 @@ def test_nothing_is_left_without_commit(tmp_path: Path, steps: int) -> None:
     env, film = suite.make(SETUP), suite.trajectory_renderer(SETUP)
     with (
         pytest.raises(KeyboardInterrupt),
-        Recorder(tmp_path, SETUP, 1, suite, film) as recorder,
+        Recorder(tmp_path, SETUP, START, suite, film) as recorder,
     ):
-        env.reset(seed=1)
-        recorder.start(env)
+        env.reset(options={"episode": START})
+        recorder.start(env, 60)
         for _ in range(steps):
             env.step(np.zeros(7))
             step = Step(0.0, False, 0.0, False, False)
@@ -272,9 +273,9 @@ def test_nothing_is_left_without_commit(tmp_path: Path, steps: int) -> None:
 def test_a_step_back_is_no_keystep(tmp_path: Path) -> None:
     suite = FakeSource({})
     env = suite.make(SETUP)
-    env.reset(seed=1)
-    with Recorder(tmp_path, SETUP, 1, suite) as recorder:
-        recorder.start(env)
+    env.reset(options={"episode": START})
+    with Recorder(tmp_path, SETUP, START, suite) as recorder:
+        recorder.start(env, 60)
         for subgoal in (0, 0, 1, 0, 0, 1):
             env.step(np.zeros(7))
             step = Step(0.0, False, 0.0, False, False)

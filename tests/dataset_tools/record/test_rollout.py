@@ -1,49 +1,47 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
-from fake_source import FakeSource
+from fake_source import FakeSource, FakeStart
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.predicate import Outcome
 from clevrskills.core.interface import make_step
 from clevrskills.core.rollout import STEP_LIMIT
-from clevrskills.dataset_tools.record.rollout import rollout
+from clevrskills.dataset_tools.record.recorder import Recorder
+from clevrskills.dataset_tools.record.rollout import RecordedRollout, rollout
+
+CONFIG, START = EnvConfig("reach", "train"), FakeStart("reach", "train", 2)
 
 
-def test_success() -> None:
-    suite = FakeSource({})
-    env = suite.make(EnvConfig("reach", "train"))
-    oracle = suite.oracle(env)
-    result = rollout(env, oracle, seed=2)
+def record(root: Path, trouble: str = "", limit: int | None = None) -> RecordedRollout:
+    suite = FakeSource({2: trouble})
+    env = suite.make(CONFIG)
+    with Recorder(root, CONFIG, START, suite) as recorder:
+        return rollout(env, suite.oracle(env), recorder, limit)
+
+
+def test_success(tmp_path: Path) -> None:
+    result = record(tmp_path)
     assert result.success and result.reason == ""
-    assert 0 < result.steps < 60
+    assert 0 < result.turns < 60
     assert result.total_reward >= 2.0  # the last step alone
 
 
-def test_a_skill_that_gives_up() -> None:
-    suite = FakeSource({2: "fail"})
-    env = suite.make(EnvConfig("reach", "train"))
-    oracle = suite.oracle(env)
-    result = rollout(env, oracle, seed=2)
-    assert (result.success, result.reason, result.steps) == (False, "cannot reach it", 3)
+def test_a_skill_that_gives_up(tmp_path: Path) -> None:
+    result = record(tmp_path, "fail")
+    assert (result.success, result.reason, result.turns) == (False, "cannot reach it", 3)
 
 
-def test_step_limit() -> None:
-    suite = FakeSource({})
-    env = suite.make(EnvConfig("reach", "train"))
-    oracle = suite.oracle(env)
-    result = rollout(env, oracle, seed=2, max_steps=4)
-    assert (result.success, result.reason, result.steps) == (False, STEP_LIMIT, 4)
-    env.task.max_steps = 5
-    assert rollout(env, oracle, seed=2).steps == 5
+def test_step_limit(tmp_path: Path) -> None:
+    result = record(tmp_path, limit=4)
+    assert (result.success, result.reason, result.turns) == (False, STEP_LIMIT, 4)
 
 
-def test_other_errors_are_not_hidden() -> None:
-    suite = FakeSource({2: "crash"})
-    env = suite.make(EnvConfig("reach", "train"))
-    oracle = suite.oracle(env)
+def test_other_errors_are_not_hidden(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="bug"):
-        rollout(env, oracle, seed=2)
+        record(tmp_path, "crash")
 
 
 def test_make_step_takes_tensors_of_one_environment() -> None:
