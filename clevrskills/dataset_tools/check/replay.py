@@ -48,7 +48,7 @@ def replay(episode: Episode, env: RecordableEnv, start: Start) -> Replay:
 
     Args:
         episode: The recording.
-        env: An environment of the episode's task, split, robot and criteria, unwrapped.
+        env: An environment of the episode's task, split, robot and criteria.
         start: The episode that was recorded.
 
     Returns:
