@@ -249,7 +249,7 @@ def test_the_learning_rate() -> None:
         ({"set": ("wdth=3",)}, "unknown entry of BehaviorCloningConfig 'wdth'"),
         ({"task": ("sort",)}, "unknown task of the demonstrations 'sort'"),
         ({"weight": ("reach=much",)}, "--weight reach must be a number, not 'much'"),
-        ({"start": Path("nowhere"), "configuration": None}, "there is no folder nowhere"),
+        ({"from_": Path("nowhere"), "configuration": None}, "there is no folder nowhere"),
         ({"evaluate_every": 5}, "unknown task 'reach'"),
         ({"evaluate_workers": 0}, "--evaluate-workers must be at least 1, not 0"),
         ({"cache_gb": math.inf}, "--cache-gb must be a number of GB, not inf"),
