@@ -62,6 +62,8 @@ def test_help_of_all_commands_needs_no_command() -> None:
         ("evaluate --workers x", "clevrskills evaluate: --workers: invalid int .*: 'x'"),
         ("view d --out p --limt 3", r".* view: unknown option --limt; did you mean --limit\?"),
         ("card d e", "clevrskills card: unknown argument e; `clev.*` lists .*"),
+        ("evaluate srot --policy zero --out o", "clevrskills: unknown task 'srot'; allowed: m.*"),
+        ("rl geom --suite ivispar --out o", r"clevrskills: unknown task .*; did you mean geoms\?"),
         ("tasks --suite mine", "clevrskills: unknown suite 'mine'; allowed: .*"),
     ],
 )
@@ -73,6 +75,22 @@ def test_bad_words(words: str, message: str, capsys: pytest.CaptureFixture[str])
     captured = capsys.readouterr()
     assert code == 2 and not captured.out
     assert re.fullmatch(f"{message}\n", captured.err), captured.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("generate srot --out o", "freeze srot --out o", "play srot", "rl srot --out o"),
+        *("evaluate srot --policy zero --out o", "robustness srot --policy zero --out o"),
+    ],
+)
+def test_an_unknown_task_is_refused_before_a_simulator_is_imported(words: str) -> None:
+    code = (
+        "import sys; from clevrskills.cli import main; code = main(sys.argv[1:]);"
+        "assert not {'torch', 'sapien', 'mani_skill'} & {*sys.modules}; sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words.split()], capture_output=True)
+    assert done.returncode == 2 and done.stderr.startswith(b"clevrskills: unknown task 'srot'")
 
 
 @pytest.mark.parametrize("option", ["--clip", "--keep-going", "--no-stop-on-success", "--note"])

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clevrskills import env_id, register_task
+from clevrskills import env_id, register_task, task_keys
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
@@ -593,9 +593,38 @@ def suite_of(tasks: Sequence[str]) -> str:
     """Name of the suite that has all of some tasks; the default one if none does."""
     names = (DEFAULT, *(name for name in suite_names() if name != DEFAULT))
     for name in names:
-        if tasks and set(tasks) <= set(load_suite(name).tasks):
+        if tasks and set(tasks) <= set(task_names(name)):
             return name
     return DEFAULT
+
+
+def task_names(suite: str) -> Sequence[str]:
+    """Return the names of a suite's tasks; of the package's own suites without loading them."""
+    if suite == DEFAULT:
+        return task_keys()
+    if suite in SUITES:
+        names: tuple[str, ...] = importlib.import_module(SUITES[suite].rpartition(".")[0]).TASKS
+        return names
+    return tuple(load_suite(suite).tasks)
+
+
+def find_suite(name: str | None, tasks: Sequence[str], **arguments: Any) -> Suite:
+    """Make the suite of some tasks; an unknown task is refused before anything is loaded.
+
+    Args:
+        name: Name of the suite; ``None``: the one that has the tasks.
+        tasks: Names of tasks.
+        arguments: Arguments of its class.
+
+    Raises:
+        UnknownNameError: There is no such suite, or it has no such task.
+    """
+    name = name or suite_of(tasks)
+    known = task_names(name) if name in SUITES else tasks
+    for task in tasks:
+        if task not in known:
+            raise UnknownNameError("task", task, tuple(known))
+    return load_suite(name, **arguments)
 
 
 def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:

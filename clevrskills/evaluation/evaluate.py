@@ -35,14 +35,16 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
         ClevrSkillsError: Bad arguments, a full disk, a policy that cannot be made or breaks down;
             what was finished is kept.
     """
-    from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.core.suite import find_suite
+
+    suite = suite or find_suite(args.suite, args.tasks, folder=args.frozen)
+    # what follows takes seconds to import
     from clevrskills.evaluation.request import make_request
     from clevrskills.evaluation.results import RUN_FILE, read_run
     from clevrskills.evaluation.runner import run
     from clevrskills.jobs.run_folder import open_folder, write_into
 
-    name = args.suite or suite_of(args.tasks)
-    request = make_request(args, suite or load_suite(name, folder=args.frozen))
+    request = make_request(args, suite)
     if args.dry_run:
         from clevrskills.evaluation.dialogue.estimate import dry_run
 

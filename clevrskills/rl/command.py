@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from clevrskills.core.env_config import LOOKS, Look
-from clevrskills.core.suite import all_splits
+from clevrskills.core.suite import all_splits, find_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.options import Positional, Repeated
@@ -18,6 +18,8 @@ from clevrskills.rl.run import CLEVRSKILLS, Run, Settings, open_run
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
+
+    from clevrskills.core.suite import Suite
 
 _LEAST_PX = 36  # what the convolutions need
 _COUNTS = ("num_envs", "total_steps", "seed")
@@ -75,14 +77,16 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
     Raises:
         ClevrSkillsError: Bad arguments, or a full disk; the last checkpoint is kept.
     """
-    from clevrskills.jobs.run_folder import write_into
-    from clevrskills.rl.train import train
-
     if args.protocol is not None:
         return _by_protocol(args, make_envs)
     if not args.task:
         raise ClevrSkillsError("name a task, or a protocol with --protocol")
-    run = _check(args)
+    suite = find_suite(args.suite, (args.task,))
+    # what follows takes seconds to import
+    from clevrskills.jobs.run_folder import write_into
+    from clevrskills.rl.train import train
+
+    run = _check(args, suite)
     root = args.out.absolute()
     open_run(root, run)
 
@@ -99,9 +103,9 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
     code = write_into(args.out, learn, kept="the last checkpoint")
     if code:
         return code
-    suite = "" if args.suite == CLEVRSKILLS else f" --suite {args.suite}"
+    named = "" if args.suite == CLEVRSKILLS else f" --suite {args.suite}"
     print(
-        f"{args.out} has the policy; `clevrskills evaluate{suite} --policy rl:{args.out} "
+        f"{args.out} has the policy; `clevrskills evaluate{named} --policy rl:{args.out} "
         f"{args.task} --out DIR` evaluates it"
     )
     return 0
@@ -156,22 +160,21 @@ def _by_protocol(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None
     return 0
 
 
-def _check(args: RLArgs) -> Run:
+def _check(args: RLArgs, suite: Suite) -> Run:
     """The training that is asked for.
 
     Raises:
         ClevrSkillsError: An argument is not allowed.
     """
     from clevrskills.core.policy_loader import policy_arguments
-    from clevrskills.core.suite import load_suite
     from clevrskills.sim.setting import TABLETOP
     from clevrskills.tasks import task
 
     if args.suite != CLEVRSKILLS:
-        return _check_moves(args)
+        return _check_moves(args, suite)
     task_args = policy_arguments(args.arg)
     check_names(
-        split=((args.split,), all_splits(load_suite())),
+        split=((args.split,), all_splits(suite)),
         robot=((args.robot,), task(args.task, **task_args).all_robots),
         device=((args.device,), ("cpu", "cuda")),
         camera=(args.cameras, TABLETOP.camera_names()),
@@ -185,15 +188,12 @@ def _check(args: RLArgs) -> Run:
     return Run(**same, size_px=args.size, look=args.look, task_args=task_args)
 
 
-def _check_moves(args: RLArgs) -> Run:
+def _check_moves(args: RLArgs, suite: Suite) -> Run:
     """The training that is asked for, in a suite without a robot.
 
     Raises:
         ClevrSkillsError: An argument is not allowed, or says what is of ClevrSkills alone.
     """
-    from clevrskills.core.suite import load_suite
-
-    suite = load_suite(args.suite)
     check_names(task=((args.task,), suite.tasks), device=((args.device,), ("cpu", "cuda")))
     check_least(args, num_envs=1, total_steps=1, threads=1, save_every=1, seed=0)
     allowed = {"task", "suite", "out", "ppo", "device", "threads", "save_every", *_COUNTS}

@@ -89,11 +89,11 @@ def generate(
         ClevrSkillsError: Bad arguments, a full disk, a task that keeps failing; what was finished
             is kept.
     """
-    from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.core.suite import find_suite
     from clevrskills.jobs.run_folder import write_into
     from clevrskills.solvers.requirements import require_oracle
 
-    source = suite or load_suite(args.suite or suite_of(args.tasks))
+    source = suite or find_suite(args.suite, args.tasks)
     if args.standard is not None:
         args = _standard(args, source)
     header, queues = _check(args, source, seeds)

@@ -15,10 +15,10 @@ from clevrskills.core.suite import (
     all_levels,
     all_robots,
     all_splits,
+    find_suite,
     image_views,
     load_suite,
     step_interface,
-    suite_of,
 )
 from clevrskills.dataset_tools.view.page_data import PLACEHOLDER
 from clevrskills.errors import ClevrSkillsError
@@ -81,7 +81,7 @@ def gallery(args: GalleryArgs) -> int:
     if out is None:
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
     named = own.select(args.tasks) if own else args.tasks
-    suite = load_suite(suite_of(named))
+    suite = find_suite(None, named)
     keys = select_tasks(all_levels(suite), named, args.level) or list(suite.tasks)
     watched = track(keys, "solving", transient=True)
     episodes = [solve(key, args.seed, args.split, args.robot, suite) for key in watched]

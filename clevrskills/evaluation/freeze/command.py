@@ -82,9 +82,7 @@ def freeze(
     from functools import partial
 
     from clevrskills.core.registry import OwnDistribution
-    from clevrskills.core.suite import check_axes, load_suite, suite_of
-    from clevrskills.evaluation.freeze.freeze_queue import FreezeQueue, open_queues
-    from clevrskills.evaluation.freeze.screening import Screener
+    from clevrskills.core.suite import check_axes, find_suite
     from clevrskills.jobs import work
     from clevrskills.jobs.files import storage_errors
     from clevrskills.jobs.progress import Display
@@ -100,7 +98,11 @@ def freeze(
         raise ClevrSkillsError("--axis is for episodes that are drawn")
     if args.recorded is not None:
         return _freeze_recorded(args, args.recorded, out, suite)
-    suite = suite or load_suite(args.suite or suite_of(args.tasks))
+    suite = suite or find_suite(args.suite, args.tasks)
+    # what follows takes seconds to import
+    from clevrskills.evaluation.freeze.freeze_queue import FreezeQueue, open_queues
+    from clevrskills.evaluation.freeze.screening import Screener
+
     if args.import_ is not None:
         return _freeze_imported(args, args.import_, out, suite)
     chosen = args.select(suite.tasks)
@@ -129,7 +131,7 @@ def freeze(
 
 def _freeze_recorded(args: FreezeArgs, dataset: Path, out: Path, suite: Suite | None) -> int:
     from clevrskills.core.episode import RecordedName
-    from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.core.suite import find_suite
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.evaluation.freeze.recorded import freeze_recorded
     from clevrskills.jobs.files import storage_errors
@@ -138,7 +140,7 @@ def _freeze_recorded(args: FreezeArgs, dataset: Path, out: Path, suite: Suite | 
     if args.robot not in (None, recorded.header.robot):
         raise ClevrSkillsError(f"{dataset} was made with {recorded.header.robot}, not {args.robot}")
     made = {RecordedName.parse(name).task for name in recorded.ids}
-    suite = suite or load_suite(args.suite or suite_of([*made]))
+    suite = suite or find_suite(args.suite, [*made])
     chosen = args.select(suite.tasks)
     check_names(split=(args.split, all_splits(suite)))
     with storage_errors(out):

@@ -98,9 +98,9 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
     Raises:
         ClevrSkillsError: Bad arguments, or a command that is no action.
     """
-    from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.core.suite import find_suite
 
-    suite = suite or load_suite(args.suite or suite_of([args.task]))
+    suite = suite or find_suite(args.suite, [args.task])
     interface = find_interface(suite, args.interface)
     if args.browser and args.commands is not None:
         raise ClevrSkillsError("--browser reads commands from its page: leave out --commands")

@@ -70,15 +70,17 @@ def robustness(args: RobustnessArgs) -> int:
         ClevrSkillsError: Bad arguments, or clean episodes that ended in errors; what was finished
             is kept.
     """
-    from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.core.suite import find_suite
     from clevrskills.evaluation.arguments import EvaluateArgs
     from clevrskills.evaluation.evaluate import evaluate
     from clevrskills.evaluation.report.command import ReportArgs, report
+
+    check_least(args, episodes=1, workers=1, batch=1)
+    suite = find_suite(args.suite, args.tasks)
+    # what follows takes seconds to import
     from clevrskills.evaluation.robustness.kept import kept_episodes
     from clevrskills.evaluation.selection import task_splits
 
-    check_least(args, episodes=1, workers=1, batch=1)
-    suite = load_suite(args.suite or suite_of(args.tasks))
     split = args.split or suite.default_splits()[0]
     check_names(split=((split,), all_splits(suite)))
     tasks = args.select(suite.tasks)
