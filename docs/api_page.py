@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 GROUPS: Mapping[str, str] = {
     "Run an environment": (
         "clevrskills envs.gymnasium_env envs.environment core.env_config vector "
-        "suites.gymnasium_env suites.ivispar suites.ivispar.vector suites.ivispar.original "
+        "suites.gymnasium_env suites.ivispar.vector suites.ivispar.original "
         "envs.scene_sampling sim.prompt sim.prompt_images sim.render.video "
         "sim.robots.delta_action errors"
     ),
