@@ -20,7 +20,7 @@ from common import print_table
 
 from clevrskills.core.env import RecordableEnv
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import default_cameras, load_suite
+from clevrskills.core.suite import Perturbable, default_cameras, load_suite
 
 
 @dataclass
@@ -54,6 +54,7 @@ def main(args: Args) -> None:
     """Measure and print."""
     torch.set_num_threads(1)
     suite = load_suite()
+    assert isinstance(suite, Perturbable)
     axes = args.axis or tuple(name for name in suite.axes() if name != "embodiment")
     cameras = tuple(default_cameras(suite))
     env = suite.make(EnvConfig(args.task, "train", cameras=cameras, size_px=256))

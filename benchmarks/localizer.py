@@ -37,7 +37,7 @@ from clevrskills.assets.tints import lab
 from clevrskills.core.episode import DEMONSTRATIONS
 from clevrskills.core.geometry import rotate
 from clevrskills.core.statistics import wilson
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import Perturbable, load_suite, perturbed
 from clevrskills.envs.axes.visibility import LEAST_PX, hidden, start_view
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError
@@ -575,6 +575,7 @@ def main(args: Args) -> None:
     """Train, test and print."""
     torch.set_num_threads(1)
     suite, begin = load_suite(), time.process_time()
+    assert isinstance(suite, Perturbable)
     tasks = list(suite.tasks)
     axes = {name: len(axis.levels) for name, axis in suite.axes().items() if axis.seen}
     drawn: list[Sample] = []
@@ -599,9 +600,8 @@ def main(args: Args) -> None:
         off_m: dict[str, float] = {}
         for k in range(args.test):
             task, number = tasks[k % len(tasks)], k // len(tasks) + len(rows) % SHIPPED
-            made = suite.perturb(
-                suite.frozen(task, "train")[number], {name: level} if level else {}
-            )
+            clean = suite.frozen(task, "train")[number]
+            made = perturbed(suite, clean, {name: level} if level else {})
             if isinstance(made, EpisodeSpec) and not hidden(made):
                 for one in samples(made):
                     off_m[f"{one.name} {number}"] = one.off_m(network.spot_m(one))

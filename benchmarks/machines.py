@@ -31,7 +31,7 @@ from scipy.stats import binomtest
 
 from clevrskills import task_keys
 from clevrskills.core.env_config import LOOKS, EnvConfig
-from clevrskills.core.suite import TrajectoryRenderer, load_suite
+from clevrskills.core.suite import TrajectoryRenderer, load_suite, make_renderer
 from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
@@ -122,9 +122,8 @@ def facts(episode: Episode, size_px: int) -> dict[str, Any]:
     """What is compared of an oracle episode."""
     scene = json.dumps(episode.info["scene"], sort_keys=True, default=str)
     last = len(episode.states) - 1
-    film = load_suite().trajectory_renderer(
-        EnvConfig(episode.info["task"], cameras=CAMERAS, size_px=size_px)
-    )
+    config = EnvConfig(episode.info["task"], cameras=CAMERAS, size_px=size_px)
+    film = make_renderer(load_suite(), config)
     assert film is not None, "there are cameras"
     film.open(episode.info["scene"])
     return {

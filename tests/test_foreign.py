@@ -61,7 +61,7 @@ def test_its_task_is_listed_behind_those_of_the_package(capsys):
 LOOK = """
 from clevrskills.core.goal.predicate import from_json
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import all_cameras, all_robots, load_suite
 from clevrskills.envs.environment import make_env
 from clevrskills.predicates import predicate_types
 

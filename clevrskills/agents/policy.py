@@ -23,7 +23,7 @@ from clevrskills.core.policy import (
     PromptInput,
     TextAction,
 )
-from clevrskills.core.suite import Prompter, Suite, all_interfaces, all_views
+from clevrskills.core.suite import Prompter, Prompting, Suite, all_interfaces, all_views
 from clevrskills.errors import ClevrSkillsError, check_arguments
 
 SCHEMES = ("http://", "https://")
@@ -216,7 +216,7 @@ def _prompter(suite: Suite, interface: Interface, options: Mapping[str, Any]) ->
     Raises:
         ClevrSkillsError: There is no such option.
     """
-    own = suite.prompter(interface, options)
+    own = suite.prompter(interface, options) if isinstance(suite, Prompting) else None
     if own is not None:
         return own
     check_arguments(options, ())

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from clevrskills import env_id, register_task, task_keys
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
-from clevrskills.core.feedback import Mode
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Message, Observation, PromptInput, TextAction
 from clevrskills.core.registry import load, others
@@ -56,7 +55,8 @@ RATE = "rate_hz"
 WORDINGS = ("own", "seen", "held_out", "empty", "other_task")
 """What a prompt may say in an evaluation: what the episode holds; the wordings that are seen in
 training, or held out, in turn; nothing; what another task asks for."""
-
+DEFAULT_PRESET = "default"
+"""Name of the preset whose options hold unless a run or another preset gives them."""
 IMAGES_ONLY = "images_only"
 """Tag of the tasks that are left out where prompts are in words alone."""
 SINGLE_SKILL = "single_skill"
@@ -89,6 +89,7 @@ class Oracle(Labels, Protocol):
     def act(self) -> NDArray[Any]: ...
 
 
+Reported = TypeVar("Reported", "Measure", "Pivot", "PublishedTable")
 ViewKind = Literal["image", "text", "array"]
 
 
@@ -172,6 +173,19 @@ class Measure:
     kind: Literal["share", "mean"] = "mean"
     digits: int = 1
     episodes: Literal["all", "solved"] = "all"
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """A table of success rates over the values of two tags of episodes.
+
+    Attributes:
+        row: Tag of the rows.
+        column: Tag of the columns.
+    """
+
+    row: str
+    column: str
 
 
 @dataclass(frozen=True)
@@ -294,14 +308,8 @@ class TaskTable(Mapping[str, TaskInfo]):
 class Suite(ABC):
     """A set of tasks with their environments and episodes; picklable, for worker processes.
 
-    Attributes:
-        episodes: How many episodes of each task and split are evaluated unless a number is given;
-            ``None``: all that are frozen.
-        feedback: What turns tell of themselves unless a run says otherwise.
+    What only some suites can do is a protocol of its own, such as :class:`Perturbable`.
     """
-
-    episodes: int | None = None
-    feedback: Mode = "simple"
 
     @property
     @abstractmethod
@@ -374,105 +382,96 @@ class Suite(ABC):
         Raises:
             ClevrSkillsError: There are none.
         """
-        raise NotImplementedError
-
-    def default_splits(self) -> Sequence[str]:
-        """Names of the splits that are evaluated unless others are named."""
-        return all_splits(self)
-
-    def paired_with(self, split: str) -> str:
-        """The split whose frozen episodes have the same seeds, so that episodes can be compared in
-        pairs; empty: there is none.
-        """
-        del split
-        return ""
 
     def criteria(self) -> Sequence[str]:
-        """Names of the success criteria, the default one first."""
+        """Return the names of the success criteria, the default one first."""
         return ("paper",)
 
-    def policies(self) -> Mapping[str, str]:
-        """Policies of its own, ``module:attribute`` by name; they take the place of those of the
-        same name that all suites have.
-        """
-        return {}
-
-    def prompter(self, interface: Interface, options: Mapping[str, Any]) -> Prompter | None:
-        """What tells language models of its episodes; ``None``: nothing of its own.
-
-        Args:
-            interface: What they act by.
-            options: Options of the prompts, by name.
-
-        Raises:
-            UnknownNameError: There is no such option.
-        """
-        del interface, options
-        return None
-
     def presets(self) -> Mapping[str, Preset]:
-        """Named bundles of options."""
+        """Return named bundles of options; those of ``default`` are for runs that do not give
+        them.
+        """
         return {}
 
-    def measures(self) -> Sequence[Measure]:
-        """Numbers of each episode that are the suite's own."""
-        return ()
-
-    def pivots(self) -> Sequence[tuple[str, str]]:
-        """Pairs of tags over which reports show a table of success rates."""
-        return ()
-
-    def published(self) -> Sequence[PublishedTable]:
-        """Numbers that others have published."""
-        return ()
-
-    def check_noise(self, noise: str) -> None:
-        """Check a name or a description of noise, see
-        :attr:`~clevrskills.core.env_config.EnvConfig.noise`.
-
-        Raises:
-            ClevrSkillsError: There is none such.
+    def policies(self) -> Mapping[str, str]:
+        """Return the suite's own policies, ``module:attribute`` by name; they take the place of
+        those of the same name that all suites have.
         """
-        if noise:
-            raise ClevrSkillsError(f"suite {self.name} has no noise: leave it out")
+        return {}
 
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
-        """Check the arguments of a task.
+    def check(self, config: EnvConfig) -> None:
+        """Check the arguments of a task and the noise.
 
         Raises:
             ClevrSkillsError: One is not allowed.
         """
-        if task_args:
-            raise UnknownNameError(f"argument of {task}", next(iter(task_args)), ("(none)",))
+        if config.task_args:
+            name = next(iter(config.task_args))
+            raise UnknownNameError(f"argument of {config.task}", name, ("(none)",))
+        if config.noise:
+            raise ClevrSkillsError(f"suite {self.name} has no noise: leave it out")
+
+
+@runtime_checkable
+class Reportable(Protocol):
+    """Suite with numbers of its own in reports."""
+
+    def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
+        """Return the measures, pivot tables and published numbers that reports show."""
+
+
+@runtime_checkable
+class Prompting(Protocol):
+    """Suite with prompts of its own for language models."""
+
+    def prompter(self, interface: Interface, options: Mapping[str, Any]) -> Prompter | None:
+        """Return what prompts language models that act by an interface; ``None``: nothing of the
+        suite's own.
+
+        Raises:
+            UnknownNameError: There is no such option of the prompts.
+        """
+
+
+@runtime_checkable
+class PairedSplits(Protocol):
+    """Suite with splits whose frozen episodes can be compared in pairs."""
+
+    def paired_with(self, split: str) -> str:
+        """Return the split whose frozen episodes have the same seeds; empty: there is none."""
+
+
+@runtime_checkable
+class Perturbable(Protocol):
+    """Suite whose episodes can be perturbed."""
 
     def axes(self) -> Mapping[str, Axis]:
-        """Axes along which its frozen episodes can be perturbed, by name."""
-        return {}
+        """Return the axes along which episodes can be perturbed, by name."""
 
     def perturb(self, episode: Episode, axes: Mapping[str, int]) -> Episode | str:
-        """An episode perturbed along some axes, or why it cannot be; along none, the same episode.
+        """Return an episode perturbed along some axes, or why it cannot be.
 
         Args:
-            episode: A frozen episode.
+            episode: The episode.
             axes: Level of each axis.
 
         Raises:
             UnknownNameError: There is no such axis.
             ClevrSkillsError: There is no such level.
         """
-        if axes:
-            raise UnknownNameError("axis", next(iter(axes)), tuple(self.axes()))
-        return episode
 
-    def hidden(self, episode: Episode) -> str:
-        """What a policy that only sees cannot tell at the start of a perturbed episode; empty:
-        nothing.
-        """
-        del episode
-        return ""
+    def visibility_fault(self, episode: Episode) -> str:
+        """Return what images do not show at the start of a perturbed episode; empty: nothing."""
 
-    def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
-        """An episode's prompt in another wording.
+
+@runtime_checkable
+class Worded(Protocol):
+    """Suite whose prompts have several wordings."""
+
+    def prompt_variant(
+        self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]
+    ) -> Prompt:
+        """Return an episode's prompt in another wording.
 
         Args:
             episode: The episode.
@@ -483,31 +482,74 @@ class Suite(ABC):
         Raises:
             ClevrSkillsError: There is none.
         """
-        if wording != "own":
-            raise ClevrSkillsError(f"suite {self.name} has no wordings but its own")
-        return episode.prompt
+
+
+@runtime_checkable
+class Renderable(Protocol):
+    """Suite whose recorded episodes can be rendered."""
 
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
-        """Build what films the episodes of a configuration; ``None`` if it has no cameras."""
-        return None
+        """Build the renderer of a configuration's cameras; ``None``: it has none."""
 
-    def imported(self, task: str, split: str, folder: Path) -> Sequence[Episode]:
-        """The episodes in a folder of files of the original that a suite re-implements.
 
-        Raises:
-            ClevrSkillsError: There are none, one is damaged, or the suite reads no such files.
-        """
-        raise ClevrSkillsError(f"suite {self.name} reads no files of others")
+@runtime_checkable
+class OriginalFormat(Protocol):
+    """Re-implementation that reads and writes the files of the original."""
 
-    def original_file(self, episode: Any) -> tuple[str, Mapping[str, Any]]:
-        """Name and JSON data of the file that an episode is in the original that a suite
-        re-implements.
+    def read_original(self, task: str, split: str, folder: Path) -> Sequence[Episode]:
+        """Read the episodes of a folder of files.
 
         Raises:
-            ClevrSkillsError: The suite writes no such files.
+            ClevrSkillsError: There are none, or one is damaged.
         """
-        del episode
-        raise ClevrSkillsError(f"suite {self.name} writes no files of others")
+
+    def write_original(self, episode: Episode) -> tuple[str, Mapping[str, Any]]:
+        """Return name and JSON data of the file of an episode."""
+
+
+def unsupported(suite: Suite, what: str) -> ClevrSkillsError:
+    """Return the error of a suite that lacks an optional protocol."""
+    return ClevrSkillsError(f"suite {suite.name} has no {what}")
+
+
+def perturbed(suite: Suite, episode: Episode, axes: Mapping[str, int]) -> Episode | str:
+    """Return an episode perturbed along some axes, or why it cannot be; along none, the same one.
+
+    Raises:
+        ClevrSkillsError: The suite has no such axis or level.
+    """
+    if not axes:
+        return episode
+    if not isinstance(suite, Perturbable):
+        raise unsupported(suite, "axes")
+    return suite.perturb(episode, axes)
+
+
+def paired_split(suite: Suite, split: str) -> str:
+    """Return the split whose frozen episodes have the same seeds; empty: there is none."""
+    return suite.paired_with(split) if isinstance(suite, PairedSplits) else ""
+
+
+def make_renderer(suite: Suite, config: EnvConfig) -> TrajectoryRenderer | None:
+    """Build the renderer of a configuration's cameras; ``None``: there is none."""
+    return suite.trajectory_renderer(config) if isinstance(suite, Renderable) else None
+
+
+def reported(suite: Suite, kind: type[Reported]) -> list[Reported]:
+    """Return what reports show of a suite, of one kind."""
+    items = suite.report() if isinstance(suite, Reportable) else ()
+    return [item for item in items if isinstance(item, kind)]
+
+
+def default_options(suite: Suite) -> Mapping[str, Any]:
+    """Return the options of runs that do not give them, see :meth:`Suite.presets`."""
+    preset = suite.presets().get(DEFAULT_PRESET)
+    return {} if preset is None else preset.options
+
+
+def default_splits(suite: Suite) -> tuple[str, ...]:
+    """Return the names of the splits that are evaluated unless others are named."""
+    return tuple(default_options(suite).get("split", ())) or all_splits(suite)
 
 
 def suite_names() -> tuple[str, ...]:
@@ -692,7 +734,8 @@ def check_axes(suite: Suite, given: Sequence[str]) -> dict[str, int]:
     Raises:
         ClevrSkillsError: There is no such axis or level, or one is named twice.
     """
-    known, found = suite.axes(), dict[str, int]()
+    known = suite.axes() if isinstance(suite, Perturbable) else {}
+    found: dict[str, int] = {}
     for text in given:
         name, colon, level = text.partition(":")
         if name not in known:

@@ -11,7 +11,17 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import Suite, TrajectoryRenderer, building, find_interface, image_views
+from clevrskills.core.suite import (
+    Suite,
+    TrajectoryRenderer,
+    Worded,
+    building,
+    find_interface,
+    image_views,
+    make_renderer,
+    perturbed,
+    unsupported,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.handover.controller import Controllers
 from clevrskills.evaluation.handover.director import Director
@@ -109,7 +119,9 @@ class EnvPool:
         wording, told = worker.wording, None
         if wording != "own":
             number, look = ref.index + ref.repeat, self.options.look
-            told = worker.suite.told(episode, wording, number, look)
+            if not isinstance(worker.suite, Worded):
+                raise unsupported(worker.suite, "wordings but its own")
+            told = worker.suite.prompt_variant(episode, wording, number, look)
         robot = episode.robot if worker.axes else worker.robot
         video = self._video(slot, ref, robot) if ref.film else None
         controller = film = None
@@ -145,7 +157,7 @@ class EnvPool:
         key = ref.task, ref.split
         if self._frozen[0] != key:
             self._frozen = key, suite.frozen(*key)
-        episode = suite.perturb(self._frozen[1][ref.index], self._worker.axes)
+        episode = perturbed(suite, self._frozen[1][ref.index], self._worker.axes)
         if isinstance(episode, str):
             raise ClevrSkillsError(f"episode {ref.id} cannot be perturbed: {episode}")
         return episode
@@ -166,7 +178,7 @@ class EnvPool:
 
     def _film_of(self, episode: Episode) -> TrajectoryRenderer | None:
         """What takes the images of a policy whose controller is shown others."""
-        return self._worker.suite.trajectory_renderer(self._config_of(episode, self.options))
+        return make_renderer(self._worker.suite, self._config_of(episode, self.options))
 
     def _env(self, slot: int, episode: Episode) -> Env:
         worker, shown = self._worker, self._controllers or self
@@ -184,9 +196,8 @@ class EnvPool:
         worker = self._worker
         if slot not in self._films:  # each shows one scene at a time
             camera = image_views(worker.suite.tasks[ref.task].views)[0]
-            film = worker.suite.trajectory_renderer(
-                EnvConfig(ref.task, robot=robot, cameras=(camera,))
-            )
+            config = EnvConfig(ref.task, robot=robot, cameras=(camera,))
+            film = make_renderer(worker.suite, config)
             assert film is not None, "there is a camera"
             self._films[slot] = film
         path = video_path(worker.root, ref.id)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from clevrskills import additions, keys_of
 from clevrskills.core.episode import FrozenHeader
 from clevrskills.core.interface import BoxInterface
-from clevrskills.core.suite import Suite, check_axes, find_interface
+from clevrskills.core.suite import Suite, check_axes, default_options, find_interface
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.layout import Header
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -90,8 +90,9 @@ class Source(Mode):
     @property
     def count(self) -> int | None:
         """Episodes of each task and split; ``None``: all."""
-        by_default = self.suite.episodes if self.args.until_width is None else None
-        return self.args.episodes or by_default
+        if self.args.episodes or self.args.until_width is not None:
+            return self.args.episodes
+        return default_options(self.suite).get("episodes")
 
     @property
     def criteria(self) -> str:
@@ -153,7 +154,7 @@ class Perturbed(Frozen):
         args, axes = self.args, check_axes(self.suite, self.args.axis)
         frozen = super().select(tasks, splits)
         counts = Counter((ref.task, ref.split) for ref in frozen.episodes)
-        count = max(counts.values()) if args.episodes or self.suite.episodes else None
+        count = max(counts.values()) if self.count else None
         kept = kept_episodes(self.suite, [*counts], axes, count, args.workers, args.timeout)
         rejected = {
             f"{one.task}_{one.split}": {str(v.index): v.reason for v in one.rejected}

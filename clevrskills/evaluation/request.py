@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenHeader, frozen_name
 from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import CHAT, FORMS, PolicySource, policy_arguments
@@ -19,6 +20,8 @@ from clevrskills.core.suite import (
     all_robots,
     all_splits,
     all_views,
+    default_options,
+    default_splits,
     find_interface,
     path_of,
     tagged,
@@ -76,17 +79,17 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     tasks = _check_names(args, suite)
     source = _source(args, suite, preset)
     controller = _controller(args, suite)
-    selected = select_episodes(args, suite, tasks, args.split or suite.default_splits())
+    selected = select_episodes(args, suite, tasks, args.split or default_splits(suite))
     refs = [replace(ref, repeat=k) for ref in selected.episodes for k in range(args.repeat)]
     stop, noise, wording = args.stop or "goal", args.noise or "", args.wording or "own"
-    suite.check_noise(noise)
+    suite.check(EnvConfig(next(iter(tasks or suite.tasks)), noise=noise))
     interface = find_interface(suite, args.interface).name
     rules = Rules(
         stop_on_success=stop == "goal",
         chunk=args.chunk,
         clip=not args.strict_actions,
         declared=stop == "declared",
-        feedback=args.feedback or suite.feedback,
+        feedback=args.feedback or default_options(suite).get("feedback", "simple"),
         interface=interface,
     )
     pairs = sorted({(ref.task, ref.split) for ref in refs if ref.seed is None})

@@ -4,7 +4,14 @@ import contextlib
 from collections.abc import Iterable, Sequence
 
 from clevrskills.core import observer
-from clevrskills.core.suite import IMAGES_ONLY, Suite, all_levels, all_robots, tagged
+from clevrskills.core.suite import (
+    IMAGES_ONLY,
+    Suite,
+    all_levels,
+    all_robots,
+    default_splits,
+    tagged,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names, select_tasks
 
@@ -87,11 +94,11 @@ def task_splits(
 
 def frozen_tasks(suite: Suite) -> list[str]:
     """All tasks of a suite that have frozen episodes for its first robot."""
+    robot, split = all_robots(suite)[0], default_splits(suite)[0]
 
     def is_frozen(task: str) -> bool:
         with contextlib.suppress(ClevrSkillsError):
-            header = suite.frozen(task, suite.default_splits()[0]).header
-            return header.robot == all_robots(suite)[0]
+            return suite.frozen(task, split).header.robot == robot
         return False
 
     return [task for task in suite.tasks if is_frozen(task)]

@@ -29,6 +29,7 @@ from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import to_openai
 from clevrskills.agents.policy import ChatPolicy
 from clevrskills.core.policy import Message
+from clevrskills.core.suite import Measure, reported
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
 from clevrskills.evaluation.request import EvaluationRequest
@@ -70,7 +71,7 @@ def episodes(suite: str = "ivispar", **options: Any) -> Task:
     return Task(
         dataset=MemoryDataset(samples, name=found.name),
         solver=played(request),
-        scorer=outcome([*_MEASURES, *(measure.name for measure in found.measures())]),
+        scorer=outcome([*_MEASURES, *(measure.name for measure in reported(found, Measure))]),
         name=found.name,
         metadata={"episodes": dict(request.run.episodes), "benchmark": request.run.benchmark},
     )

@@ -15,7 +15,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import MODES, Mode, turn_feedback
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import PolicyError
-from clevrskills.core.suite import building, load_suite
+from clevrskills.core.suite import building, default_splits, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import check_names
 
@@ -86,7 +86,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         info = found.tasks[task]
         images = [name for name, kind in info.views.items() if kind == "image"]
         texts = [name for name, kind in info.views.items() if kind == "text"]
-        self._task, self._split = task, split or found.default_splits()[0]
+        self._task, self._split = task, split or default_splits(found)[0]
         self._views, self._feedback = tuple(texts if views is None else views), feedback
         check_names(
             split=((self._split,), info.splits),

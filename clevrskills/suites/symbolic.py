@@ -249,7 +249,7 @@ class SymbolicSuite(Suite):
         task_args: Mapping[str, Any] | None = None,
         wording: int | None = 0,
     ) -> SymbolicEpisode:
-        self.check(task, task_args or {})
+        self.check(EnvConfig(task, task_args=task_args or {}))
         drawn = self.draw_episode(task, split, seed, index)
         return replace(drawn, task_args=dict(task_args or {}))
 

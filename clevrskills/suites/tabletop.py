@@ -85,25 +85,22 @@ class TabletopSuite(Suite):
         del task
         return self.folder or self.episodes_dir
 
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
+    def check(self, config: EnvConfig) -> None:
         from clevrskills.tasks import task as make_task
 
-        check_names(task=((task,), self.tasks))
-        make_task(task, **task_args)
+        check_names(task=((config.task,), self.tasks))
+        make_task(config.task, **config.task_args)
+        super().check(replace(config, task_args={}))
 
     def env_options(self, config: EnvConfig) -> Mapping[str, Any]:
-        """Arguments of an environment that its class has beside the common ones.
-
-        Raises:
-            ClevrSkillsError: The suite knows no such noise.
-        """
-        self.check_noise(config.noise)
+        """Return the arguments of an environment that its class has beside the common ones."""
+        del config
         return {}
 
     def make(self, config: EnvConfig, **options: Any) -> Env:
         from clevrskills.envs.environment import make_env
 
-        check_names(task=((config.task,), self.tasks))
+        self.check(config)
         env = make_env(config, self.env_type(), **self.env_options(config), **options)
         if config.cameras and not env.can_draw:
             raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
@@ -125,7 +122,7 @@ class TabletopSuite(Suite):
         except PerturbationError as error:
             return str(error)
 
-    def hidden(self, episode: Episode) -> str:
+    def visibility_fault(self, episode: Episode) -> str:
         from clevrskills.envs.axes import AXES
         from clevrskills.envs.axes.visibility import hidden
         from clevrskills.envs.episode import EpisodeSpec

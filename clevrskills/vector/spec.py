@@ -85,7 +85,8 @@ class VectorSpec:
     @property
     def step_limit(self) -> int:
         """Control steps after which an episode is cut off."""
-        load_suite(self.suite).check(self.task, self.task_args)  # imports its tasks
+        config = EnvConfig(self.task, task_args=self.task_args)
+        load_suite(self.suite).check(config)  # imports its tasks
         return self.episode_steps or task(self.task, **self.task_args).max_steps
 
     def reward(self, outcome: Outcome, before: Tensor) -> Tensor:

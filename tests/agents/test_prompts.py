@@ -17,13 +17,13 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import turn_feedback
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import ImagePart, Message, PromptInput
-from clevrskills.core.suite import all_views, find_interface, load_suite
+from clevrskills.core.suite import DEFAULT_PRESET, all_views, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("ivispar")
 BOARDS = {
-    **{preset: ("geoms", "base", preset) for preset in SUITE.presets()},
+    **{name: ("geoms", "base", name) for name in SUITE.presets() if name != DEFAULT_PRESET},
     "sizes": ("geoms", "sizes", "text"),
     "tiles": ("tiles", "base", "text"),
     "listing": ("listing", "base", "schematic"),
@@ -50,7 +50,7 @@ def board(task: str, split: str, preset: str, moves: tuple[str, ...] = MOVES) ->
         requests.append(prompter.messages(seen, history))
         said = prompter.parse(prompter.reply(move) if move else "I cannot tell.")
         history.append((seen, said))
-        shown = turn_feedback(SUITE.text, env.command(move), options["feedback"])
+        shown = turn_feedback(find_interface(SUITE), env.command(move), options["feedback"])
         turns.append({"index": turn, "action": move, "message": shown})
         if env.limit == turn + 1:
             break

@@ -337,10 +337,10 @@ class FakeSource(Suite):
     def criteria(self) -> Sequence[str]:
         return ("paper", "released")
 
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
-        for name in task_args:
+    def check(self, config: EnvConfig) -> None:
+        for name in config.task_args:
             if name != "targets":
-                raise UnknownNameError(f"argument of {task}", name, ("targets",))
+                raise UnknownNameError(f"argument of {config.task}", name, ("targets",))
 
     def read_episode(self, data: Mapping[str, Any]) -> Any:
         raise NotImplementedError

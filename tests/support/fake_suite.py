@@ -16,7 +16,7 @@ import torch
 from clevrskills.core.env import Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenHeader
-from clevrskills.core.suite import IMAGES_ONLY, Suite, TaskInfo
+from clevrskills.core.suite import IMAGES_ONLY, Preset, Suite, TaskInfo
 from clevrskills.predicates import Leaf, Order, Outcome
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.delta_action import DELTA
@@ -170,7 +170,6 @@ class FakeSuite(Suite):
 
     name = "fake"
     title = "Fake"
-    episodes = 20
 
     broken: tuple[str, ...] = ()
     version: str = "1"
@@ -221,6 +220,9 @@ class FakeSuite(Suite):
 
     def make(self, config: EnvConfig) -> FakeEnv:
         return FakeEnv(config, self.broken)
+
+    def presets(self) -> Mapping[str, Preset]:
+        return {"default": Preset("twenty episodes", {"episodes": 20})}
 
     def trajectory_renderer(self, config: EnvConfig) -> FakeFilm:
         return FakeFilm()

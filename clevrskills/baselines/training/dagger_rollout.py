@@ -33,6 +33,7 @@ from clevrskills.core.suite import (
     TrajectoryRenderer,
     find_interface,
     load_suite,
+    make_renderer,
 )
 from clevrskills.dataset_tools.layout import POLICY, TEACHER
 from clevrskills.errors import ClevrSkillsError
@@ -257,8 +258,8 @@ class DaggerSuite(Suite):
     def criteria(self) -> Sequence[str]:
         return self.suite.criteria()
 
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
-        self.suite.check(task, task_args)
+    def check(self, config: EnvConfig) -> None:
+        self.suite.check(config)
 
     def draw(self, *args: Any, **kwargs: Any) -> Episode:
         return self.suite.draw(*args, **kwargs)
@@ -270,7 +271,7 @@ class DaggerSuite(Suite):
         return self.suite.frozen(task, split)
 
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
-        return self.suite.trajectory_renderer(config)
+        return make_renderer(self.suite, config)
 
     def make(self, config: EnvConfig) -> Env:
         """Build an environment with the cameras of the policy."""

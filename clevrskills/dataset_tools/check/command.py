@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clevrskills.core.suite import all_views, image_views
+from clevrskills.core.suite import all_views, image_views, perturbed
 from clevrskills.jobs.arguments import WorkerArgs, check_least
 from clevrskills.jobs.options import Positional
 
@@ -201,7 +201,7 @@ class Checker:
                 return [Fault(episode.id, TURNS_FILE, f"replay: {what}")] if what else []
             of = info["task"], info["split"], info["seed"], 0, info["robot"], info["task_args"]
             drawn, axes = self._suite.draw(*of, wording=None), self._header.axes
-            start = self._suite.perturb(drawn, axes) if axes else drawn
+            start = perturbed(self._suite, drawn, axes)
             if isinstance(start, str):
                 return [Fault(episode.id, "", f"replay: {start}")]
             assert isinstance(env, RecordableEnv), "it was recorded"

@@ -14,7 +14,7 @@ from typing import Any
 from clevrskills.core.feedback import feedback_text
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import ImagePart, Message, PromptInput, TextAction
-from clevrskills.core.suite import Prompter, Suite, find_interface, load_suite
+from clevrskills.core.suite import Prompter, Prompting, Suite, find_interface, load_suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.record.turns import encoded
@@ -45,7 +45,7 @@ def requests(
     """For each turn its number, what a model is sent, and the reply that says the demonstrated
     action, as the suite's own prompter has it, or else plainly; mistakes are left out.
     """
-    prompter = suite.prompter(interface, {})
+    prompter = suite.prompter(interface, {}) if isinstance(suite, Prompting) else None
     prompt = episode.prompt
     about = PromptInput(prompt["plain"], {}, int(episode.info["seed"]), prompt.get("about", {}))
     if prompter is not None:

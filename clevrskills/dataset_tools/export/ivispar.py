@@ -4,7 +4,7 @@ in a folder for each task and split, such as ``geoms_train``.
 
 from pathlib import Path
 
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import OriginalFormat, load_suite
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import to_json
@@ -21,11 +21,12 @@ def write(selection: Selection, out: Path) -> None:
     if selection.header.suite != SUITE:
         raise ClevrSkillsError(f"{selection.root} has no boards of {SUITE}")
     suite = load_suite(SUITE)
+    assert isinstance(suite, OriginalFormat)
     for recorded in selection:
         info = recorded.info
         seed = int(info["seed"])
         episode = suite.draw(info["task"], info["split"], seed, index=seed)
-        name, data = suite.original_file(episode)
+        name, data = suite.write_original(episode)
         folder = out / f"{info['task']}_{info['split']}"
         folder.mkdir(exist_ok=True)
         (folder / name).write_text(to_json(data, indent=1) + "\n", encoding="utf-8")

@@ -208,7 +208,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         raise ClevrSkillsError("--axis embodiment: name the other arm with --robot")
     given = task_arguments(args.arg, tuple(suite.tasks))
     for task, task_args in given.items():
-        suite.check(task, task_args)
+        suite.check(EnvConfig(task, task_args=task_args))
     index, of = args.part
     header = Header(
         robot=config.robot,

@@ -19,6 +19,8 @@ from clevrskills.core.suite import (
     all_views,
     building,
     find_interface,
+    make_renderer,
+    perturbed,
     step_interface,
 )
 from clevrskills.dataset_tools.dataset import Episode
@@ -142,13 +144,13 @@ class GenerateWorker:
         if attempt.frozen:
             frozen = suite.frozen(config.task, config.split)
             found = next(episode for episode in frozen if episode.seed == seed)
-            return suite.perturb(found, self._axes)
+            return perturbed(suite, found, self._axes)
         of = config.task, config.split, seed, 0, config.robot, config.task_args
         try:
             drawn = suite.draw(*of, wording=None if self._axes or self._views is None else 0)
         except ClevrSkillsError as error:  # no scene fits
             return one_line(error)
-        return suite.perturb(drawn, self._axes) if self._axes else drawn
+        return perturbed(suite, drawn, self._axes)
 
     def _adopt(self, attempt: Attempt, path: Path) -> ManifestLine:
         info = Episode(path).info
@@ -168,7 +170,7 @@ class GenerateWorker:
             with building(config.task):
                 env = self._suite.make(replace(config, cameras=self._images))
                 oracle = self._suite.oracle(env, self._interface)
-                self._made = env, oracle, self._suite.trajectory_renderer(config)
+                self._made = env, oracle, make_renderer(self._suite, config)
             self._config = config
         return self._made
 

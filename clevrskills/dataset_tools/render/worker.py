@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Suite, TrajectoryRenderer, image_views
+from clevrskills.core.suite import Suite, TrajectoryRenderer, image_views, make_renderer
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE, TURNS_FILE
 from clevrskills.dataset_tools.manifest import Manifest, ManifestLine, file_hashes, latest_lines
@@ -93,7 +93,7 @@ class RenderWorker:
         info = episode.info
         if self._film is None or info["task"] != self._config.task:
             self._config = replace(self._config, task=info["task"])
-            self._film = self._suite.trajectory_renderer(self._config)
+            self._film = make_renderer(self._suite, self._config)
             assert self._film is not None, "there are cameras"
         views, scene = self._suite.tasks[info["task"]].views, info["scene"]
         keystep_camera = image_views(views)[0]

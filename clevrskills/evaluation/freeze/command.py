@@ -7,7 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.core.suite import all_robots, all_splits
+from clevrskills.core.suite import (
+    OriginalFormat,
+    all_robots,
+    all_splits,
+    default_splits,
+    unsupported,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import task_splits
 from clevrskills.jobs.arguments import (
@@ -155,12 +161,14 @@ def _freeze_imported(args: FreezeArgs, folder: Path, out: Path, suite: Suite) ->
     from clevrskills.evaluation.freeze.recorded import write_given
     from clevrskills.jobs.files import storage_errors
 
-    splits = args.split or suite.default_splits()[:1]
+    splits = args.split or default_splits(suite)[:1]
     check_names(split=(splits, all_splits(suite)))
     (task, *more), (split, *others) = args.select(suite.tasks) or [""], splits
     if not task or more or others:
         raise ClevrSkillsError("--import is for one task and one split: name them")
-    episodes = suite.imported(task, split, folder)[: args.episodes]
+    if not isinstance(suite, OriginalFormat):
+        raise unsupported(suite, "files of an original")
+    episodes = suite.read_original(task, split, folder)[: args.episodes]
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
     _report([write_given(out, suite, task, split, "none", episodes, None)], args.json)

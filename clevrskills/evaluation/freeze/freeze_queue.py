@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.episode import FORMAT_VERSION, FROZEN, FrozenHeader, Rejection
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, paired_split
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.evaluation.freeze.frozen import write
@@ -181,7 +181,7 @@ def open_queues(
         number = count or suite.tasks[task].splits[split]
         queues[task, split] = SeedQueue(task, split, robot, number, journal, suite, known)
     for (task, split), queue in queues.items():
-        queue.partner = queues.get((task, suite.paired_with(split)))
+        queue.partner = queues.get((task, paired_split(suite, split)))
     return list(queues.values())
 
 

@@ -13,7 +13,15 @@ from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Oracle, Suite, find_interface, load_suite
+from clevrskills.core.suite import (
+    Oracle,
+    Perturbable,
+    Suite,
+    find_interface,
+    load_suite,
+    paired_split,
+    perturbed,
+)
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.jobs.files import to_json
@@ -54,9 +62,9 @@ class Screener:
             raise
         except ClevrSkillsError as error:  # no scene fits
             return ScreeningResult(seed, str(error))
-        if suite.paired_with(candidate.split) and (fault := drawn.pairing_fault()):
+        if paired_split(suite, candidate.split) and (fault := drawn.pairing_fault()):
             return ScreeningResult(seed, fault)
-        spec = suite.perturb(drawn, self._axes)
+        spec = perturbed(suite, drawn, self._axes)
         if isinstance(spec, str):
             return ScreeningResult(seed, spec)
         data = spec.to_json()
@@ -67,8 +75,8 @@ class Screener:
         found = [name for name, is_there in env.faults().items() if is_there]
         if found:
             return ScreeningResult(seed, "start: " + ", ".join(found))
-        if self._axes and (hidden := suite.hidden(episode)):
-            return ScreeningResult(seed, hidden)
+        if isinstance(suite, Perturbable) and (fault := suite.visibility_fault(episode)):
+            return ScreeningResult(seed, fault)
         if self._planned:
             if spec.planned_turns is None:
                 raise ClevrSkillsError(f"suite {suite.name} has no plans without acting")

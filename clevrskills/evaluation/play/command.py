@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from clevrskills.core.suite import all_views, find_interface
+from clevrskills.core.suite import all_views, default_splits, find_interface
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.options import Positional, Repeated
@@ -218,7 +218,7 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
 
     check_least(args, index=0, seed=0)
     known = all_views(suite)
-    splits = suite.default_splits()
+    splits = default_splits(suite)
     split = args.split or ("test" if "test" in splits else splits[0])
     check_names(task=((args.task,), suite.tasks))
     check_names(
@@ -231,7 +231,7 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
     task_args = task_arguments(args.arg, tuple(suite.tasks)).get(args.task, {})
     episode: Episode
     if args.seed is not None:
-        suite.check(args.task, task_args)
+        suite.check(EnvConfig(args.task, task_args=task_args))
         episode = suite.draw(args.task, split, args.seed, 0, args.robot or "", task_args)
     else:
         if args.arg or args.robot:
@@ -253,7 +253,7 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
         task_args=episode.task_args,
         noise=args.noise,
     )
-    suite.check_noise(args.noise)
+    suite.check(config)
     with building(args.task):
         env = suite.make(config)
     options = ObservationOptions(cameras=images, proprioception=False, views=shown)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from clevrskills.core.suite import MILESTONE, PublishedTable, all_interfaces
+from clevrskills.core.suite import MILESTONE, Pivot, PublishedTable, all_interfaces, reported
 from clevrskills.evaluation.report.curves import curve_tables
 from clevrskills.evaluation.report.tables import (
     Row,
@@ -27,7 +27,7 @@ FEWEST, MOST = 2, 24
 
 
 @dataclass(frozen=True)
-class Pivot:
+class RunPivot:
     """Success of one run by the values of two tags."""
 
     row: str  # tag whose values are the rows
@@ -62,7 +62,7 @@ def published_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     published: dict[str, PublishedTable] = {}
     for evaluation in evaluations:
         done = {result.task for result in evaluation.results}
-        for table in evaluation.suite.published():
+        for table in reported(evaluation.suite, PublishedTable):
             if not table.tasks or done & {*table.tasks}:
                 published[table.title] = table
     tables = []
@@ -91,15 +91,15 @@ def tag_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
     return rows
 
 
-def pivots(evaluations: Sequence[Evaluation]) -> list[Pivot]:
+def pivots(evaluations: Sequence[Evaluation]) -> list[RunPivot]:
     """Success by the pairs of tags that the suites name, for each split and run."""
     tags, found = _tags(evaluations), []
-    pairs = dict.fromkeys(tuple(pair) for e in evaluations for pair in e.suite.pivots())
-    for row, column in pairs:
+    pairs = dict.fromkeys(pair for e in evaluations for pair in reported(e.suite, Pivot))
+    for row, column in ((pair.row, pair.column) for pair in pairs):
         for split in _splits(evaluations):
             for evaluation in evaluations:
                 columns = tags.get(column, [])
-                pivot = Pivot(row, column, evaluation.label, split, tuple(map(str, columns)))
+                pivot = RunPivot(row, column, evaluation.label, split, tuple(map(str, columns)))
                 for value in tags.get(row, []):
                     cells = [_of(evaluation, split, {row: value, column: c}) for c in columns]
                     if any(cells):
@@ -194,7 +194,7 @@ def _counts(results: Sequence[EpisodeResult], code: str) -> tuple[Estimate, Esti
     return mean(each), share(strata(results, lambda result: code in result.codes))
 
 
-def _pivot_table(row: str, column: str, group: Sequence[Pivot]) -> Table:
+def _pivot_table(row: str, column: str, group: Sequence[RunPivot]) -> Table:
     data, texts = [], []
     several = {name: len({getattr(p, name) for p in group}) > 1 for name in ("run", "split")}
     for pivot in group:

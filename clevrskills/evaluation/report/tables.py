@@ -14,7 +14,7 @@ from rich.table import Table as ConsoleTable
 from rich.text import Text
 
 from clevrskills.core.episode import frozen_name
-from clevrskills.core.suite import Measure
+from clevrskills.core.suite import Measure, reported
 from clevrskills.evaluation.results import CAUSES, NO_TRACK, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
 from clevrskills.jobs.console import console
@@ -122,7 +122,7 @@ def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
     results = (result for evaluation in evaluations for result in evaluation.results)
     measures = {TURNS.name: TURNS} if any(r.turns not in (0, r.steps) for r in results) else {}
     for evaluation in evaluations:
-        measures |= {measure.name: measure for measure in evaluation.suite.measures()}
+        measures |= {measure.name: measure for measure in reported(evaluation.suite, Measure)}
     return list(measures.values())
 
 

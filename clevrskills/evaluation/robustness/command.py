@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.core.suite import all_splits
+from clevrskills.core.suite import Perturbable, all_splits, default_splits, unsupported
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import SuiteArgs, WorkerArgs, check_least, check_names
 from clevrskills.jobs.options import Repeated
@@ -81,7 +81,7 @@ def robustness(args: RobustnessArgs) -> int:
     from clevrskills.evaluation.robustness.kept import kept_episodes
     from clevrskills.evaluation.selection import task_splits
 
-    split = args.split or suite.default_splits()[0]
+    split = args.split or default_splits(suite)[0]
     check_names(split=((split,), all_splits(suite)))
     tasks = args.select(suite.tasks)
     pairs = task_splits(suite, tasks, (split,), args.tasks)
@@ -147,9 +147,9 @@ def _conditions(args: RobustnessArgs, suite: Suite) -> list[tuple[str, int]]:
     Raises:
         ClevrSkillsError: There is no such axis or level.
     """
+    if not isinstance(suite, Perturbable):
+        raise unsupported(suite, "axes")
     known = suite.axes()
-    if not known:
-        raise ClevrSkillsError(f"suite {suite.name} has no axes")
     check_names(axis=(args.axis, known))
     most = max(len(axis.levels) for axis in known.values())
     levels = args.at or ((most + 1) // 2,)

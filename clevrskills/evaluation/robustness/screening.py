@@ -10,7 +10,7 @@ import torch
 
 from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Suite, find_interface
+from clevrskills.core.suite import Perturbable, Suite, find_interface, perturbed
 from clevrskills.evaluation.freeze.screening import solve, succeeds_blindly
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import parse_record
@@ -90,7 +90,7 @@ class PerturbedScreener:
         if self._frozen[0] != key:
             self._frozen = key, self._suite.frozen(*key)
         clean = self._frozen[1][job.index]
-        found = self._suite.perturb(clean, self._axes)
+        found = perturbed(self._suite, clean, self._axes)
         if isinstance(found, str):
             return Verdict(*key, job.index, clean.content_hash, reason=found)
         reason = self._reason(found)
@@ -104,8 +104,9 @@ class PerturbedScreener:
         faults = env.faults()
         if found := [name for name in TURNED_AWAY if faults.get(name)]:
             return f"start: {', '.join(found)}"
-        if hidden := self._suite.hidden(episode):
-            return hidden
+        assert isinstance(self._suite, Perturbable), "it made the episode"
+        if fault := self._suite.visibility_fault(episode):
+            return fault
         if reason := solve(env, oracle, interface)[1]:
             return f"oracle: {reason}"
         env.reset(options=start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, ClassVar
 from zlib import crc32
 
@@ -11,10 +11,18 @@ import numpy as np
 
 from clevrskills import env_id
 from clevrskills.core.env import Episode
-from clevrskills.core.env_config import LOOKS
+from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.interface import Interface, TextInterface
-from clevrskills.core.suite import WORDINGS, Measure, Preset, PublishedTable, TaskInfo
+from clevrskills.core.suite import (
+    DEFAULT_PRESET,
+    WORDINGS,
+    Measure,
+    Pivot,
+    Preset,
+    PublishedTable,
+    TaskInfo,
+)
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.suites.asgardbench.drawing.views import VIEWS
 from clevrskills.suites.asgardbench.env import HouseEnv, house_of, prompt_of
@@ -157,9 +165,6 @@ class AsgardBenchSuite(SymbolicSuite):
     env = HouseEnv
     tasks: ClassVar[Mapping[str, TaskInfo]] = {task: _info(task) for task in TABLE}
 
-    def default_splits(self) -> Sequence[str]:
-        return ("test",)
-
     def criteria(self) -> Sequence[str]:
         return READINGS
 
@@ -175,6 +180,7 @@ class AsgardBenchSuite(SymbolicSuite):
         images: dict[str, Any] = {"view": ("first_person",), "feedback": "simple"}
         nothing: dict[str, Any] = {"no_cameras": True}
         return {
+            DEFAULT_PRESET: Preset("the instances of the paper", {"split": ("test",)}),
             "baseline": Preset("images before and after the last action, memory, a plan", images),
             "detailed": Preset("and told why an action failed", {**images, "feedback": "detailed"}),
             "no_feedback": Preset("not told what came of actions", {**images, "feedback": "none"}),
@@ -208,7 +214,7 @@ class AsgardBenchSuite(SymbolicSuite):
     def prompter(self, interface: Interface, options: Mapping[str, Any]) -> HousePrompter:
         return HousePrompter(options)
 
-    def measures(self) -> Sequence[Measure]:
+    def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
         return (
             Measure("partial", "partial %"),
             Measure("partial_released", "partial, released %"),
@@ -222,25 +228,25 @@ class AsgardBenchSuite(SymbolicSuite):
             Measure("undoable", "undoable %"),
             Measure("unparsable", "unparsable %"),
             Measure("plan_first", "does its plan's first %"),
+            Pivot("family", "variation"),
+            Pivot("length", "sink_clutter"),
+            *PUBLISHED,
         )
-
-    def pivots(self) -> Sequence[tuple[str, str]]:
-        return (("family", "variation"), ("length", "sink_clutter"))
-
-    def published(self) -> Sequence[PublishedTable]:
-        return PUBLISHED
 
     def oracle(self, env: Any, interface: Interface | None = None) -> Any:
         return HouseOracle(env)
 
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
-        for name, value in task_args.items():
+    def check(self, config: EnvConfig) -> None:
+        super().check(replace(config, task_args={}))
+        for name, value in config.task_args.items():
             if name != MISTAKES:
-                raise UnknownNameError(f"argument of {task}", name, (MISTAKES,))
+                raise UnknownNameError(f"argument of {config.task}", name, (MISTAKES,))
             if not isinstance(value, int | float) or not 0 <= value <= 0.5:
-                raise ClevrSkillsError(f"{task}.{MISTAKES}={value}; allowed: 0 to 0.5")
+                raise ClevrSkillsError(f"{config.task}.{MISTAKES}={value}; allowed: 0 to 0.5")
 
-    def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> TextPrompt:
+    def prompt_variant(
+        self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]
+    ) -> TextPrompt:
         del look
         assert isinstance(episode, SymbolicEpisode)
         if wording not in WORDINGS:

@@ -25,10 +25,10 @@ PRESETS = {
 """Named bundles of options that are about wordings."""
 
 
-def told(
+def prompt_variant(
     episode: EpisodeSpec, wording: str, number: int, look: str, tasks: tuple[str, ...]
 ) -> Prompt:
-    """The prompt of an episode in another wording.
+    """Return the prompt of an episode in another wording.
 
     Args:
         episode: The episode.

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import IMAGES_ONLY, SINGLE_SKILL, Oracle, Preset, TaskInfo
+from clevrskills.core.suite import (
+    DEFAULT_PRESET,
+    IMAGES_ONLY,
+    SINGLE_SKILL,
+    Oracle,
+    Preset,
+    TaskInfo,
+)
 from clevrskills.suites.tabletop import TabletopSuite
 
 if TYPE_CHECKING:
@@ -68,7 +75,6 @@ class ClevrSkillsSuite(TabletopSuite):
 
     name = "clevrskills"
     title = "re-implementation of ClevrSkills"
-    episodes = 20
     episodes_dir = EPISODES_DIR
 
     def task_types(self) -> Mapping[str, type[Task]]:
@@ -101,9 +107,6 @@ class ClevrSkillsSuite(TabletopSuite):
             tags=(*tags, *((IMAGES_ONLY,) if task.key in KEYSTEP_TASKS else ())),
         )
 
-    def default_splits(self) -> Sequence[str]:
-        return SPLITS
-
     def paired_with(self, split: str) -> str:
         one, other = SPLITS
         return {one: other, other: one}.get(split, "")
@@ -128,15 +131,18 @@ class ClevrSkillsSuite(TabletopSuite):
         from clevrskills.suites.clevrskills.prompt_wordings import PRESETS
         from clevrskills.suites.clevrskills.words.interface import PRESETS as IN_WORDS
 
-        return {**PRESETS, **IN_WORDS}
+        usual = Preset("Twenty episodes of each.", {"episodes": 20, "split": SPLITS})
+        return {DEFAULT_PRESET: usual, **PRESETS, **IN_WORDS}
 
-    def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
+    def prompt_variant(
+        self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]
+    ) -> Prompt:
         from clevrskills.envs.episode import EpisodeSpec
-        from clevrskills.suites.clevrskills.prompt_wordings import told
+        from clevrskills.suites.clevrskills.prompt_wordings import prompt_variant
 
         assert isinstance(episode, EpisodeSpec)
         tasks = tuple(key for key in self.tasks if key not in KEYSTEP_TASKS)
-        return told(episode, wording, number, look, tasks)
+        return prompt_variant(episode, wording, number, look, tasks)
 
     def frozen_folder(self, task: str) -> Path:
         from clevrskills.core.registry import episodes_of, is_own

@@ -11,15 +11,18 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import (
+    DEFAULT_PRESET,
     NO_ROBOT,
     Measure,
     Oracle,
+    Pivot,
     Preset,
     PublishedTable,
     Suite,
     TaskInfo,
     TaskTable,
     TrajectoryRenderer,
+    make_renderer,
 )
 from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.ivispar import ARM
@@ -29,6 +32,7 @@ from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
 from clevrskills.suites.ivispar.published import PUBLISHED
 from clevrskills.suites.ivispar.symbol_boards import SymbolBoards
 from clevrskills.suites.ivispar.views import SINGLE
+from clevrskills.suites.symbolic import SymbolicEpisode
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
@@ -91,17 +95,14 @@ class IVisparSuite(Suite):
     def frozen(self, task: str, split: str) -> FrozenEpisodes[Any]:
         return self.family(task).frozen(task, split)
 
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
-        self.family(task).check(task, task_args)
-
-    def default_splits(self) -> Sequence[str]:
-        return ("base",)
+    def check(self, config: EnvConfig) -> None:
+        self.family(config.task).check(config)
 
     def criteria(self) -> Sequence[str]:
         return ("paper", "released")
 
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
-        return self.family(config.task).trajectory_renderer(config)
+        return make_renderer(self.family(config.task), config)
 
     def policies(self) -> Mapping[str, str]:
         module = "clevrskills.suites.ivispar.agents"
@@ -113,6 +114,7 @@ class IVisparSuite(Suite):
 
     def presets(self) -> Mapping[str, Preset]:
         return {
+            DEFAULT_PRESET: Preset("the base set", {"split": ("base",)}),
             "text": Preset("boards in words", _shown("text")),
             "schematic": Preset("boards drawn from above", _shown("schematic")),
             "view3d": Preset("boards in three dimensions", _shown("view3d")),
@@ -133,7 +135,7 @@ class IVisparSuite(Suite):
     def prompter(self, interface: Interface, options: Mapping[str, Any]) -> BoardPrompter:
         return BoardPrompter(options)
 
-    def measures(self) -> Sequence[Measure]:
+    def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
         return (
             Measure("d_opt", "d_opt", digits=2),
             Measure("r_end", "r_end", digits=1),
@@ -146,19 +148,18 @@ class IVisparSuite(Suite):
             Measure("disturbance_mm", "moved others (mm)", digits=1),
             Measure("pieces_right", "pieces right", "share"),
             Measure("exact", "exactly", "share"),
+            Pivot("k", "c1"),
+            Pivot("k", "c2"),
+            *PUBLISHED,
         )
 
-    def pivots(self) -> Sequence[tuple[str, str]]:
-        return (("k", "c1"), ("k", "c2"))
+    def read_original(self, task: str, split: str, folder: Path) -> Sequence[Episode]:
+        check_names(**{"task with files of the original": ((task,), self.boards.tasks)})
+        return self.boards.read_original(task, split, folder)
 
-    def published(self) -> Sequence[PublishedTable]:
-        return PUBLISHED
-
-    def imported(self, task: str, split: str, folder: Path) -> Sequence[Episode]:
-        return self.family(task).imported(task, split, folder)
-
-    def original_file(self, episode: Episode) -> tuple[str, Mapping[str, Any]]:
-        return self.family(episode.task).original_file(episode)
+    def write_original(self, episode: Episode) -> tuple[str, Mapping[str, Any]]:
+        assert isinstance(episode, SymbolicEpisode), "the arm's have no files of the original"
+        return self.boards.write_original(episode)
 
 
 def _shown(view: str) -> dict[str, Any]:

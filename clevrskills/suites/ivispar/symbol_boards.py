@@ -121,7 +121,7 @@ class SymbolBoards(SymbolicSuite):
         puzzle = draw(of, seed, np.random.default_rng(entropy))
         return self.episode(task, split, index, seed, of, puzzle)
 
-    def imported(self, task: str, split: str, folder: Path) -> Sequence[SymbolicEpisode]:
+    def read_original(self, task: str, split: str, folder: Path) -> Sequence[SymbolicEpisode]:
         files = sorted(folder.glob("*.json"))
         if not files:
             raise ClevrSkillsError(f"{folder} has no files *.json")
@@ -140,7 +140,7 @@ class SymbolBoards(SymbolicSuite):
             for index, (_, puzzle) in enumerate(puzzles)
         ]
 
-    def original_file(self, episode: SymbolicEpisode) -> tuple[str, Mapping[str, Any]]:
+    def write_original(self, episode: SymbolicEpisode) -> tuple[str, Mapping[str, Any]]:
         data = export_config(episode)
         return f"{data['config_instance_id']}.json", data
 

@@ -11,8 +11,10 @@ from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import (
+    DEFAULT_PRESET,
     Measure,
     Oracle,
+    Pivot,
     Preset,
     Prompter,
     PublishedTable,
@@ -60,7 +62,6 @@ class LoHoRavensSuite(TabletopSuite):
 
     name = "lohoravens"
     title = "re-implementation of LoHoRavens"
-    feedback = "none"
     episodes_dir = EPISODES_DIR
 
     def task_types(self) -> Mapping[str, type[RavensTask]]:
@@ -93,9 +94,6 @@ class LoHoRavensSuite(TabletopSuite):
 
         return LoHoRavensEnv
 
-    def default_splits(self) -> Sequence[str]:
-        return ("train", "test")
-
     def episode_type(self) -> type[EpisodeSpec]:
         from clevrskills.suites.lohoravens.episode import RavensEpisode
 
@@ -119,7 +117,8 @@ class LoHoRavensSuite(TabletopSuite):
         """Noise alone, and with the feedback of planners: ``p10``, ``explicit``, ``p10_explicit``
         and so on.
         """
-        known = {}
+        usual = {"split": ("train", "test"), "feedback": "none"}
+        known = {DEFAULT_PRESET: Preset("both splits, told nothing of turns", usual)}
         for noise, told in _CONDITIONS.items():
             options = {"noise": noise}
             known[noise] = Preset(told, options)
@@ -128,27 +127,23 @@ class LoHoRavensSuite(TabletopSuite):
                 known[key] = Preset(f"{sentence}; {told}", {**options, **shown})
         return known
 
-    def check_noise(self, noise: str) -> None:
+    def check(self, config: EnvConfig) -> None:
         from clevrskills.suites.lohoravens.noise import read_noise
 
-        if noise:
-            read_noise(noise)
+        super().check(replace(config, noise=""))
+        if config.noise:
+            read_noise(config.noise)
 
     def env_options(self, config: EnvConfig) -> Mapping[str, Any]:
         from clevrskills.suites.lohoravens.noise import read_noise
 
         return {"noise": read_noise(config.noise)} if config.noise else {}
 
-    def measures(self) -> Sequence[Measure]:
+    def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
         from clevrskills.suites.lohoravens.measures import MEASURES
 
-        return MEASURES
-
-    def pivots(self) -> Sequence[tuple[str, str]]:
-        return (("family", "moves"), ("capability_count", "moves"))
-
-    def published(self) -> Sequence[PublishedTable]:
-        return PUBLISHED
+        pivots = Pivot("family", "moves"), Pivot("capability_count", "moves")
+        return (*MEASURES, *pivots, *PUBLISHED)
 
     def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
         from clevrskills.suites.lohoravens.agents import MoveOracle

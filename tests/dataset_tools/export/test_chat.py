@@ -62,7 +62,7 @@ def test_boards_are_written_as_the_original_has_them_and_read_back(
     out = tmp_path / "original"
     assert main(["export", str(boards), "--to", "ivispar", "--out", str(out)]) == 0
     suite = load_suite("ivispar")
-    read_back = suite.imported("geoms", "train", out / "geoms_train")
+    read_back = suite.read_original("geoms", "train", out / "geoms_train")
     drawn = [suite.draw("geoms", "train", seed) for seed in range(2)]
     starts = [json.dumps(e.start["puzzle"], sort_keys=True) for e in drawn]
     assert sorted(json.dumps(e.start["puzzle"], sort_keys=True) for e in read_back) == sorted(

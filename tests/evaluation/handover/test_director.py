@@ -62,7 +62,7 @@ def make(
         next_leaf=lambda outcome: outcome,
     )
     env = SimpleNamespace(goal=goal, outcome=leaves[0], subgoal_prompt=lambda leaf: leaf.name)
-    suite = SimpleNamespace(alone=lambda kind: "", oracle=lambda env: oracle)
+    suite = SimpleNamespace(tasks={}, oracle=lambda env: oracle)
     return Director(suite, part), env, Actuator()  # type: ignore[arg-type]
 
 

@@ -41,7 +41,7 @@ def test_the_words_of_a_refused_command_name_what_is_held():
     hashed = env.house.state_hash
     turn = env.command("PICKUP Plate")
     assert (turn.ok, turn.code) == (False, "HAND_FULL")
-    assert "Mug" in turn_message(SUITE.text, turn)
+    assert "Mug" in turn_message(find_interface(SUITE), turn)
     assert env.house.state_hash == hashed
     assert "In hand: Mug" in env.look(("text_state",))["text_state"]
 
@@ -90,7 +90,7 @@ def test_what_is_no_command_is_refused(command, code):
     env = begin("coffee")
     turn = env.command(command)
     assert (turn.ok, turn.code) == (False, code)
-    assert turn_message(SUITE.text, turn)
+    assert turn_message(find_interface(SUITE), turn)
 
 
 def test_ten_refused_turns_end_the_episode():

@@ -13,11 +13,11 @@ from readers.asgardbench import reply
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import turn_feedback
 from clevrskills.core.policy import PromptInput, TextAction
-from clevrskills.core.suite import find_interface, load_suite
+from clevrskills.core.suite import DEFAULT_PRESET, find_interface, load_suite
 
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("asgardbench")
-PRESETS = SUITE.presets()
+PRESETS = {name: preset for name, preset in SUITE.presets().items() if name != DEFAULT_PRESET}
 
 
 def prompter_of(preset):
@@ -42,7 +42,9 @@ def requests(preset, commands=("FIND Mug", "PICKUP Mug", "PICKUP Plate")):
             said = prompter.parse(prompter.reply(command, (command, "FIND Cabinet")))
             assert said.action == command
             history.append((seen, said))
-            message = turn_feedback(SUITE.text, env.command(command), options["feedback"])
+            message = turn_feedback(
+                find_interface(SUITE), env.command(command), options["feedback"]
+            )
             turns.append({"index": turn, "action": command, "message": message})
     return sent
 
@@ -118,7 +120,7 @@ def test_the_reader_solves_what_it_reads(task):
         said = prompter.parse(reply(prompter.messages(seen, history)))
         history.append((seen, said))
         turn = env.command(said.action)
-        message = turn_feedback(SUITE.text, turn, "detailed")
+        message = turn_feedback(find_interface(SUITE), turn, "detailed")
         turns.append({"index": len(turns), "action": said.action, "message": message})
     assert turn.success
 

@@ -43,17 +43,17 @@ def test_an_episode_is_told_in_other_wordings():
     episode = SUITE.frozen("distribute", "test")[0]
     env = SUITE.make(EnvConfig("distribute"))
     env.reset(options={"episode": episode})
-    seen = [SUITE.told(episode, "seen", k) for k in range(20)]
-    held_out = [SUITE.told(episode, "held_out", k) for k in range(10)]
-    assert seen[0].text == episode.text == SUITE.told(episode, "own", 3).text
+    seen = [SUITE.prompt_variant(episode, "seen", k) for k in range(20)]
+    held_out = [SUITE.prompt_variant(episode, "held_out", k) for k in range(10)]
+    assert seen[0].text == episode.text == SUITE.prompt_variant(episode, "own", 3).text
     assert len({told.text for told in (*seen, *held_out)}) == 30
     assert [told.wording["held_out"] for told in (seen[1], held_out[0])] == [False, True]
     assert all(told.about == env.prompt.about for told in (*seen, *held_out))
-    assert SUITE.told(episode, "empty", 0).text == ""
-    other = SUITE.told(episode, "other_task", 5)
+    assert SUITE.prompt_variant(episode, "empty", 0).text == ""
+    other = SUITE.prompt_variant(episode, "other_task", 5)
     assert read_sentence(other.text)[0] == other.wording["task"] != "distribute"
     with pytest.raises(UnknownNameError, match="wording"):
-        SUITE.told(episode, "shouted", 0)
+        SUITE.prompt_variant(episode, "shouted", 0)
 
 
 def test_splits_to_train_and_choose_on_are_told_in_many_ways():

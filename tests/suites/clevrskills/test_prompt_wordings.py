@@ -6,9 +6,9 @@ import pytest
 from inline import one_worker_here
 
 from clevrskills.cli import main
-from clevrskills.core.suite import WORDINGS, Suite
+from clevrskills.core.suite import WORDINGS
 from clevrskills.envs.episode import EpisodeSpec
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import UnknownNameError
 from clevrskills.suites.clevrskills.prompt_wordings import PRESETS
 from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS, ClevrSkillsSuite
 from clevrskills.tasks import task
@@ -30,14 +30,14 @@ def test_every_preset_sets_a_wording():
 def test_episodes_hold_the_papers_wording(episode):
     assert episode.prompt.wording == {"index": 0, "style": "plain", "held_out": False}
     assert episode.prompt.text == f"Pick up {{obj:{episode.layout.body('object').key}}}."
-    assert SUITE.told(episode, "own", 5).text == episode.prompt.text
+    assert SUITE.prompt_variant(episode, "own", 5).text == episode.prompt.text
 
 
 @pytest.mark.parametrize("wording", ["seen", "held_out"])
 def test_wordings_take_turns(episode, wording):
     held_out = wording == "held_out"
     count = task("pick").count_wordings()[wording]
-    told = [SUITE.told(episode, wording, number) for number in range(count + 1)]
+    told = [SUITE.prompt_variant(episode, wording, number) for number in range(count + 1)]
     assert len({prompt.text for prompt in told}) == count
     assert told[-1].text == told[0].text
     assert all(prompt.wording["held_out"] == held_out for prompt in told)
@@ -47,12 +47,12 @@ def test_wordings_take_turns(episode, wording):
 
 
 def test_an_empty_prompt_says_nothing(episode):
-    told = SUITE.told(episode, "empty", 0)
+    told = SUITE.prompt_variant(episode, "empty", 0)
     assert told.text == told.plain() == "" and not told.others and not told.images()
 
 
 def test_other_tasks_take_turns_and_need_no_keysteps(episode):
-    told = [SUITE.told(episode, "other_task", number) for number in range(3)]
+    told = [SUITE.prompt_variant(episode, "other_task", number) for number in range(3)]
     assert len({prompt.wording["task"] for prompt in told}) == 3
     for prompt in told:
         assert prompt.wording["task"] not in ("pick", *KEYSTEP_TASKS)
@@ -60,12 +60,12 @@ def test_other_tasks_take_turns_and_need_no_keysteps(episode):
 
 
 def test_images_look_as_those_of_the_episode(episode):
-    assert SUITE.told(episode, "seen", 0, "flat").setting.look == "flat"
+    assert SUITE.prompt_variant(episode, "seen", 0, "flat").setting.look == "flat"
 
 
 def test_keysteps_are_those_of_the_episode():
     episode = EpisodeSpec.draw("rearrange", "train", 0)
-    told = SUITE.told(episode, "seen", 4)
+    told = SUITE.prompt_variant(episode, "seen", 4)
     assert told.keysteps == episode.prompt.keysteps
 
 
@@ -73,9 +73,7 @@ def test_unknown_wordings_raise(episode):
     with pytest.raises(
         UnknownNameError, match="'loud'; allowed: own, seen, held_out, empty, other"
     ):
-        SUITE.told(episode, "loud", 0)
-    with pytest.raises(ClevrSkillsError, match="has no wordings but its own"):
-        Suite.told(SUITE, episode, "seen", 0)
+        SUITE.prompt_variant(episode, "loud", 0)
 
 
 @pytest.mark.parametrize(

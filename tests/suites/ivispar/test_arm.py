@@ -320,7 +320,7 @@ def test_what_is_not_there_is_refused() -> None:
     assert "delta" in suite.tasks["geoms_arm"].interfaces
     assert "delta" not in suite.tasks["geoms"].interfaces
     with pytest.raises(ClevrSkillsError, match="rules='lax'"):
-        suite.check("geoms_arm", {"rules": "lax"})
+        suite.check(EnvConfig("geoms_arm", task_args={"rules": "lax"}))
     strict = replace(GeomsArm(rules="strict"))
     board = strict.draw(3, 0, "train")[0]
     assert board.roles["turns"] == 20

@@ -115,12 +115,6 @@ def test_frozen_from_files(tmp_path: Path) -> None:
         assert main([*run, "--frozen", str(out), "--out", str(results)]) == 0
 
 
-def test_the_package_exports_what_writes_files() -> None:
-    from clevrskills.suites import ivispar
-
-    assert ivispar.export_config is export_config
-
-
 def test_tasks_are_told_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "--suite", "ivispar", "--json"]) == 0
     rows = {row["key"]: row for row in json.loads(capsys.readouterr().out)}

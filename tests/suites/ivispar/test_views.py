@@ -19,7 +19,7 @@ def test_names_of_views() -> None:
     assert all(view.name == name for name, view in VIEWS.items())
     assert all_views(SUITE)["text@goal"] == "text" and all_views(SUITE)["top3d-none"] == "image"
     for preset in SUITE.presets().values():
-        assert set(preset.options["view"]) <= set(VIEWS)
+        assert set(preset.options.get("view", ())) <= set(VIEWS)
 
 
 def test_in_words() -> None:

@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 
 from clevrskills.cli import main
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
-from clevrskills.core.suite import load_suite, suite_names, tagged, task_groups
+from clevrskills.core.suite import (
+    DEFAULT_PRESET,
+    PublishedTable,
+    load_suite,
+    reported,
+    suite_names,
+    tagged,
+    task_groups,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool
@@ -52,13 +61,15 @@ def test_presets_set_noise_interface_and_feedback() -> None:
     presets = SUITE.presets()
     assert {"clean", "p40", "p10", "explicit", "implicit", "p10_explicit"} <= {*presets}
     for name, preset in presets.items():
-        SUITE.check_noise(preset.options["noise"])
+        if name == DEFAULT_PRESET:
+            continue
+        SUITE.check(EnvConfig("move_area", noise=preset.options["noise"]))
         assert name.startswith(preset.options["noise"]) or preset.options["noise"] == "clean"
     assert presets["p10_implicit"].options["view"] == ("top",)
     with pytest.raises(ClevrSkillsError, match="noise"):
-        SUITE.check_noise("loud")
+        SUITE.check(EnvConfig("move_area", noise="loud"))
     with pytest.raises(ClevrSkillsError, match="no noise"):
-        load_suite("ivispar").check_noise("p10")
+        load_suite("ivispar").check(EnvConfig("geoms", noise="p10"))
 
 
 def test_limits_and_bins() -> None:
@@ -70,7 +81,7 @@ def test_limits_and_bins() -> None:
 
 
 def test_published_numbers_are_never_called_comparable() -> None:
-    for table in SUITE.published():
+    for table in reported(SUITE, PublishedTable):
         assert not table.comparable and "Nearest" in table.note or "credit" in table.note
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert table.tasks and {*table.tasks} <= {*tasks()}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from lamps import LAMPS, Lamps, Room
 
-from clevrskills.core.suite import Measure, Preset, PublishedTable
+from clevrskills.core.suite import Measure, Pivot, Preset, PublishedTable
 
 STATES = ("off", "plugged in", "on")
 
@@ -26,20 +26,15 @@ class BrightLamps(Lamps):
         for key, task in Lamps.tasks.items()
     }
 
-    def measures(self):
-        commands = Measure("commands", "commands", digits=2, episodes="solved")
-        return (Measure("lit", "lamps lit", "share"), commands)
-
     def tags(self, start):
         colors = [LAMPS[k] for k in start["wanted"]]
         return {"wanted": len(colors), "powered": sum(start["lamps"]), "colors": colors}
 
-    def pivots(self):
-        return (("wanted", "powered"),)
-
-    def published(self):
+    def report(self):
+        commands = Measure("commands", "commands", digits=2, episodes="solved")
         columns, rows = ("model", "success %"), (("Electrician", 97.5),)
-        return (PublishedTable("lamps", columns, rows, "Other lamps.", "a paper"),)
+        published = PublishedTable("lamps", columns, rows, "Other lamps.", "a paper")
+        return Measure("lit", "lamps lit", "share"), commands, Pivot("wanted", "powered"), published
 
     def presets(self):
         blind = {"feedback": "none", "view": ("text",), "stop": "limit", "interface": "text"}
