@@ -264,9 +264,11 @@ def test_a_number_repeats_a_move_as_on_a_board_of_symbols() -> None:
     arm: Any = suite.make(EnvConfig("geoms_arm", "interference", criteria="released"))
     arm.reset(seed=FROZEN.start + 2)
     board: Any = suite.make(EnvConfig("geoms", "base", criteria="released"))
+    drawn: Any = suite.draw("geoms", "base", 0)
     puzzle = replace(arm.puzzle, optimal=((0, 0),))
-    board.reset(options={"episode": suite.episode("geoms", "base", 0, 0, "base", puzzle)})
-    actuator = suite.interface("text").begin(arm)
+    start = {**drawn.start, "puzzle": puzzle.to_json()}
+    board.reset(options={"episode": replace(drawn, start=start)})
+    actuator = find_interface(suite, "text").begin(arm)
     for free, code in ((2, "MOVED"), (1, None)):  # the second one is refused after its first move
         number, direction = next(
             (number, direction)
