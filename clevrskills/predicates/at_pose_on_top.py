@@ -23,7 +23,7 @@ class AtPoseOnTop(AtPose):
         return world.carries(self.bottom, self.object, self.criteria.support_share)
 
     def describe(self, world: World, env: int = 0) -> str:
-        return f"{super().describe(world, env)} on {{obj:{world.keys[int(self.bottom[env])]}}}"
+        return f"{super().describe(world, env)} on {world.mention(env, self.bottom)[0]}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()

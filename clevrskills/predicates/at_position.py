@@ -69,7 +69,7 @@ class AtPosition(PhysicalPredicate):
 
     def describe(self, world: World, env: int = 0) -> str:
         x, y = (round(float(v), 3) for v in self.position[env, :2])
-        return f"Put {{obj:{world.keys[int(self.object[env])]}}} at ({x}, {y})"
+        return f"Put {world.mention(env, self.object)[0]} at ({x}, {y})"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()

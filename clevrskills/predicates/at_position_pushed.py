@@ -35,7 +35,7 @@ class AtPositionPushed(Pushed):
 
     def describe(self, world: World, env: int = 0) -> str:
         x, y = (round(float(v), 3) for v in self.position[env, :2])
-        return f"Push {{obj:{world.keys[int(self.object[env])]}}} to ({x}, {y})"
+        return f"Push {world.mention(env, self.object)[0]} to ({x}, {y})"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()

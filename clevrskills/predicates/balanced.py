@@ -176,7 +176,7 @@ class Balanced(PhysicalPredicate):
         return lying + torch.where(done.all(-1), 0.0, term)
 
     def describe(self, world: World, env: int = 0) -> str:
-        names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
+        names = world.mention(env, self.objects)
         several = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
         return f"Balance the scale with {several}"
 

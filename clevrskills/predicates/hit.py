@@ -122,8 +122,8 @@ class Hit(PhysicalPredicate):
         return torch.stack((miss_m.amin(-1), (miss_m + short_m).amin(-1)), -1)
 
     def describe(self, world: World, env: int = 0) -> str:
-        thrown, target = (world.keys[int(index[env])] for index in (self.object, self.target))
-        return f"Throw {{obj:{thrown}}} to {{obj:{target}}}"
+        thrown, target = world.mention(env, self.object, self.target)
+        return f"Throw {thrown} to {target}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         put(world, self.object, self.target, False, where)

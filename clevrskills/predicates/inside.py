@@ -54,5 +54,5 @@ class Inside(OnTop):
         return pile.gather(1, body[:, None])[:, 0]
 
     def describe(self, world: World, env: int = 0) -> str:
-        top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))
-        return f"Put {{obj:{top}}} in {{obj:{bottom}}}"
+        top, bottom = world.mention(env, self.top, self.bottom)
+        return f"Put {top} in {bottom}"

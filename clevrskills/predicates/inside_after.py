@@ -44,7 +44,7 @@ class InsideAfter(Inside):
         return self.with_pile(world, body, carried)
 
     def describe(self, world: World, env: int = 0) -> str:
-        return f"{super().describe(world, env)} after {{obj:{world.keys[int(self.before[env])]}}}"
+        return f"{super().describe(world, env)} after {world.mention(env, self.before)[0]}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         chosen = torch.ones_like(self.top, dtype=torch.bool) if where is None else where

@@ -86,8 +86,8 @@ class OnTop(PhysicalPredicate):
         )
 
     def describe(self, world: World, env: int = 0) -> str:
-        top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))
-        return f"Put {{obj:{top}}} on {{obj:{bottom}}}"
+        top, bottom = world.mention(env, self.top, self.bottom)
+        return f"Put {top} on {bottom}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         put(world, self.top, self.bottom, self.inside, where)

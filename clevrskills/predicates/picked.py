@@ -47,7 +47,7 @@ class Picked(PhysicalPredicate):
         return self.outcome(holds, shaping, progress)
 
     def describe(self, world: World, env: int = 0) -> str:
-        return f"Pick up {{obj:{world.keys[int(self.object[env])]}}}"
+        return f"Pick up {world.mention(env, self.object)[0]}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         world.hold(self.object, pose_in_gripper(world, self.object), where)

@@ -65,8 +65,8 @@ class PushedTowards(Pushed):
         return left <= (1.0 - self.criteria.push_gain) * way
 
     def describe(self, world: World, env: int = 0) -> str:
-        one, other = (world.keys[int(index[env])] for index in (self.object, self.towards))
-        return f"Push {{obj:{one}}} towards {{obj:{other}}}"
+        one, other = world.mention(env, self.object, self.towards)
+        return f"Push {one} towards {other}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()

@@ -70,7 +70,7 @@ class Rotated(AtPose):
 
     def describe(self, world: World, env: int = 0) -> str:
         turn = turn_in_words(float(self.angle_rad[env]))
-        return f"Rotate {{obj:{world.keys[int(self.object[env])]}}} {turn}"
+        return f"Rotate {world.mention(env, self.object)[0]} {turn}"
 
 
 def turn_in_words(angle_rad: float) -> str:

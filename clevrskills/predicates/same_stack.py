@@ -106,7 +106,7 @@ class SameStack(PhysicalPredicate):
         )
 
     def describe(self, world: World, env: int = 0) -> str:
-        names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
+        names = world.mention(env, self.objects)
         return f"Stack {', '.join(names[:-1])} and {names[-1]} on top of each other"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:

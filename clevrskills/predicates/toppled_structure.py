@@ -109,7 +109,7 @@ class ToppledStructure(PhysicalPredicate):
         return lying + torch.where(down, 0.0, SHAPING_SHARE * best).amax(-1)
 
     def describe(self, world: World, env: int = 0) -> str:
-        names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
+        names = world.mention(env, self.objects)
         return f"Topple the stack of {', '.join(names)}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:

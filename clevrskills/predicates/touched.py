@@ -148,7 +148,7 @@ class Touched(Handled):
         return self.handled(world, holds, shaping, state, progress)
 
     def describe(self, world: World, env: int = 0) -> str:
-        return f"Touch {{obj:{world.keys[int(self.object[env])]}}}"
+        return f"Touch {world.mention(env, self.object)[0]}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         touch_top(world, self.object, where)

@@ -44,7 +44,7 @@ class TouchedPushed(Handled):
         return self.handled(world, holds, self.near(world) + upright + way, state)
 
     def describe(self, world: World, env: int = 0) -> str:
-        return f"Touch and push {{obj:{world.keys[int(self.object[env])]}}}"
+        return f"Touch and push {world.mention(env, self.object)[0]}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         angle = torch.arange(DIRECTIONS, device=world.device) * (2 * pi / DIRECTIONS)

@@ -40,7 +40,7 @@ class TouchedToppled(Handled):
         return self.handled(world, holds, toppling(self.near(world), tilted / limit, moved), state)
 
     def describe(self, world: World, env: int = 0) -> str:
-        return f"Touch and topple {{obj:{world.keys[int(self.object[env])]}}}"
+        return f"Touch and topple {world.mention(env, self.object)[0]}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         least_m = self.criteria.topple_displacement_m + MARGIN_M

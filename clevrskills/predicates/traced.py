@@ -35,7 +35,7 @@ class Traced(PhysicalPredicate):
         return self.outcome(holds, (2.0 - distance).clamp(min=0.0), closeness(distance))
 
     def describe(self, world: World, env: int = 0) -> str:
-        return f"Move to {{obj:{world.keys[int(self.object[env])]}}}"
+        return f"Move to {world.mention(env, self.object)[0]}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = (world.position(self.object), world.end_effector_pose[:, 3:])

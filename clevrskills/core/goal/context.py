@@ -79,6 +79,13 @@ class Context:
         finally:
             self.rewards = before
 
+    def mention(self, env: int, *slots: Tensor) -> list[str]:
+        """Return the ``{obj:key}`` placeholders of slots (B,) and (B, n) for one environment; of
+        the latter, -1 stands for none.
+        """
+        every = ((each, k) for each in slots for k in each[env].reshape(-1).tolist())
+        return [f"{{obj:{self.keys[k]}}}" for each, k in every if k >= 0 or each.ndim == 1]
+
     # ---- other batches ----
 
     def select(self, rows: Tensor) -> Self:

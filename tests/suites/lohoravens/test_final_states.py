@@ -7,7 +7,7 @@ import torch
 
 from clevrskills.predicates import OnTop, Set
 from clevrskills.sim.tensor_world import TensorWorld
-from clevrskills.suites.lohoravens.predicates.kept import Kept, Untouched
+from clevrskills.suites.lohoravens.predicates.constraints import Constraint, Untouched
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
 from clevrskills.suites.lohoravens.tasks import tasks
@@ -126,7 +126,7 @@ def pushed(of: Solved, others: list[int]) -> TensorWorld:
     return world
 
 
-KEPT = tuple(k for k in OWN if any(issubclass(p, Kept) for p in tasks()[k].predicates))
+KEPT = tuple(k for k in OWN if any(issubclass(p, Constraint) for p in tasks()[k].predicates))
 
 
 @pytest.mark.parametrize("key", KEPT)

@@ -55,7 +55,7 @@ class RestsAtCell(AtPosition):
     def describe(self, world: World, env: int = 0) -> str:
         cell = cell_at(*(float(v) for v in self.position[env, :2]))
         name = "the side of the board" if cell is None else cell_name(cell, SIZE)
-        return f"Move {{obj:{world.keys[int(self.object[env])]}}} to {name}"
+        return f"Move {world.mention(env, self.object)[0]} to {name}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clevrskills.sim.world import World
-from clevrskills.suites.lohoravens.predicates.kept import NoneIn
+from clevrskills.suites.lohoravens.predicates.constraints import NoneIn
 from clevrskills.suites.lohoravens.predicates.put_in import in_bowl
 
 

@@ -14,6 +14,7 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     lay_in_zone,
     left_alone,
     lowest_share,
+    one_by_one,
 )
 from clevrskills.suites.lohoravens.predicates.tower import REWARD_PER_BLOCK, towards
 
@@ -64,8 +65,8 @@ class ExactlyIn(PhysicalPredicate):
         return (self.count - (number - self.count).abs()).clamp(min=0)
 
     def describe(self, world: World, env: int = 0) -> str:
-        names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
-        zone = f"{{obj:{world.keys[int(self.zone[env])]}}}"
+        names = world.mention(env, self.objects)
+        zone = world.mention(env, self.zone)[0]
         return f"Put {int(self.count[env])} of {', '.join(names)} in {zone}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
@@ -74,10 +75,7 @@ class ExactlyIn(PhysicalPredicate):
         Raises:
             ValueError: There is no room.
         """
-        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
-        for env in rows:
-            only = torch.zeros(world.num_envs, dtype=torch.bool)
-            only[env] = True
+        for env, only in one_by_one(world, where):
             slots = [k for k in self.objects[env].tolist() if k >= 0]
             for slot in slots[: int(self.count[env])]:
                 lay_in_zone(world, torch.full_like(self.zone, slot), self.zone, only)

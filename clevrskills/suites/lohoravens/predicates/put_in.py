@@ -20,6 +20,7 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     lay_within,
     left_alone,
     lowest_share,
+    one_by_one,
 )
 
 BOWL_RADIUS_M = 0.045
@@ -82,8 +83,8 @@ class InZone(PutIn):
         return world.position(self.zone)
 
     def describe(self, world: World, env: int = 0) -> str:
-        thing, zone = (world.keys[int(index[env])] for index in (self.object, self.zone))
-        return f"Put {{obj:{thing}}} in {{obj:{zone}}}"
+        block, zone = world.mention(env, self.object, self.zone)
+        return f"Put {block} in {zone}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         """Put the block at the first free place of the zone, the middle first.
@@ -121,8 +122,8 @@ class InArea(PutIn):
 
     def describe(self, world: World, env: int = 0) -> str:
         (x0, y0), (x1, y1) = self.low[env].tolist(), self.high[env].tolist()
-        key = world.keys[int(self.object[env])]
-        return f"Put {{obj:{key}}} at {{pos:{(x0 + x1) / 2:.3f},{(y0 + y1) / 2:.3f},0.000}}"
+        (block,) = world.mention(env, self.object)
+        return f"Put {block} at {{pos:{(x0 + x1) / 2:.3f},{(y0 + y1) / 2:.3f},0.000}}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         """Put the block at the first free place of a grid over the area.
@@ -156,8 +157,8 @@ class InBowl(PutIn):
         return self.bowls.gather(1, (self.bowls >= 0).int().argmax(-1, keepdim=True))[:, 0]
 
     def describe(self, world: World, env: int = 0) -> str:
-        bowls = [f"{{obj:{world.keys[k]}}}" for k in self.bowls[env].tolist() if k >= 0]
-        return f"Put {{obj:{world.keys[int(self.object[env])]}}} in {' or '.join(bowls)}"
+        bowls = world.mention(env, self.bowls)
+        return f"Put {world.mention(env, self.object)[0]} in {' or '.join(bowls)}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         """Put the block into the first of the bowls that has nothing in it.
@@ -165,10 +166,7 @@ class InBowl(PutIn):
         Raises:
             ValueError: There is none.
         """
-        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
-        for env in rows:
-            only = torch.zeros(world.num_envs, dtype=torch.bool)
-            only[env] = True
+        for env, only in one_by_one(world, where):
             for bowl in [k for k in self.bowls[env].tolist() if k >= 0]:
                 slot = torch.full_like(self.object, bowl)
                 try:

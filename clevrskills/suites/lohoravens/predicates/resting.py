@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import torch
@@ -95,6 +96,16 @@ def lowest_share(world: World, bodies: Tensor, zone: Tensor, share: float) -> Te
     return over & (low | based)
 
 
+def one_by_one(world: World, where: Tensor | None) -> Iterator[tuple[int, Tensor]]:
+    """Yield the number of each environment ``where`` (B,) is true, ``None`` for all, and a mask of
+    it alone, (B,) bool.
+    """
+    for env in range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist():
+        only = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
+        only[env] = True
+        yield env, only
+
+
 def lay(
     world: World, body: Tensor, xy: Tensor, on: Tensor | None, where: Tensor | None = None
 ) -> None:
@@ -149,13 +160,10 @@ def lay_within(
     Raises:
         ValueError: There is none.
     """
-    rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
     ticks = torch.linspace(margin, 1.0 - margin, 9)
     grid = torch.cartesian_prod(ticks, ticks)
     grid = grid[(grid - 0.5).norm(dim=-1).sort(stable=True).indices]
-    for env in rows:
-        only = torch.zeros(world.num_envs, dtype=torch.bool)
-        only[env] = True
+    for _, only in one_by_one(world, where):
         for tick in grid:
             try:
                 lay(world, body, low + tick * (high - low), on, only)

@@ -36,7 +36,12 @@ from clevrskills.suites.lohoravens.predicates.lines_and_circles import (
     LINE_GAPS_M,
     algebraic_circle,
 )
-from clevrskills.suites.lohoravens.predicates.resting import LOW_M, flat_share, left_alone
+from clevrskills.suites.lohoravens.predicates.resting import (
+    LOW_M,
+    flat_share,
+    left_alone,
+    one_by_one,
+)
 from clevrskills.suites.lohoravens.predicates.templates import rectangle_points, rectangles
 
 REWARD_PER_BLOCK = 6.0
@@ -135,7 +140,7 @@ class Shape(PhysicalPredicate):
         )
 
     def _names(self, world: World, env: int) -> str:
-        names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
+        names = world.mention(env, self.objects)
         return f"{', '.join(names[:-1])} and {names[-1]}"
 
     def ground(self, world: World, env: int) -> float:
@@ -145,10 +150,7 @@ class Shape(PhysicalPredicate):
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         """Put all blocks where :meth:`spread` has them, turned as they are."""
-        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
-        for env in rows:
-            only = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
-            only[env] = True
+        for env, only in one_by_one(world, where):
             places, height = self.spread(world, env), self.ground(world, env)
             for slot, place in zip(self.objects[env].tolist(), places, strict=True):
                 if slot >= 0:
@@ -318,7 +320,7 @@ class RectangleIn(Shape):
         return float(world.top(self.zone)[env])
 
     def describe(self, world: World, env: int = 0) -> str:
-        zone = f"{{obj:{world.keys[int(self.zone[env])]}}}"
+        zone = world.mention(env, self.zone)[0]
         return f"Build a rectangle with {self._names(world, env)} on {zone}"
 
 
@@ -364,13 +366,10 @@ class Concentric(PhysicalPredicate):
         Raises:
             ValueError: The second one is not large enough.
         """
-        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
-        for env in rows:
+        for env, only in one_by_one(world, where):
             (center, radius), (other, larger) = self.circles(world, env)
             if larger < RATIO * radius:
                 raise ValueError("the outer circle is too small")
-            only = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
-            only[env] = True
             for slot in self.inner[env].tolist():
                 if slot >= 0:
                     body = torch.full_like(self.inner[:, 0], slot)
@@ -423,15 +422,12 @@ class InMiddle(PhysicalPredicate):
         return self.outcome(holds, *shaping, state=dict(state))
 
     def describe(self, world: World, env: int = 0) -> str:
-        return f"Put {{obj:{world.keys[int(self.object[env])]}}} in the middle of the circle"
+        return f"Put {world.mention(env, self.object)[0]} in the middle of the circle"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         """Put the block in the middle of the circle as it is."""
-        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
         places = _rows(world, self.objects)[..., :2]
-        for env in rows:
-            only = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
-            only[env] = True
+        for env, only in one_by_one(world, where):
             center, _ = algebraic_circle(places[env, (self.objects[env] >= 0).cpu().numpy()])
             put(world, self.object, center, 0.0, only)
 

@@ -20,6 +20,7 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     lay_within,
     left_alone,
     loads,
+    one_by_one,
 )
 
 REWARD_PER_BLOCK = 6.0
@@ -168,7 +169,7 @@ class Tower(PhysicalPredicate):
         return towards(world, slots, left, torch.where(last >= 0, last, base))
 
     def describe(self, world: World, env: int = 0) -> str:
-        names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
+        names = world.mention(env, self.objects)
         return f"Stack {', '.join(names[:-1])} and {names[-1]}{self._where(world, env)}"
 
     def _where(self, world: World, env: int) -> str:
@@ -213,10 +214,8 @@ class Tower(PhysicalPredicate):
         Raises:
             ValueError: The order that is asked for is impossible, or the zone is taken.
         """
-        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
-        for env in rows:
-            order, only = self.order(env), torch.zeros(world.num_envs, dtype=torch.bool)
-            only[env] = True
+        for env, only in one_by_one(world, where):
+            order = self.order(env)
             if not order:
                 raise ValueError("no tower of these blocks has the order that is asked for")
             onto = self._lay_lowest(world, torch.full_like(self.base, order[0]), only)

@@ -15,7 +15,7 @@ from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 from clevrskills.core.goal.tree import leaf_status
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.lohoravens.move import Move
-from clevrskills.suites.lohoravens.predicates.kept import NoneIn
+from clevrskills.suites.lohoravens.predicates.constraints import NoneIn
 from clevrskills.suites.lohoravens.scene import INNER
 from clevrskills.suites.lohoravens.solver.table import Rectangle, Table
 

@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate, Set
-from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
+from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.put_in import InZone
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots

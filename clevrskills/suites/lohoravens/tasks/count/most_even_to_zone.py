@@ -9,8 +9,8 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate, Set
+from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
-from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.tasks.count._colors import draw_counts, padded, zones_for

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate
-from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
+from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots

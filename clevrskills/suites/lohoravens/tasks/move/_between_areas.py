@@ -11,7 +11,7 @@ from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate, Set
 from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart
-from clevrskills.suites.lohoravens.predicates.kept import NoneInArea
+from clevrskills.suites.lohoravens.predicates.constraints import NoneInArea
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
 from clevrskills.suites.lohoravens.scene import (
     BIG_M,

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, OnTop, Predicate, Set
-from clevrskills.suites.lohoravens.predicates.kept import Untouched
+from clevrskills.suites.lohoravens.predicates.constraints import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InBowl, InZone
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots

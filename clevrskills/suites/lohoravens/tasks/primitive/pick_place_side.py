@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate
-from clevrskills.suites.lohoravens.predicates.kept import Untouched
+from clevrskills.suites.lohoravens.predicates.constraints import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
 from clevrskills.suites.lohoravens.scene import INNER, SIDES, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots

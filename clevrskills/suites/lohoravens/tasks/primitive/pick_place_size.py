@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, OnTop, Predicate
-from clevrskills.suites.lohoravens.predicates.kept import Untouched
+from clevrskills.suites.lohoravens.predicates.constraints import Untouched
 from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, FieldScene, size_word
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.wordings.primitive import PICK_PLACE_SIZE

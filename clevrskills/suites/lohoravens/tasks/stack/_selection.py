@@ -11,7 +11,7 @@ from torch import Tensor
 from clevrskills.predicates import Keeping, Predicate
 from clevrskills.sim.setting import Workspace
 from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart
-from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
+from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import (
     BIG_M,

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate, Set
-from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
+from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import block_slots

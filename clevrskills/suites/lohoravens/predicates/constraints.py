@@ -21,7 +21,7 @@ ZONE_SHARE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Kept(PhysicalPredicate):
+class Constraint(PhysicalPredicate):
     """A constraint: each block is as it should be, as all were at the start.
 
     Args:
@@ -40,7 +40,7 @@ class Kept(PhysicalPredicate):
         return self.outcome(holds, torch.zeros_like(holds, dtype=torch.float32), state=state)
 
     def _named(self, world: World, env: int) -> str:
-        names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
+        names = world.mention(env, self.objects)
         return ", ".join(names) or "everything else"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
@@ -48,7 +48,7 @@ class Kept(PhysicalPredicate):
 
 
 @dataclass(frozen=True, eq=False)
-class Untouched(Kept):
+class Untouched(Constraint):
     """No block has moved by 2 cm or more since the start."""
 
     name = "untouched"
@@ -68,7 +68,7 @@ class Untouched(Kept):
 
 
 @dataclass(frozen=True, eq=False)
-class NoneIn(Kept):
+class NoneIn(Constraint):
     """No block is in a region but those that were at the start."""
 
     @abstractmethod
@@ -100,7 +100,7 @@ class NoneInZone(NoneIn):
         return (over & (self.zones >= 0)[:, None]).any(-1)
 
     def describe(self, world: World, env: int = 0) -> str:
-        zones = [f"{{obj:{world.keys[k]}}}" for k in self.zones[env].tolist() if k >= 0]
+        zones = world.mention(env, self.zones)
         return f"Keep {self._named(world, env)} out of {', '.join(zones)}"
 
 
