@@ -58,7 +58,7 @@ class TensorWorld(World):
 
     @classmethod
     def snapshot(cls, world: World) -> TensorWorld:
-        """A copy of where everything is in another world."""
+        """Return a copy of another world, with everything at rest."""
         copy = object.__new__(cls)
         World.__init__(copy, world.keys, world.solids, world.cup_tips)
         copy._reaches = getattr(world, "_reaches", None)
@@ -107,7 +107,7 @@ class TensorWorld(World):
         return self.evaluate_where(near, near.float(), TensorWorld._carries, lower, upper)
 
     def _gap(self, body: Tensor, other: Tensor) -> Tensor:
-        """Distance between the spheres around two bodies, less what counts as touching, (B,)."""
+        """Return the gap between the spheres around two bodies, less the tolerance, (B,)."""
         return self.cached("gaps", _gaps)[self._rows, body, other]
 
     @broadcast_slots
@@ -116,7 +116,7 @@ class TensorWorld(World):
         return self.and_where(carried, lambda w, body: ~w.on_table(body), upper)
 
     def _carries(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """What :meth:`supports` tells of bodies that may touch."""
+        """Return what :meth:`supports` does for bodies that may touch."""
         points = self.world_points(upper)
         surface = self.surface(lower).height(points[..., :2])
         return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
@@ -150,8 +150,8 @@ class TensorWorld(World):
         return self._known(TensorWorld._touches, body, other)
 
     def _known(self, ask: Callable[..., Answer], *slots: Tensor) -> Answer:
-        """The answer to a question about slots, each (B,); of a world of one environment kept until
-        something moves.
+        """Return the answer to a question about slots, each (B,); of a world of one environment
+        kept until something moves.
         """
         if (self._whole or self).num_envs > 1:
             return ask(self, *slots)
@@ -163,12 +163,12 @@ class TensorWorld(World):
         return self.and_where(self._gap(body, other) <= BLUNT_M, TensorWorld._meet, body, other)
 
     def _meet(self, body: Tensor, other: Tensor) -> Tensor:
-        """What :meth:`touches` tells of bodies that may touch."""
+        """Return what :meth:`touches` does for bodies that may touch."""
         there = self._has_points_at(body, other)
         return self.evaluate_where(~there, there, TensorWorld._has_points_at, other, body)
 
     def _has_points_at(self, body: Tensor, other: Tensor) -> Tensor:
-        """Whether any of the points on a body is at another one, (B,) bool."""
+        """Return whether any of the points on a body is at another one, (B,) bool."""
         gap = self.distance_to(other, self.world_points(body)).amin(-1)
         return gap <= CONTACT_TOLERANCE_M
 
@@ -185,7 +185,7 @@ class TensorWorld(World):
         return self._near_any(body, body[:, None])
 
     def _near_any(self, body: Tensor, but: Tensor) -> Tensor:
-        """Whether any other body than some (B, n) is at a body, (B,) bool."""
+        """Return whether any other body than some (B, n) is at a body, (B,) bool."""
         near = self.cached("gaps", _gaps)[self._rows, body] <= BLUNT_M
         near = near & self.select_rows(self.solids.present)
         return self.and_where(
@@ -193,7 +193,7 @@ class TensorWorld(World):
         )
 
     def _any_meets(self, body: Tensor, but: Tensor) -> Tensor:
-        """What :meth:`_near_any` tells of bodies with others around them."""
+        """Return what :meth:`_near_any` does for bodies with others around them."""
         gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
         points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
         points = geometry.to_local(self.pose(body), self.select_rows(points))
@@ -238,14 +238,14 @@ class TensorWorld(World):
 
 
 def _gaps(world: World) -> Tensor:
-    """Distances between the spheres around all bodies, less what counts as touching, (B, K, K)."""
+    """Return the gaps between the spheres around all bodies, less the tolerance, (B, K, K)."""
     position, radius = world.body_pose[..., :3], world.solids.radius + CONTACT_TOLERANCE_M
     apart = geometry.length(position[:, :, None] - position[:, None])
     return apart - (radius[:, :, None] + radius[:, None])
 
 
 def _piled(world: World) -> bool:
-    """Whether the spheres around any two bodies that can be moved meet."""
+    """Return whether the spheres around any two bodies that can be moved meet."""
     free = world.solids.movable
     meet = (world.cached("gaps", _gaps) <= 0.0) & free[:, :, None] & free[:, None]
     return bool(meet.sum() > free.sum())  # each one meets itself

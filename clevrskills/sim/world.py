@@ -79,15 +79,15 @@ class World(Context):
         raise NotImplementedError
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """Share of the weight of ``upper`` that rests on ``lower``, about 0..1, (B,)."""
+        """Return the share of the weight of ``upper`` that rests on ``lower``, about 0..1, (B,)."""
         raise NotImplementedError
 
     def on_table(self, body: Tensor) -> Tensor:
-        """Whether the body touches the table, (B,) bool."""
+        """Return whether the body touches the table, (B,) bool."""
         raise NotImplementedError
 
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
-        """Whether ``lower`` carries a share of the weight of ``upper``, the table none, (B,)."""
+        """Return whether ``lower`` carries a share of the weight of ``upper``, the table none."""
         return (self.supports(lower, upper) >= share) & ~self.on_table(upper)
 
     @property
@@ -101,31 +101,31 @@ class World(Context):
         """
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
-        """Whether two bodies touched at any time of the last control step, (B,) bool."""
+        """Return whether two bodies touched at any time of the last control step, (B,) bool."""
         raise NotImplementedError
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
-        """Whether a body touched the table or a third body in the last control step, before it
-        touched the other one or without touching that, (B,) bool. Where the order is not known, at
-        once is before.
+        """Return whether a body touched the table or a third body in the last control step, before
+        it touched the other one or without touching that, (B,) bool. Where the order is not known,
+        at once is before.
         """
         raise NotImplementedError
 
     def gripper_touches(self, body: Tensor) -> Tensor:
-        """Whether the gripper touched the body at any time of the last control step, (B,) bool."""
+        """Return whether the gripper touched the body in the last control step, (B,) bool."""
         raise NotImplementedError
 
     def robot_touches(self, body: Tensor) -> Tensor:
-        """Whether the robot touched the body in the last control step, (B,) bool."""
+        """Return whether the robot touched the body in the last control step, (B,) bool."""
         raise NotImplementedError
 
     def touches_body(self, body: Tensor) -> Tensor:
-        """Whether the body touched any other body in the last control step, (B,) bool."""
+        """Return whether the body touched any other body in the last control step, (B,) bool."""
         raise NotImplementedError
 
     def strike_speed(self, body: Tensor) -> Tensor:
-        """Speed in m/s at which the gripper struck the body in the last control step, (B,); 0 where
-        it did not touch it.
+        """Return the speed in m/s at which the gripper struck the body in the last control step,
+        (B,); 0 where it did not touch it.
 
         That is its greatest while it touched the body, or that at which it had come towards it,
         along the normal of the contact, in this step and the one before. Where only the speed at
@@ -186,7 +186,7 @@ class World(Context):
 
     @broadcast_slots
     def gripper_distance(self, body: Tensor) -> Tensor:
-        """Distance from the tips of the suction cups to a body, (B,)."""
+        """Return the distance from the tips of the suction cups to a body, (B,)."""
         tips = self.cup_tips.expand(self.num_envs, -1, 3)
         tips = geometry.to_world(self.end_effector_pose, tips)
         local = geometry.to_local(self.pose(body), tips)
@@ -194,14 +194,14 @@ class World(Context):
 
     @broadcast_slots
     def gripper_clear(self, body: Tensor, distance_m: float) -> Tensor:
-        """Whether all suction cups are further away from a body than a distance, (B,) bool."""
+        """Return whether all suction cups are further than a distance from a body, (B,) bool."""
         clear = self.gripper_gap(body) > distance_m
         return self.evaluate_where(
             ~clear, clear, lambda w, b: w.gripper_distance(b) > distance_m, body
         )
 
     def gripper_gap(self, body: Tensor) -> Tensor:
-        """Distance between the spheres around all suction cups and a body, (B,); overlap: < 0."""
+        """Return the gap between the spheres around the suction cups and a body, (B,)."""
         away = geometry.length(self.end_effector_pose[:, :3] - self.position(body))
         return away - self.at(self.solids.radius, body) - (self._whole or self).cup_reach_m
 
@@ -213,7 +213,7 @@ class World(Context):
     # ---- bodies ----
 
     def index(self, key: str) -> Tensor:
-        """The slot index (B,) of a body by its key.
+        """Return the slot index (B,) of a body by its key.
 
         Raises:
             UnknownNameError: No slot has this key.
@@ -236,80 +236,80 @@ class World(Context):
         return values[rows, body]
 
     def pose(self, body: Tensor) -> Tensor:
-        """World pose, (B, 7)."""
+        """Return the world pose, (B, 7)."""
         return self.at(self.body_pose, body)
 
     def position(self, body: Tensor) -> Tensor:
-        """World position of the body's origin, (B, 3)."""
+        """Return the world position of the body's origin, (B, 3)."""
         return self.pose(body)[..., :3]
 
     def orientation(self, body: Tensor) -> Tensor:
-        """World orientation, (B, 4)."""
+        """Return the world orientation, (B, 4)."""
         return self.pose(body)[..., 3:]
 
     def velocity(self, body: Tensor) -> Tensor:
-        """Linear (m/s) and angular (rad/s) velocity in world axes, (B, 6)."""
+        """Return the linear (m/s) and angular (rad/s) velocity in world axes, (B, 6)."""
         return self.at(self.body_velocity, body)
 
     def is_static(self, body: Tensor) -> Tensor:
-        """Whether the body is at rest, (B,) bool."""
+        """Return whether the body is at rest, (B,) bool."""
         return self.at(self.cached("still", _still), body)
 
     def is_held(self, body: Tensor) -> Tensor:
-        """Whether the gripper holds this body, (B,) bool."""
+        """Return whether the gripper holds this body, (B,) bool."""
         return self.held.view(-1, *(1,) * (body.ndim - 1)) == body
 
     def world_points(self, body: Tensor) -> Tensor:
-        """Points on the body's surface in world coordinates, (B, P, 3)."""
+        """Return the points on the body's surface in world coordinates, (B, P, 3)."""
         points = self.at(self.solids.points, body)
         turned = points @ self.at(self.matrix, body).transpose(-1, -2)
         return turned + self.position(body)[:, None]
 
     @broadcast_slots
     def top(self, body: Tensor) -> Tensor:
-        """World z of the body's highest point, (B,)."""
+        """Return the world z of the body's highest point, (B,)."""
         return self._heights(body).amax(-1)
 
     @broadcast_slots
     def bottom(self, body: Tensor) -> Tensor:
-        """World z of the body's lowest point, (B,)."""
+        """Return the world z of the body's lowest point, (B,)."""
         return self._heights(body).amin(-1)
 
     def _heights(self, body: Tensor) -> Tensor:
-        """World z of the points on the body's surface, (B, P)."""
+        """Return the world z of the points on the body's surface, (B, P)."""
         pose = self.pose(body)
         up = geometry.rotation_matrix(pose[:, 3:])[:, 2, :, None]
         return (self.at(self.solids.coordinates, body) * up).sum(-2) + pose[:, 2:3]
 
     def planes(self, body: Tensor) -> Tensor:
-        """Half-spaces of bodies in their frame, (B, C, F, 4), less shared padding."""
+        """Return half-spaces of bodies in their frame, (B, C, F, 4), less shared padding."""
         parts, facets, _ = self.at(self.solids.counts, body).amax(0).tolist()
         return self.at(self.solids.planes[:, :, :parts, :facets], body)
 
     def surface(self, body: Tensor) -> geometry.Surface:
-        """What is seen of bodies from above."""
+        """Return the surfaces of bodies as seen from above."""
         return geometry.Surface(self.planes(body), self.pose(body))
 
     def distance(self, points: Tensor) -> Tensor:
-        """Distance from points (B, N, 3) to all bodies, (B, K, N); empty slots are far away."""
+        """Return the distance of points (B, N, 3) to all bodies, (B, K, N); empty slots: far."""
         position, matrix = self.select_rows(self.body_pose[..., :3]), self.select_rows(self.matrix)
         local = (points[:, None] - position[:, :, None]) @ matrix  # (B, K, N, 3)
         return geometry.signed_distance(self.select_rows(self.solids.planes), local)
 
     def distance_to(self, body: Tensor, points: Tensor) -> Tensor:
-        """Distance from points (B, N, 3) to a body, (B, N)."""
+        """Return the distance from points (B, N, 3) to a body, (B, N)."""
         local = (points - self.position(body)[:, None]) @ self.at(self.matrix, body)
         return geometry.signed_distance(self.planes(body), local)
 
     def clearance(self, body: Tensor) -> Tensor:
-        """Distance from a body to the nearest other body or the table, (B,)."""
+        """Return the distance from a body to the nearest other body or the table, (B,)."""
         points = self.world_points(body)
         distance = self.distance(points).amin(-1)  # (B, K)
         distance.scatter_(1, body[:, None], geometry.PAD)
         return torch.minimum(distance.amin(-1), points[..., 2].amin(-1))
 
     def overhang(self, upper: Tensor, lower: Tensor) -> Tensor:
-        """How far ``upper`` reaches over the outline of ``lower`` from above, (B,); inside: < 0."""
+        """Return by how far ``upper`` overhangs the outline of ``lower``, (B,); inside: < 0."""
         turn, offset = self._seen_from_above(upper, lower)
         points = turn.mT @ self.at(self.solids.coordinates, upper) + offset.mT  # (B, 2, P)
         edges = self._outline(lower)  # (B, E, 3)
@@ -317,7 +317,7 @@ class World(Context):
         return (furthest - edges[..., 2]).amax(-1)
 
     def within(self, upper: Tensor, lower: Tensor, margin_m: float) -> Tensor:
-        """Whether ``upper`` reaches over the outline of ``lower`` by a margin at most, (B,)."""
+        """Return whether ``upper`` overhangs the outline of ``lower`` by a margin at most, (B,)."""
         edges = self._outline(lower)
         turn, offset = self._seen_from_above(upper, lower)
         middle = self.at(self.solids.middle, upper)[:, None] @ turn + offset  # (B, 1, 2)
@@ -332,7 +332,7 @@ class World(Context):
         )
 
     def beside(self, upper: Tensor, lower: Tensor) -> Tensor:
-        """Whether ``upper`` lies beyond an edge of the outline of ``lower`` from above, (B,)."""
+        """Return whether ``upper`` lies beyond an edge of the outline of ``lower``, (B,)."""
         turn, offset = self._seen_from_above(upper, lower)
         points = turn.mT @ self.at(self.solids.coordinates, upper) + offset.mT  # (B, 2, P)
         edges = self._outline(lower)  # (B, E, 3)
@@ -340,19 +340,19 @@ class World(Context):
         return (nearest - edges[..., 2]).amax(-1) > 0.0
 
     def _outline(self, body: Tensor) -> Tensor:
-        """Half-planes of bodies' outlines in their frame, (B, E, 3), less shared padding."""
+        """Return half-planes of bodies' outlines in their frame, (B, E, 3), less shared padding."""
         edges = int(self.at(self.solids.counts, body)[:, 2].amax())
         return self.at(self.solids.footprint[:, :, :edges], body)
 
     def _seen_from_above(self, upper: Tensor, lower: Tensor) -> tuple[Tensor, Tensor]:
-        """Matrices (B, 3, 2), offsets (B, 1, 2): ``upper``'s frame to ``lower``'s outline plane."""
+        """Return the map of ``upper``'s frame to ``lower``'s outline: (B, 3, 2), (B, 1, 2)."""
         over, under = self.pose(upper), self.pose(lower)
         plane = geometry.rotation_matrix(under[:, 3:])[..., :2]
         turn = geometry.rotation_matrix(over[:, 3:]).mT @ plane
         return turn, (over[:, None, :3] - under[:, None, :3]) @ plane
 
     def rest(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor]:
-        """Where a body would come to rest if it were lowered straight down onto another one.
+        """Return where a body would come to rest if it were lowered straight down onto another one.
 
         Args:
             body: The body to lower, (B,).
@@ -368,8 +368,8 @@ class World(Context):
         return height, margin
 
     def lowered(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What :meth:`rest` tells, and the points on the body's surface where it comes to rest,
-        (B, M, P, 3).
+        """Return what :meth:`rest` does, and the points on the body's surface where it comes to
+        rest, (B, M, P, 3).
         """
         turn = geometry.rotation_matrix(pose[..., 3:]).mT  # (B, M, 3, 3)
         place = torch.nn.functional.pad(pose[..., None, :2], (0, 1))  # (B, M, 1, 3)
@@ -398,13 +398,13 @@ def _still(world: World) -> Tensor:
 
 
 def reach_around(offsets: Tensor) -> Tensor:
-    """How far offsets (..., 2) or (..., 3) reach all around, seen from above, (..., 16)."""
+    """Return how far offsets (..., 2) or (..., 3) reach all around, seen from above, (..., 16)."""
     return offsets[..., :2] @ _directions(offsets.device)
 
 
 @cache
 def _directions(device: torch.device) -> Tensor:
-    """Unit vectors all around, (2, 16)."""
+    """Return unit vectors all around, (2, 16)."""
     angle = torch.arange(16, device=device) * (torch.pi / 8)
     return torch.stack((angle.cos(), angle.sin()))
 

@@ -104,8 +104,8 @@ class Legal(PhysicalPredicate):
         }
 
     def _board(self, world: World) -> tuple[Tensor, Tensor, Tensor]:
-        """Cell of each piece, -1 where it is in the middle of none, (B, n); whether one is lost,
-        and whether the board is settled, (B,).
+        """Return the cell of each piece, -1 where it is in the middle of none, (B, n); whether one
+        is lost, and whether the board is settled, (B,).
         """
         there, body = self.pieces >= 0, self.pieces.clamp(min=0)
         pose = world.pose(body)  # (B, n, 7)
@@ -131,7 +131,7 @@ class Legal(PhysicalPredicate):
         return self.outcome(~(broken & self.veto), torch.zeros_like(broken).float(), state=state)
 
     def _remember(self, world: World, state: GoalState) -> GoalState:
-        """The state after this look at the board."""
+        """Return the next state."""
         before = state["cells"]
         cells, lost, settled = self._board(world)
         state = {**state, "lost": lost, "broken": state["broken"] | lost}

@@ -122,7 +122,7 @@ class NoneInArea(NoneIn):
         return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
 
     def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest x and y, (2,) each."""
+        """Return the least and greatest x and y, (2,) each."""
         return self.low[env].double().numpy(), self.high[env].double().numpy()
 
     def describe(self, world: World, env: int = 0) -> str:

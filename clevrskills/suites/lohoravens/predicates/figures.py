@@ -24,7 +24,7 @@ class Figure(Protocol):
         """Figures of the same numbers are the same."""
 
     def fit(self, rows: np.ndarray, used: np.ndarray) -> Fit:
-        """The best one through some places: x, y and half of the reach along y, (n, 3)."""
+        """Return the best one through some places: x, y and half of the reach along y, (n, 3)."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class Rectangle:
 
 
 def fitted(figure: Figure, rows: np.ndarray, used: np.ndarray) -> Fit:
-    """The best figure through places (n, 3), to a tenth of a millimetre; what was asked lately is
-    known. Most of the time nothing that rests has moved since the last control step.
+    """Return the best figure through places (n, 3), to a tenth of a millimetre; what was asked
+    lately is known. Most of the time nothing that rests has moved since the last control step.
     """
     rounded = np.where(used[:, None], np.round(rows, 4), 0.0)
     return _fitted(figure, rounded.tobytes(), used.tobytes())

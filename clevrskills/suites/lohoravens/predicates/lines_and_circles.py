@@ -20,7 +20,7 @@ REFINED = 16
 def fit_line(
     along: np.ndarray, off: np.ndarray, halves: np.ndarray, sides: np.ndarray, length_m: float
 ) -> Fit:
-    """Places on a line, in order, with gaps between them as :data:`LINE_GAPS_M` has it.
+    """Return the places on a line, in order, with gaps between them as :data:`LINE_GAPS_M` has it.
 
     Args:
         along: How far along the line from its middle, in the order that is asked for, (n,).
@@ -56,7 +56,9 @@ def fit_line(
 
 
 def fit_ring(places: np.ndarray, used: np.ndarray, center: np.ndarray, radius_m: float) -> Fit:
-    """Places on a given circle, counter-clockwise in the order of the places, from any phase on."""
+    """Return the places on a given circle, counter-clockwise in the order of the places, from any
+    phase on.
+    """
     count = len(places)
     away = places - center
     on = used & (np.abs(np.linalg.norm(away, axis=1) - radius_m) < OFF_LINE_M)
@@ -81,7 +83,7 @@ def fit_ring(places: np.ndarray, used: np.ndarray, center: np.ndarray, radius_m:
 
 
 def _within_reach(angle: float, steps: int, count: int) -> bool:
-    """Whether an angle is that of some steps from neighbor to neighbor on a circle."""
+    """Return whether an angle is that of some steps from neighbor to neighbor on a circle."""
     even = 2 * pi / count * steps
     return NEIGHBORS[0] * even - SLACK <= angle <= NEIGHBORS[1] * even + SLACK
 
@@ -89,7 +91,8 @@ def _within_reach(angle: float, steps: int, count: int) -> bool:
 def fit_circle(
     places: np.ndarray, used: np.ndarray, radii_m: tuple[float, float], counted: bool = True
 ) -> Fit:
-    """Places on the circle, of any middle and of a radius in a range, that has most of them.
+    """Return the places on the circle, of any middle and of a radius in a range, that has most of
+    them.
 
     Looked at are the circles through three of them or, with a radius from the middle of the range,
     through two, then the algebraic fits of the best ones. Unless ``counted``, members are not
@@ -132,8 +135,8 @@ def fit_circle(
 
 
 def algebraic_circle(places: np.ndarray) -> tuple[np.ndarray, float]:
-    """Middle (2,) and radius of the circle that fits places (n, 2) best in the algebraic sense
-    (Kasa 1976).
+    """Return the middle (2,) and radius of the circle that fits places (n, 2) best in the algebraic
+    sense (Kasa 1976).
     """
     mean = places.mean(0)
     away = places - mean
@@ -156,7 +159,7 @@ def _is_whole_circle(
 
 
 def _circles(places: np.ndarray, radii_m: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Middles (C, 2) and radii (C,) of circles through two and three places."""
+    """Return middles (C, 2) and radii (C,) of circles through two and three places."""
     middle_m = sum(radii_m) / 2
     z = places[:, 0] + 1j * places[:, 1]
     pairs = np.array(list(combinations(range(len(z)), 2)), int).reshape(-1, 2)
@@ -181,7 +184,7 @@ def _circles(places: np.ndarray, radii_m: tuple[float, float]) -> tuple[np.ndarr
 def _most_on(
     places: np.ndarray, used: np.ndarray, centers: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
-    """Of each circle, the most places on it that can be members of a whole one, (C, n) bool.
+    """Return the most places on each circle that can be members of a whole one, (C, n) bool.
 
     Neighbors are no nearer than they may be, and no more places are missing between them than there
     are: from the first place on, in turn, the fewest steps with so many members are looked for.

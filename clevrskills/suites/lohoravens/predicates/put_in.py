@@ -117,7 +117,7 @@ class InArea(PutIn):
         return torch.cat((middle, torch.zeros_like(middle[:, :1])), dim=-1)
 
     def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest x and y, (2,) each."""
+        """Return the least and greatest x and y, (2,) each."""
         return self.low[env].double().numpy(), self.high[env].double().numpy()
 
     def describe(self, world: World, env: int = 0) -> str:

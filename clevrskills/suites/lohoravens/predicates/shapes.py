@@ -86,18 +86,18 @@ class Shape(PhysicalPredicate):
 
     @abstractmethod
     def figure(self, world: World, env: int) -> Figure:
-        """The shape of the blocks of one environment, those that are none left out."""
+        """Return the shape of the blocks of one environment, those that are none left out."""
 
     @abstractmethod
     def spread(self, world: World, env: int) -> np.ndarray:
-        """Places of all blocks that are sure to be right, (n, 2)."""
+        """Return the places of all blocks that are sure to be right, (n, 2)."""
 
     def there(self, world: World) -> Tensor:
-        """Which blocks lie where they may count, at rest or not, (B, n) bool."""
+        """Return which blocks lie where they may count, at rest or not, (B, n) bool."""
         return _lie(world, self.objects)
 
     def fits(self, world: World) -> list[Fit]:
-        """The best shape of each environment; members are as in :attr:`objects`."""
+        """Return the best shape of each environment; members are as in :attr:`objects`."""
         used = self.there(world) & left_alone(world, self.objects.clamp(min=0), self.criteria)
         rows, counted = _rows(world, self.objects), used.cpu().numpy()
         found = []
@@ -125,7 +125,7 @@ class Shape(PhysicalPredicate):
         return replace(self.outcome(holds, shaping, state=dict(state)), credit=credit)
 
     def _approach(self, world: World, members: Tensor) -> Tensor:
-        """How near the next block is to its place, in [0, 5], (B,)."""
+        """Return how near the next block is to its place, in [0, 5], (B,)."""
         slots, left = self.objects.clamp(min=0), (self.objects >= 0) & ~members
         nearest = torch.where(left, reach(world, slots, left), 0.0).amax(-1)
         held = world.is_held(slots) & left
@@ -144,7 +144,7 @@ class Shape(PhysicalPredicate):
         return f"{', '.join(names[:-1])} and {names[-1]}"
 
     def ground(self, world: World, env: int) -> float:
-        """Height of what the blocks lie on."""
+        """Return the height of what the blocks lie on."""
         del world, env
         return 0.0
 
@@ -340,7 +340,7 @@ class Concentric(PhysicalPredicate):
     outer: Tensor
 
     def circles(self, world: World, env: int) -> list[tuple[np.ndarray, float]]:
-        """Middle and radius of both circles."""
+        """Return the middle and radius of both circles."""
         return [
             algebraic_circle(_rows(world, slots)[env, (slots[env] >= 0).cpu().numpy(), :2])
             for slots in (self.inner, self.outer)
@@ -398,7 +398,7 @@ class InMiddle(PhysicalPredicate):
     high_m: Tensor
 
     def circle(self) -> OnCircle:
-        """What is asked of the blocks around it."""
+        """Return the predicate of the blocks around it."""
         center = torch.zeros_like(self.low_m)[:, None].expand(-1, 2)
         return OnCircle(self.objects, self.low_m, self.high_m, center, criteria=self.criteria)
 
@@ -433,7 +433,7 @@ class InMiddle(PhysicalPredicate):
 
 
 def around_m(count: int, radius_m: float, phase_rad: float = 0.0) -> np.ndarray:
-    """Places evenly spread on a circle about the origin, (n, 2)."""
+    """Return places evenly spread on a circle about the origin, (n, 2)."""
     angle = phase_rad + np.arange(count) * 2 * pi / count
     return radius_m * np.column_stack((np.cos(angle), np.sin(angle)))
 
@@ -463,19 +463,19 @@ def _rows(world: World, bodies: Tensor) -> np.ndarray:
 
 
 def _order(leaf: OnLine | OnRing, env: int) -> tuple[int, ...]:
-    """Number of each block of one environment in the order that is asked for."""
+    """Return the number of each block of one environment in the order that is asked for."""
     rank = leaf.rank[env][leaf.objects[env] >= 0].cpu().numpy()
     return tuple(rank.argsort(kind="stable").argsort(kind="stable").tolist())
 
 
 def _sides(world: World, bodies: Tensor, env: int) -> tuple[float, ...]:
-    """Sides of the blocks of one environment."""
+    """Return the sides of the blocks of one environment."""
     known = bodies[env][bodies[env] >= 0]
     return tuple(np.round(world.solids.size[env, known, 0].double().cpu().numpy(), 5).tolist())
 
 
 def _all(bodies: Tensor, env: int, places: np.ndarray) -> np.ndarray:
-    """Places (k, 2) of those of bodies (B, n) that one environment has, zeros between, (n, 2)."""
+    """Return places (k, 2) of the bodies that one environment has, zeros between, (n, 2)."""
     known = (bodies[env] >= 0).cpu().numpy()
     found = np.zeros((len(known), 2))
     found[known] = places

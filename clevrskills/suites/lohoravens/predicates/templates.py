@@ -30,7 +30,8 @@ def fit_template(
     turn_rad: float,
     off_m: float = TEMPLATE_M,
 ) -> Fit:
-    """Places at the points of a template that may be moved, scaled and turned, that has most.
+    """Return the places at the points of a template that may be moved, scaled and turned, that has
+    most.
 
     Looked at are all ways to bring two points to two places, the best of them then as the least
     squares of all that are near have it.
@@ -84,7 +85,7 @@ def fit_template(
 
 
 def _apart(z: np.ndarray, w: np.ndarray, turn: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """Distance of places (K,) from the points of a template as each of some ways has it,
+    """Return the distance of places (K,) from the points of a template as each of some ways has it,
     (C, K, n).
     """
     moved = turn[:, None] * w + shift[:, None]
@@ -95,7 +96,7 @@ def _apart(z: np.ndarray, w: np.ndarray, turn: np.ndarray, shift: np.ndarray) ->
 def _taking(
     z: np.ndarray, w: np.ndarray, turn: complex, shift: complex, off_m: float
 ) -> np.ndarray:
-    """Which places (K,) are the nearest to a point of the template, and near, (K,) bool."""
+    """Return which places (K,) are the nearest to a point of the template, and near, (K,) bool."""
     apart = np.abs(z[:, None] - (turn * w + shift))
     found = np.zeros(len(z), bool)
     found[apart.argmin(0)[apart.min(0) < off_m]] = True
@@ -105,7 +106,7 @@ def _taking(
 def _similarity(
     w: np.ndarray, z: np.ndarray, scales: tuple[float, float], turn_rad: float
 ) -> tuple[complex, complex]:
-    """Scale with turn, and shift, that bring points to places with least squares."""
+    """Return the scale with turn, and shift, that bring points to places with least squares."""
     from_w, from_z = w - w.mean(), z - z.mean()
     turn = complex((from_w.conj() @ from_z) / max(float((np.abs(from_w) ** 2).sum()), 1e-12))
     angle = float(np.clip(np.angle(turn), -turn_rad, turn_rad))
@@ -115,7 +116,7 @@ def _similarity(
 
 
 def rectangle_points(across: int, along: int) -> np.ndarray:
-    """Points on the outline of a grid, corners first, about its middle, one apart, (n, 2)."""
+    """Return the points on the outline of a grid, corners first, about its middle, (n, 2)."""
     inside = [
         (i, j)
         for i in range(across)
@@ -128,14 +129,14 @@ def rectangle_points(across: int, along: int) -> np.ndarray:
 
 
 def rectangles(count: int) -> Sequence[tuple[int, int]]:
-    """How many blocks the two sides of a rectangle of some blocks may have, the squarest first."""
+    """Return the numbers of blocks that both sides of a rectangle may have, squarest first."""
     half = count // 2 + 2  # of both sides together
     sides = [(a, half - a) for a in range(2, half // 2 + 1)]
     return sides[::-1] if count % 2 == 0 else ()
 
 
 def fit_rectangle(places: np.ndarray, used: np.ndarray, side_m: float) -> Fit:
-    """Places on the outline of a rectangle of any turn.
+    """Return the places on the outline of a rectangle of any turn.
 
     It is whole if all are near the outline, each corner is taken, and neighbors on a side are no
     further apart than they may be; short of that, its members are those near evenly spread places
@@ -163,8 +164,8 @@ def _is_whole_rectangle(places: np.ndarray, side_m: float) -> bool:
 
 
 def _fits_outline(places: np.ndarray, yaw_rad: float, side_m: float) -> bool:
-    """Whether places lie on the outline of a rectangle, turned about as given; its sides and its
-    turn are those of least squares.
+    """Return whether places lie on the outline of a rectangle, turned about as given; its sides and
+    its turn are those of least squares.
     """
     mean = places.mean(0)
     for _ in range(6):
@@ -187,7 +188,7 @@ def _fits_outline(places: np.ndarray, yaw_rad: float, side_m: float) -> bool:
 
 
 def _is_outline(local: np.ndarray, low: np.ndarray, high: np.ndarray, side_m: float) -> bool:
-    """Whether places (n, 2) are on the outline between two corners as they should be."""
+    """Return whether places (n, 2) are on the outline between two corners as they should be."""
     if (high - low < side_m - OFF_LINE_M).any():
         return False
     inside = np.clip(local, low, high)

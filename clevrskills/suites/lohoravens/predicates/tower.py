@@ -173,19 +173,19 @@ class Tower(PhysicalPredicate):
         return f"Stack {', '.join(names[:-1])} and {names[-1]}{self._where(world, env)}"
 
     def _where(self, world: World, env: int) -> str:
-        """Where it is to stand, in words."""
+        """Return where it is to stand, in words."""
         base = int(self.base[env])
         return f" on {{obj:{world.keys[base]}}}" if base >= 0 else ""
 
     def alike(self, env: int, one: int, other: int) -> bool:
-        """Whether two of the blocks, by slot, are of one class and rank."""
+        """Return whether two of the blocks, by slot, are of one class and rank."""
         slots = self.objects[env].tolist()
         columns = [slots.index(slot) for slot in (one, other)]
         return all(len(set(v[env, columns].tolist())) == 1 for v in (self.kind, self.rank))
 
     def order(self, env: int, built: tuple[int, ...] = ()) -> list[int]:
-        """Slots of the blocks that may come next, in turn, above those that are built: the whole
-        tower from below; empty: what is built cannot be finished.
+        """Return the slots of the blocks that may come next, in turn, above those that are built:
+        the whole tower from below; empty: what is built cannot be finished.
         """
         rows = [
             (slot, int(self.kind[env, k]), int(self.rank[env, k]))
@@ -251,7 +251,7 @@ class TowerInArea(Tower):
         return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
 
     def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest x and y, (2,) each."""
+        """Return the least and greatest x and y, (2,) each."""
         return self.low[env].double().numpy(), self.high[env].double().numpy()
 
     def _where(self, world: World, env: int) -> str:
