@@ -13,7 +13,7 @@ from clevrskills.core.episode import FROZEN
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 
-LIMITS = {"pick": 80, "sort": 400}
+LIMITS = {"pick": 80, "sort": 600}
 """Step limits of tasks."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from clevrskills.suites.asgardbench.models.surfaces import (
 )
 
 Liquid = Literal["water", "coffee", "wine"]
-LIQUIDS: tuple[Liquid, ...] = get_args(Liquid)
 LIQUID_COLOR: Mapping[str, Color] = {
     "water": (0.16, 0.47, 0.86),
     "coffee": (0.17, 0.08, 0.03),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 from zlib import crc32
 
 import numpy as np
@@ -16,7 +16,6 @@ Pattern = Literal[
 ]
 Overlay = Literal["dirt", "browned", "droplets"]
 Contrast = Literal["high", "medium", "low"]
-CONTRASTS: tuple[Contrast, ...] = get_args(Contrast)
 STRENGTH: dict[Contrast, float] = {"high": 1.0, "medium": 0.5, "low": 0.2}
 """Share of the difference between two states that is drawn."""
 TEXTURE_PX = 256

@@ -15,7 +15,7 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed, yaw_of
 from clevrskills.solvers.skills import solves
 from clevrskills.suites.ivispar.arm.field import HEIGHT_M, SIZE, cell_at, place_of
 from clevrskills.suites.ivispar.arm.predicates import RestsAtCell, upright
-from clevrskills.suites.ivispar.board import DIRECTIONS, Board, State, cell_name
+from clevrskills.suites.ivispar.board import Board, State, cell_name
 from clevrskills.suites.ivispar.search import solve
 
 CLEAR_M = 0.025
@@ -223,8 +223,3 @@ def solve_rests_at_cell(arm: Arm, goal: Predicate) -> Actions:
     """Solve the whole board: a piece alone may have no way."""
     assert isinstance(goal, RestsAtCell)
     yield from play(arm, goal_cells(arm), committed_cells(arm))
-
-
-def direction_of(before: int, after: int) -> str:
-    """Name of the direction from a cell to the one beside it."""
-    return DIRECTIONS[Board(SIZE).neighbours[before].index(after)]
