@@ -403,9 +403,9 @@ def make_step(env: Any, action: Any, doing: str = "", action_class: str = "") ->
     _, _, terminated, truncated, info = env.step(action)
     outcome: Outcome = env.outcome
     return Step(
-        reward=float(outcome.reward[0]),
-        success=bool(outcome.holds[0]),
-        progress=float(outcome.progress[0]),
+        reward=outcome.reward.item(),
+        success=bool(outcome.holds.item()),
+        progress=outcome.progress.item(),
         terminated=_scalar(terminated, bool),
         truncated=_scalar(truncated, bool),
         clipped=_scalar(info.get("clipped", False), bool),

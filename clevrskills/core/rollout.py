@@ -49,8 +49,8 @@ class Rollout:
 
     @property
     def watches(self) -> bool:
-        """Whether the control steps of a turn matter; else an actuator may make them cheaper."""
-        return getattr(self.on_control_step, "__func__", None) is not Rollout.on_control_step
+        """Whether :meth:`on_control_step` is called; else an actuator may make cheaper steps."""
+        return False
 
     def on_control_step(self, step: Step) -> None:
         """Called after each control step of a turn."""

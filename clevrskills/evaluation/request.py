@@ -9,6 +9,7 @@ from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenHeader, frozen_name
+from clevrskills.core.interface import TextInterface
 from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import CHAT, FORMS, PolicySource, policy_arguments
 from clevrskills.core.suite import (
@@ -229,9 +230,11 @@ def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
             raise ClevrSkillsError("--controller-arg needs --controller")
         return None
     interface = find_interface(suite, args.interface)
-    if not getattr(interface, "takes_controller", False):
+    if not (isinstance(interface, TextInterface) and interface.takes_controller):
         able = [
-            n for n, i in all_interfaces(suite).items() if getattr(i, "takes_controller", False)
+            name
+            for name, other in all_interfaces(suite).items()
+            if isinstance(other, TextInterface) and other.takes_controller
         ]
         told = f"of --interface {' or '.join(able)}" if able else "of other suites"
         raise ClevrSkillsError(

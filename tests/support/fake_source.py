@@ -125,7 +125,7 @@ class FakeEnv(RecordableEnv):
     ]
 
     def __init__(self, config: EnvConfig) -> None:
-        self.config = config
+        self.config, self.robot_name = config, config.robot
         self.task = SimpleNamespace(key=config.task, level=LEVELS[config.task], max_steps=60)
         self.closed = False
 

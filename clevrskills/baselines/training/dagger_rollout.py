@@ -20,7 +20,7 @@ from zlib import crc32
 
 import numpy as np
 
-from clevrskills.core.env import Env, Episode
+from clevrskills.core.env import Env, Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
@@ -164,15 +164,17 @@ class TaughtOracle:
         teacher_action: What the teacher would do in the state before the action given last, (7,).
     """
 
-    def __init__(self, env: Env, policy: Any, teacher: LoadedPolicy, interface: Interface) -> None:
+    def __init__(
+        self, env: RecordableEnv, policy: Any, teacher: LoadedPolicy, interface: Interface
+    ) -> None:
         self._env, self._teacher, self._read = env, teacher, interface.read
         self._student = Student(env, policy, interface)
 
     def reset(self) -> None:
         """Begin an episode."""
         generator = self._student.reset()
-        env: Any = self._env
-        episode = SimpleNamespace(task=env.task.key, robot=getattr(env, "robot_name", ""))
+        env = self._env
+        episode = SimpleNamespace(task=env.task.key, robot=env.robot_name)
         self._teacher.reset(None, env, episode)
         share = generator.uniform(*TEACHER_STARTS)
         self._left = max(1, round(share * env.task.max_steps))
@@ -203,8 +205,7 @@ class TaughtOracle:
         self.subgoal = known[0] if known else -1
         self.subtask = self.predicate = ""
         if leaf is not None:
-            world: Any = self._env
-            self.subtask, self.predicate = leaf.describe(world.world), leaf.name
+            self.subtask, self.predicate = leaf.describe(self._env.world), leaf.name
         self.skill = self.action_class = POLICY if self._left else TEACHER
         self.step = f"Follow the {self.skill}"
 
@@ -288,5 +289,6 @@ class DaggerSuite(Suite):
 
         policy, interface = load(self.checkpoint), interface or find_interface(self.suite)
         if env.task.key in self.teachers:
+            assert isinstance(env, RecordableEnv), "it is recorded"
             return TaughtOracle(env, policy, make_teacher(self.teachers[env.task.key]), interface)
         return DaggerOracle(env, policy, self.suite.oracle(env), interface)

@@ -103,6 +103,7 @@ class RecordedRollout(Rollout):
     """
 
     reason = kind = ""
+    watches = True
 
     def __init__(
         self, env: Env, oracle: Oracle, recorder: EpisodeRecorder, limit: int | None = None

@@ -64,6 +64,7 @@ class BoardEnv(SymbolicEnv):
         self.classes: Counter[str] = Counter()
         self._plan: list[tuple[int, int]] = []
         self._planned: State = ()
+        self._right = 0.0
         self.listing = episode.task == "listing"
         if self.listing:
             self.goal = Set((Listed(),))
@@ -181,7 +182,7 @@ class BoardEnv(SymbolicEnv):
         """Numbers of the episode so far; ``docs/ivispar.md`` defines them."""
         if self.listing:
             exact = float(self.world.listed[0] == 1.0)
-            return {"pieces_right": getattr(self, "_right", 0.0), "exact": exact}
+            return {"pieces_right": self._right, "exact": exact}
         c1, turns = self.puzzle.c1, len(self.distances) - 1
         solved = next((t for t, d in enumerate(self.distances) if d == 0), None)
         regret = self.curves()["regret"]

@@ -71,6 +71,7 @@ class BoardVectorEnv:
         self._apart = apart.reshape(-1)
         self._generator = np.random.default_rng(seed)
         self._rows = np.arange(num_envs)
+        self._left = np.zeros(num_envs, np.int64)
         least, most = scramble if isinstance(scramble, tuple) else (1, scramble)
         self._least, self._scramble, self._fixed = least, most, starts
         self._avoid = {tuple(sorted(zip(goal, start, strict=True))) for start, goal in avoid}
@@ -140,8 +141,6 @@ class BoardVectorEnv:
         self._taken[rows, n2] = True
         self._age[rows] = 0
         apart = self._apart[starts * n2 + goals].sum(1, dtype=np.int64)
-        if not hasattr(self, "_left"):
-            self._left = np.zeros(self.num_envs, np.int64)
         self._left[rows] = apart
         self._planes[rows] = 0
         place = self._first[rows, None] + n2 * np.arange(k)
