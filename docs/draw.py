@@ -52,7 +52,7 @@ Part = Literal[
 ]
 HERE = Path(__file__).parent
 STEP_LIMITS = HERE.parent / "clevrskills" / "tasks" / "step_limits.json"
-TOY_SUITE = HERE.parent / "tests" / "suites" / "toy_suite" / "lamps.py"
+TOY_SUITES = HERE.parent / "tests" / "suites" / "toy_suite"
 SORT_SEED, LOOKS_SEED = 32, 4
 ACTS, TRIED = "checkpoint:zoo/bc-compact-l0", 4
 """Policy that is filmed, and how many episodes of each skill are tried."""
@@ -253,11 +253,13 @@ def viewer() -> None:
 
 
 def suites_page(text: str) -> str:
-    """The page of suites with the code of the toy suite as it is."""
-    code = TOY_SUITE.read_text(encoding="utf-8")
-    part = f"<!-- lamps.py -->\n\n```python\n{code}```\n\n<!-- end of lamps.py -->"
-    pattern = r"<!-- lamps\.py -->.*?<!-- end of lamps\.py -->"
-    return re.sub(pattern, lambda _: part, text, flags=re.DOTALL)
+    """The page of suites with the code of the toy suites as it is."""
+    for name in ("lamps.py", "towers.py"):
+        code, end = (TOY_SUITES / name).read_text(encoding="utf-8"), f"<!-- end of {name} -->"
+        head, _, rest = text.partition(f"<!-- {name} -->")
+        tail = rest.partition(end)[2]
+        text = f"{head}<!-- {name} -->\n\n```python\n{code}```\n\n{end}{tail}"
+    return text
 
 
 def prompts_of_the_page() -> dict[str, str]:

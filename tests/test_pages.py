@@ -132,10 +132,11 @@ def test_pages_use_the_words_of_the_field(name: str) -> None:
     assert "``" not in text and not re.search(r":(class|func|meth|data|mod):", PAGES[name])
 
 
-def test_the_suite_of_the_page_is_the_one_that_is_tested() -> None:
+def test_the_suites_of_the_page_are_those_that_are_tested() -> None:
     code = re.findall(r"^```python\n(.*?)^```$", PAGES["docs/suites.md"], re.M | re.S)
-    file = ROOT / "tests" / "suites" / "toy_suite" / "lamps.py"
-    assert code == [file.read_text(encoding="utf-8")], "run python docs/draw.py suite"
+    folder = ROOT / "tests" / "suites" / "toy_suite"
+    files = [(folder / name).read_text(encoding="utf-8") for name in ("lamps.py", "towers.py")]
+    assert code == files, "run python docs/draw.py suite"
 
 
 # --- slow: commands that are really run

@@ -1,22 +1,25 @@
 """Tabletop suites: tasks in which an arm acts on a table, drawn from seeds or frozen.
 
-A suite derives from :class:`TabletopSuite` and says its tasks and its oracle. The simulator is
+A suite derives from :class:`TabletopSuite` and says its tasks. The simulator is
 imported when it is first needed.
 """
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from clevrskills import env_id
 from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
-from clevrskills.core.suite import Axis, Suite, TaskInfo, TaskTable, all_robots
+from clevrskills.core.interface import Interface
+from clevrskills.core.suite import Axis, Oracle, Suite, TaskInfo, TaskTable, all_robots
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
@@ -34,12 +37,10 @@ class TabletopSuite(Suite):
     """A suite of tasks on a table.
 
     Attributes:
-        folder: Where the frozen episodes are; ``None``: those of the package.
-        episodes_dir: Where those of the package are.
+        folder: Where the frozen episodes are; ``None``: ``episodes`` beside the suite's module.
     """
 
     folder: Path | None = None
-    episodes_dir: ClassVar[Path]
 
     @abstractmethod
     def task_types(self) -> Mapping[str, type[Task]]:
@@ -60,7 +61,10 @@ class TabletopSuite(Suite):
             robots=made.all_robots,
             cameras=setting.watch,
             views=dict.fromkeys(setting.camera_names(), "image"),
-            details={k: v for k, v in made.describe().items() if k not in listed},
+            details={
+                **{k: v for k, v in made.describe().items() if k not in listed},
+                "id": env_id(task.key, type(self).__name__.removesuffix("Suite")),
+            },
         )
 
     @property
@@ -83,7 +87,7 @@ class TabletopSuite(Suite):
     def frozen_folder(self, task: str) -> Path:
         """Return the folder of the frozen episodes of a task."""
         del task
-        return self.folder or self.episodes_dir
+        return self.folder or Path(inspect.getfile(type(self))).with_name("episodes")
 
     def check(self, config: EnvConfig) -> None:
         from clevrskills.tasks import task as make_task
@@ -105,6 +109,14 @@ class TabletopSuite(Suite):
         if config.cameras and not env.can_draw:
             raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
         return env
+
+    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+        from clevrskills.envs.environment import ClevrSkillsEnv
+        from clevrskills.solvers.oracle import Oracle
+
+        del interface
+        assert isinstance(env, ClevrSkillsEnv)
+        return Oracle(env)
 
     def axes(self) -> Mapping[str, Axis]:
         from clevrskills.envs.axes import AXES

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clevrskills.cli import main
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import Perturbable, load_suite, perturbed
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.arguments import EvaluateArgs
@@ -27,11 +27,13 @@ from clevrskills.evaluation.results import (
 )
 from clevrskills.jobs.options import parse
 from clevrskills.jobs.pool import InlinePool
+from clevrskills.solvers.requirements import planner_obstacle
 from tests.support.foreign import installed
 
 TOY = Path(__file__).parent / "toy_suite"
 ROOT = Path(__file__).parents[2]
 SUITE, BRIGHT = "lamps:Lamps", "bright_lamps:BrightLamps"
+TOWERS = "towers:Towers"
 TASKS = ["lamps_one", "lamps_two"]
 
 
@@ -59,9 +61,44 @@ def evaluate(policy: str, episodes: Path, out: Path, *more: str) -> list:
     return list(read_results(out))
 
 
-def test_a_suite_is_short() -> None:
-    lines = (TOY / "lamps.py").read_text().splitlines()
-    assert sum(bool(line.strip()) for line in lines) <= 60
+@pytest.mark.parametrize(("name", "most"), [("lamps.py", 65), ("towers.py", 80)])
+def test_a_suite_is_short(name: str, most: int) -> None:
+    lines = (TOY / name).read_text().splitlines()
+    assert sum(bool(line.strip()) for line in lines) <= most
+
+
+def test_a_suite_that_lacks_members_is_refused() -> None:
+    with pytest.raises(ClevrSkillsError, match=r"suite HalfLamps lacks draw, frozen, make, tasks"):
+        load_suite("half_lamps:HalfLamps")
+    with pytest.raises(ClevrSkillsError, match=r"lamps:Room is no suite"):
+        load_suite("lamps:Room")
+
+
+def test_what_a_suite_does_not_support_is_refused(tmp_path: Path) -> None:
+    suite = load_suite(SUITE)
+    assert isinstance(load_suite(TOWERS), Perturbable) and not isinstance(suite, Perturbable)
+    episode = suite.draw("lamps_one", "test", 0)
+    assert perturbed(suite, episode, {}) is episode
+    with pytest.raises(ClevrSkillsError, match="suite lamps has no axes"):
+        perturbed(suite, episode, {"layout": 1})
+    arguments = ["--suite", SUITE, "--import", str(tmp_path), "--out", str(tmp_path)]
+    assert main(["freeze", "lamps_one", *arguments]) == 2
+
+
+@pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
+def test_a_suite_with_an_arm_is_frozen_and_evaluated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tasks", "--suite", TOWERS, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["id"] for row in rows] == ["Towers/TowerOfTwo-v1", "Towers/TowerOfThree-v1"]
+    episodes, split = str(tmp_path / "episodes"), ["--split", "test", "--episodes", "1"]
+    common = ["tower_of_two", "--suite", TOWERS, *split]
+    assert main(["freeze", *common, "--out", episodes]) == 0
+    run = ["--policy", "oracle", "--frozen", episodes, "--out", str(tmp_path / "run")]
+    assert main(["evaluate", *common, *run]) == 0
+    (result,) = read_results(tmp_path / "run")
+    assert result.success_once and result.level == "T1"
 
 
 def test_its_tasks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,7 +75,6 @@ class ClevrSkillsSuite(TabletopSuite):
 
     name = "clevrskills"
     title = "re-implementation of ClevrSkills"
-    episodes_dir = EPISODES_DIR
 
     def task_types(self) -> Mapping[str, type[Task]]:
         from clevrskills.tasks import tasks
@@ -153,10 +152,9 @@ class ClevrSkillsSuite(TabletopSuite):
 
     def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
         from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.solvers.oracle import Oracle
         from clevrskills.suites.clevrskills.words.agents import Commander
         from clevrskills.suites.clevrskills.words.interface import SKILLS
 
         assert isinstance(env, ClevrSkillsEnv)
         in_words = interface is not None and interface.name == SKILLS.name
-        return Commander(env) if in_words else Oracle(env)
+        return Commander(env) if in_words else super().oracle(env)

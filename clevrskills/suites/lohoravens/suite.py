@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.env import Env
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from clevrskills.suites.lohoravens.tasks import RavensTask
     from clevrskills.tasks import Task
 
-EPISODES_DIR = Path(__file__).parent / "episodes"
-"""The frozen episodes of the package."""
 FROZEN, FROZEN_VAL = 100, 50
 """Frozen episodes of a task, and of the split ``val``."""
 _IN_WORDS = {"interface": "pick_place_text"}
@@ -62,7 +59,6 @@ class LoHoRavensSuite(TabletopSuite):
 
     name = "lohoravens"
     title = "re-implementation of LoHoRavens"
-    episodes_dir = EPISODES_DIR
 
     def task_types(self) -> Mapping[str, type[RavensTask]]:
         from clevrskills.suites.lohoravens.tasks import tasks

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from clevrskills import env_id
 from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
@@ -41,7 +42,7 @@ class ArmBoards(TabletopSuite):
             interfaces={TEXT.name: TEXT, INDEX.name: INDEX, **info.interfaces},
             limit="as on the board of symbols; by delta 60 control steps for each of its turns",
             views={**info.views, **TASKS["geoms"].info("geoms").views},
-            details={**info.details, "episode_tags": EPISODE_TAGS},
+            details={**info.details, "id": env_id(ARM, "IVispar"), "episode_tags": EPISODE_TAGS},
         )
 
     def make(self, config: EnvConfig, **options: Any) -> Env:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -131,9 +131,6 @@ class GeomsArm(Task):
             f"Move the pieces, {rule}: {named}",
             f"Move the pieces, {rule}, until the board looks like {{ks:{len(cells)}}}",
         ]
-
-    def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "id": "IVispar/GeomsArm-v1"}
 
 
 def geoms_of(layout: Layout) -> list[Geom]:

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clevrskills import env_id
 from clevrskills.core.goal.logical import Keeping
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
@@ -159,7 +158,7 @@ class RavensTask(Task):
         }
 
     def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "id": env_id(self.key, "LoHoRavens"), **self.tags()}
+        return {**super().describe(), **self.tags()}
 
 
 def on_grid(layout: Layout) -> Layout:
