@@ -235,7 +235,3 @@ def _overview() -> str:
         rows = (f"  {name:12}{text}" for name, (_, text) in commands.items())
         lines += [f"{heading}:", *rows, ""]
     return "\n".join((*lines, "`clevrskills COMMAND --help` lists the options of a command."))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
+from clevrskills.jobs.arguments import check_least
+from clevrskills.jobs.files import write_whole
+from clevrskills.jobs.process_setup import stop_signals
 
 COMPLETIONS = "/chat/completions"
 _ANSWER = ("reply", "status", "headers", "body", "finish_reason", "size", "missing", "delay_s")
@@ -48,10 +51,6 @@ def chat_stub(args: ChatStubArgs) -> int:
     Raises:
         ClevrSkillsError: There is no such behaviour, or the port is taken.
     """
-    from clevrskills.jobs.arguments import check_least
-    from clevrskills.jobs.files import write_whole
-    from clevrskills.jobs.process_setup import stop_signals
-
     check_least(args, port=0, delay=0, fail_first=0, status=400)
     sys.path.insert(0, os.getcwd())
     answer = behaviour(args.behaviour)
@@ -88,7 +87,6 @@ def behaviour(name: str) -> Answer:
     """
     from clevrskills.agents.messages import from_openai
     from clevrskills.agents.scripted_models import FUNCTIONS, read_script, reply_function
-    from clevrskills.errors import UnknownNameError, check_arguments
 
     kind, _, rest = name.partition(":")
     if kind == "script" and rest:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.statistics import wilson
-from clevrskills.core.suite import all_levels, all_splits
+from clevrskills.core.suite import all_levels, all_splits, load_suite, suite_of
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import storage_errors, write_whole
 from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ def write_card(root: Path) -> Path:
         ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
     """
     from clevrskills.dataset_tools.layout import CARD_FILE, CROISSANT_FILE
-    from clevrskills.jobs.files import storage_errors, write_whole
 
     path, text = root / CARD_FILE, card_text(root)
     with storage_errors(path):
@@ -61,7 +61,6 @@ def write_card(root: Path) -> Path:
 
 
 def _croissant(root: Path) -> str:
-    from clevrskills.core.suite import load_suite
     from clevrskills.dataset_tools.croissant import croissant
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import latest_lines
@@ -87,7 +86,6 @@ def card_text(root: Path) -> str:
     Raises:
         DatasetError: It is not a dataset, or its manifest is damaged.
     """
-    from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.dataset_tools.layout import IMAGES_FILE, Header
     from clevrskills.dataset_tools.manifest import KINDS, read_manifest
 
@@ -141,10 +139,8 @@ def _write_episodes(root: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.dataset_tools.layout import EPISODES_FILE, Header
     from clevrskills.dataset_tools.manifest import latest_lines
-    from clevrskills.jobs.files import write_whole
 
     lines = sorted(latest_lines(root).values(), key=lambda line: line.id)
     name = Header.read(root).suite or suite_of(sorted({line.task for line in lines}))

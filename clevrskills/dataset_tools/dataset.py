@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from clevrskills.core.suite import load_suite, suite_of
 from clevrskills.dataset_tools.layout import (
     CAMERAS_FILE,
     EPISODE_FILE,
@@ -205,8 +207,6 @@ class Episode:
     @cached_property
     def suite(self) -> Suite:
         """The suite that it names, or else that has its task; the default one if none has."""
-        from clevrskills.core.suite import load_suite, suite_of
-
         return load_suite(self.info.get("suite") or suite_of([self.info["task"]]))
 
     @property
@@ -278,8 +278,6 @@ class Episode:
         """
         if not (self.path / IMAGES_FILE).is_file() and not self.cameras:
             return {}
-        import io
-
         from PIL import Image
 
         table = self._read_table(IMAGES_FILE)

@@ -16,6 +16,7 @@ from json import JSONDecodeError, dumps, loads
 from pathlib import Path
 from typing import Any
 
+from clevrskills.jobs.console import console
 from clevrskills.solvers.requirements import INSTALL_COMMAND, planner_obstacle
 
 PROBE_TIMEOUT_S = 120
@@ -267,8 +268,6 @@ def _guarded(check: Callable[[], Check]) -> Check:
 def _print_table(results: list[Check]) -> None:
     from rich.table import Table
     from rich.text import Text
-
-    from clevrskills.jobs.console import console
 
     table = Table("", "check", "found")
     for check in results:

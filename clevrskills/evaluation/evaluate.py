@@ -7,8 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from clevrskills.core.suite import find_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.arguments import EvaluateArgs
+from clevrskills.jobs.files import to_json
+from clevrskills.jobs.run_folder import open_folder, write_into
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
@@ -35,14 +38,11 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
         ClevrSkillsError: Bad arguments, a full disk, a policy that cannot be made or breaks down;
             what was finished is kept.
     """
-    from clevrskills.core.suite import find_suite
-
     suite = suite or find_suite(args.suite, args.tasks, folder=args.frozen)
     # what follows takes seconds to import
     from clevrskills.evaluation.request import make_request
     from clevrskills.evaluation.results import RUN_FILE, read_run
     from clevrskills.evaluation.runner import run
-    from clevrskills.jobs.run_folder import open_folder, write_into
 
     request = make_request(args, suite)
     if args.dry_run:
@@ -70,7 +70,6 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     from clevrskills.evaluation.report.tables import print_lines, print_table
     from clevrskills.evaluation.results import open_evaluations
     from clevrskills.evaluation.sequential.tables import sequential_tables
-    from clevrskills.jobs.files import to_json
 
     out, evaluations = request.args.out, open_evaluations([request.config.root])
     tasks, levels = tables.task_rows(evaluations), tables.level_rows(evaluations)

@@ -63,7 +63,8 @@ def parse(kind: type[T], words: Sequence[str] | None = None, prog: str | None = 
     found, unknown = parser.parse_known_intermixed_args(words)
     if unknown:
         parser.refuse(unknown[0])
-    return _build(kind, vars(found))
+    args: T = _build(kind, vars(found))
+    return args
 
 
 class _Parser(argparse.ArgumentParser):
@@ -182,7 +183,7 @@ def _title(kind: Any) -> str:
     return re.split("[.:;]", kind.__doc__)[0]
 
 
-def _build(kind: type[T], values: Mapping[str, Any]) -> T:
+def _build(kind: Any, values: Mapping[str, Any]) -> Any:
     """Make a dataclass of values by name, those of its groups among them."""
     given: dict[str, Any] = {}
     for entry, hint in _fields(kind):

@@ -14,6 +14,7 @@ from clevrskills.core.suite import all_splits, find_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.options import Positional, Repeated
+from clevrskills.jobs.run_folder import write_into
 from clevrskills.rl.run import CLEVRSKILLS, Run, Settings, open_run
 
 if TYPE_CHECKING:
@@ -83,7 +84,6 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
         raise ClevrSkillsError("name a task, or a protocol with --protocol")
     suite = find_suite(args.suite, (args.task,))
     # what follows takes seconds to import
-    from clevrskills.jobs.run_folder import write_into
     from clevrskills.rl.train import train
 
     run = _check(args, suite)

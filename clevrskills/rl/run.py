@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from clevrskills.core.env_config import LOOKS
+from clevrskills.core.suite import NO_ROBOT, gym_id, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.options import Positional
@@ -185,8 +186,6 @@ class Run(Settings):
 
     def _make_boards(self) -> VectorEnv:
         import gymnasium as gym
-
-        from clevrskills.core.suite import NO_ROBOT, gym_id, load_suite
 
         suite = load_suite(self.suite)
         name = gym_id(suite, self.task)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -40,9 +44,6 @@ def serve(args: ServeArgs) -> int:
     Raises:
         ClevrSkillsError: The policy cannot be made, or must not be served; the port is taken.
     """
-    import asyncio
-    import os
-
     from clevrskills.core.policy_loader import PolicySource, policy_arguments
     from clevrskills.serving import require_serve
 
@@ -53,10 +54,6 @@ def serve(args: ServeArgs) -> int:
 
 
 async def _serve(args: ServeArgs, source: PolicySource) -> None:
-    import asyncio
-    import signal
-    from concurrent.futures import ThreadPoolExecutor
-
     from clevrskills.serving.api_key import read_api_key
     from clevrskills.serving.server import HEALTH, serving
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 from zipfile import BadZipFile
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -219,8 +220,6 @@ def to_image(colors: np.ndarray, heights: np.ndarray) -> Tensor:
 
 def words_of(text: str, vocabulary: int, length: int) -> Tensor:
     """Numbers of the words of a text, from 1 on, then zeros, (length,)."""
-    from zlib import crc32
-
     found = [1 + crc32(w.encode()) % (vocabulary - 1) for w in re.findall(r"[a-z]+", text.lower())]
     return torch.tensor((found + [0] * length)[:length])
 

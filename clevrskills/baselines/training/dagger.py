@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, cast
 
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import require_training, train
-from clevrskills.core.checkpoint import located
+from clevrskills.core.checkpoint import find, located
 from clevrskills.core.env_config import Look
 from clevrskills.core.episode import DAGGER
 from clevrskills.core.policy_loader import policy_arguments
-from clevrskills.core.suite import all_splits
+from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
@@ -101,8 +101,6 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
     check_least(args, evaluate_episodes=0)
     from clevrskills.baselines.checkpoint import describe
     from clevrskills.baselines.training.dagger_rollout import DaggerSuite
-    from clevrskills.core.checkpoint import find
-    from clevrskills.core.suite import load_suite
 
     check_names(split=((args.evaluate_split,), all_splits(load_suite())))
     describe(find(args.from_)).config.changed(policy_arguments(args.set))

@@ -20,6 +20,7 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.checkpoint import find
 from clevrskills.core.env import Env, Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
@@ -277,7 +278,6 @@ class DaggerSuite(Suite):
     def make(self, config: EnvConfig) -> Env:
         """Build an environment with the cameras of the policy."""
         from clevrskills.baselines.checkpoint import describe
-        from clevrskills.core.checkpoint import find
 
         options = describe(find(self.checkpoint)).spec.observation
         size_px, look = options.size_px, options.look

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills.baselines.training.arguments import TrainArgs
-from clevrskills.core.suite import all_splits
+from clevrskills.core.checkpoint import latest
+from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.jobs.arguments import check_least, check_names
@@ -135,8 +136,6 @@ def _accelerator(args: TrainArgs) -> Iterator[Any]:
 
 def _run(training: TrainingConfig, accelerator: Any, suite: Suite | None) -> int:
     from clevrskills.baselines.training.trainer import Trainer
-    from clevrskills.core.checkpoint import latest
-    from clevrskills.core.suite import load_suite
 
     args = training.args
     policy, windows, order = training.make(latest(args.out.absolute())[1])

@@ -8,9 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clevrskills.core.suite import all_views, image_views, perturbed
+from clevrskills.core.suite import all_views, image_views, load_suite, perturbed, suite_of
 from clevrskills.jobs.arguments import WorkerArgs, check_least
+from clevrskills.jobs.files import to_json
 from clevrskills.jobs.options import Positional
+from clevrskills.jobs.pool import InlinePool, Pool, TimedOut, WorkerDied
+from clevrskills.jobs.progress import Display
 
 if TYPE_CHECKING:
     from clevrskills.core.env import Env
@@ -59,8 +62,6 @@ def check(args: CheckArgs, suite: Suite | None = None) -> int:
     Returns:
         Exit code: 0 if nothing is wrong, else 1.
     """
-    from clevrskills.jobs.files import to_json
-
     check_least(args, replay=0, workers=1)
     report = check_dataset(
         args.dataset,
@@ -105,7 +106,6 @@ def check_dataset(
         DatasetError: It is not a dataset, or of another format version.
         ClevrSkillsError: It was to be a standard dataset, but does not claim to be one.
     """
-    from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.dataset_tools.check.catalogue import read_catalogue
     from clevrskills.dataset_tools.check.fault import Fault
     from clevrskills.dataset_tools.layout import Header
@@ -235,8 +235,6 @@ def _do(
 ) -> Iterator[Fault]:
     """Do the jobs; the faults in the order of the jobs."""
     from clevrskills.dataset_tools.check.fault import Fault
-    from clevrskills.jobs.pool import InlinePool, Pool, TimedOut, WorkerDied
-    from clevrskills.jobs.progress import Display
     from clevrskills.jobs.work import JobQueue, open_pool, work
 
     found: dict[Path, list[Fault]] = {}

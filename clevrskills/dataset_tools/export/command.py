@@ -15,7 +15,9 @@ from clevrskills.core.episode import DAGGER, RecordedName
 from clevrskills.dataset_tools.export.selection import Selection, in_words
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
+from clevrskills.jobs.files import PartialDirectory, storage_errors
 from clevrskills.jobs.options import Positional, Repeated
+from clevrskills.jobs.progress import Display
 
 FORMATS = {
     "lerobot": "lerobot.v30:write",
@@ -107,9 +109,6 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
         UnknownNameError: There is no such format.
         ClevrSkillsError: ``out`` is taken or cannot be written, or an episode is damaged.
     """
-    from clevrskills.jobs.files import PartialDirectory, storage_errors
-    from clevrskills.jobs.progress import Display
-
     check_names(format=((to,), FORMATS))
     if not selection.header.in_steps and to not in OF_TURNS:
         raise ClevrSkillsError(

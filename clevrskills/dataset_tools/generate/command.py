@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.episode import DEMONSTRATIONS, SUBSTITUTE, SeedRange
-from clevrskills.core.suite import all_splits, all_views, find_interface, image_views
+from clevrskills.core.suite import (
+    NO_ROBOT,
+    RATE,
+    all_splits,
+    all_views,
+    check_axes,
+    find_interface,
+    find_suite,
+    image_views,
+    path_of,
+    step_interface,
+)
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import (
     CameraArgs,
@@ -16,7 +28,10 @@ from clevrskills.jobs.arguments import (
     check_least,
     check_names,
 )
+from clevrskills.jobs.console import console
+from clevrskills.jobs.files import to_json
 from clevrskills.jobs.options import Repeated
+from clevrskills.jobs.run_folder import write_into
 
 if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
@@ -89,8 +104,6 @@ def generate(
         ClevrSkillsError: Bad arguments, a full disk, a task that keeps failing; what was finished
             is kept.
     """
-    from clevrskills.core.suite import find_suite
-    from clevrskills.jobs.run_folder import write_into
     from clevrskills.solvers.requirements import require_oracle
 
     source = suite or find_suite(args.suite, args.tasks)
@@ -103,8 +116,6 @@ def generate(
 
 
 def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue], header: Header) -> int:
-    from functools import partial
-
     from clevrskills.dataset_tools.generate.run import run
     from clevrskills.dataset_tools.generate.schedule import read_history
     from clevrskills.dataset_tools.generate.summary import summarize
@@ -154,7 +165,6 @@ def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, list[TaskQueue]]:
     """Check the arguments; tasks are in the order of the suite, their history is not read yet."""
     from clevrskills.core.env_config import EnvConfig
-    from clevrskills.core.suite import NO_ROBOT, RATE, check_axes, path_of, step_interface
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.layout import Header
 
@@ -279,8 +289,6 @@ def _report(args: GenerateArgs, queues: list[TaskQueue], summaries: list[TaskSum
     """
     from clevrskills.dataset_tools.generate.summary import remarks, table
     from clevrskills.dataset_tools.layout import MANIFEST_DIR
-    from clevrskills.jobs.console import console
-    from clevrskills.jobs.files import to_json
 
     if args.json:
         data = {"dataset": args.out, "tasks": [s.to_json() for s in summaries]}

@@ -7,10 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clevrskills.core.suite import all_cameras, default_cameras
+from clevrskills.core.suite import all_cameras, default_cameras, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import CameraArgs, WorkerArgs, check_least, check_names
 from clevrskills.jobs.options import Positional
+from clevrskills.jobs.progress import Display
+from clevrskills.jobs.run_folder import write_into
 
 if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
@@ -37,9 +39,7 @@ def render(args: RenderArgs, suite: Suite | None = None) -> int:
         ClevrSkillsError: Bad arguments, a full disk, an episode that cannot be filmed; what was
             finished is kept.
     """
-    from clevrskills.core.suite import load_suite
     from clevrskills.dataset_tools.dataset import Dataset
-    from clevrskills.jobs.run_folder import write_into
 
     episode = next(iter(Dataset(args.dataset)), None)
     source = suite or (episode.suite if episode else load_suite())
@@ -73,7 +73,6 @@ def _render(args: RenderArgs, config: EnvConfig, suite: Suite) -> int:
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.manifest import Manifest, read_manifest
     from clevrskills.dataset_tools.render.worker import RenderQueue, RenderWorker
-    from clevrskills.jobs.progress import Display
     from clevrskills.jobs.work import open_pool, work
 
     root = args.out.absolute()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clevrskills.dataset_tools.manifest import in_turn
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import storage_errors, write_whole
 from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ def view(args: ViewArgs) -> int:
     from clevrskills.dataset_tools.manifest import read_manifest
     from clevrskills.dataset_tools.view.rerun_export import write_rerun
     from clevrskills.dataset_tools.view.turns_page import turns_page
-    from clevrskills.jobs.files import storage_errors, write_whole
 
     if args.limit is not None and args.limit < 1:
         raise ClevrSkillsError(f"--limit must be at least 1, not {args.limit}")
@@ -140,7 +140,6 @@ def _write_folder(
 
     from clevrskills.dataset_tools.view.page_data import facts, thumbnail
     from clevrskills.dataset_tools.view.turns_page import turns_page
-    from clevrskills.jobs.files import storage_errors, write_whole
 
     cards: list[dict[str, Any]] = []
     paths = [f"episodes/{episode.id}.html" for episode in episodes]

@@ -6,6 +6,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import to_json
+from clevrskills.jobs.progress import Display
 
 if TYPE_CHECKING:
     from clevrskills.core.policy import Observation
@@ -43,8 +45,6 @@ def dry_run(request: EvaluationRequest) -> int:
     from clevrskills.evaluation.env_pool import EnvPool
     from clevrskills.evaluation.request import left_out
     from clevrskills.evaluation.results import RUN_FILE, USAGE, read_results
-    from clevrskills.jobs.files import to_json
-    from clevrskills.jobs.progress import Display
 
     config = request.config
     policy = config.policy.make(config.suite, config.rules.interface)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import to_json
 from clevrskills.jobs.options import Positional
+from clevrskills.jobs.progress import Display
 
 if TYPE_CHECKING:
     from clevrskills.core.policy import Observation
@@ -43,11 +47,8 @@ def reverify(args: ReverifyArgs) -> int:
     Raises:
         ClevrSkillsError: There is no such run, it has no transcripts, or a damaged one.
     """
-    from clevrskills.core.suite import load_suite
     from clevrskills.evaluation.dialogue.transcripts import TRANSCRIPTS_DIR, transcript_path
     from clevrskills.evaluation.results import read_results, read_run
-    from clevrskills.jobs.files import to_json
-    from clevrskills.jobs.progress import Display
 
     run = read_run(args.run)
     results = [result for result in read_results(args.run) if result.counts]
@@ -93,8 +94,6 @@ def reverify(args: ReverifyArgs) -> int:
 
 def _envs(root: Path, suite: Any) -> EnvPool:
     """Environments as they were in a run; what the policy was shown is not drawn again."""
-    import os
-
     from clevrskills.core.policy import ObservationOptions
     from clevrskills.core.policy_loader import PolicySource
     from clevrskills.evaluation.env_pool import EnvPool, WorkerConfig

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,16 @@ from clevrskills.core.suite import (
     OriginalFormat,
     all_robots,
     all_splits,
+    check_axes,
     default_splits,
+    find_suite,
+    load_suite,
+    suite_of,
     unsupported,
 )
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import task_splits
+from clevrskills.jobs import work
 from clevrskills.jobs.arguments import (
     SuiteArgs,
     WorkerArgs,
@@ -23,7 +29,11 @@ from clevrskills.jobs.arguments import (
     check_names,
     check_positive,
 )
+from clevrskills.jobs.console import console
+from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.options import Repeated
+from clevrskills.jobs.progress import Display
+from clevrskills.jobs.run_folder import write_into
 
 if TYPE_CHECKING:
     from clevrskills.core.episode import FrozenHeader
@@ -85,14 +95,7 @@ def freeze(
         ClevrSkillsError: Bad arguments, a task of which too many seeds are rejected, a full disk;
             what was screened is kept.
     """
-    from functools import partial
-
     from clevrskills.core.registry import OwnDistribution
-    from clevrskills.core.suite import check_axes, find_suite
-    from clevrskills.jobs import work
-    from clevrskills.jobs.files import storage_errors
-    from clevrskills.jobs.progress import Display
-    from clevrskills.jobs.run_folder import write_into
 
     own = OwnDistribution.at(args.package) if args.package else None
     if own:
@@ -137,16 +140,14 @@ def freeze(
 
 def _freeze_recorded(args: FreezeArgs, dataset: Path, out: Path, suite: Suite | None) -> int:
     from clevrskills.core.episode import RecordedName
-    from clevrskills.core.suite import find_suite
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.evaluation.freeze.recorded import freeze_recorded
-    from clevrskills.jobs.files import storage_errors
 
     recorded = Dataset(dataset)
     if args.robot not in (None, recorded.header.robot):
         raise ClevrSkillsError(f"{dataset} was made with {recorded.header.robot}, not {args.robot}")
     made = {RecordedName.parse(name).task for name in recorded.ids}
-    suite = suite or find_suite(args.suite, [*made])
+    suite = suite or load_suite(args.suite or suite_of([*made]))
     chosen = args.select(suite.tasks)
     check_names(split=(args.split, all_splits(suite)))
     with storage_errors(out):
@@ -159,7 +160,6 @@ def _freeze_recorded(args: FreezeArgs, dataset: Path, out: Path, suite: Suite | 
 
 def _freeze_imported(args: FreezeArgs, folder: Path, out: Path, suite: Suite) -> int:
     from clevrskills.evaluation.freeze.recorded import write_given
-    from clevrskills.jobs.files import storage_errors
 
     splits = args.split or default_splits(suite)[:1]
     check_names(split=(splits, all_splits(suite)))
@@ -192,9 +192,6 @@ def _check(args: FreezeArgs, suite: Suite) -> list[tuple[str, str]]:
 def _report(heads: Sequence[FrozenHeader], as_json: bool) -> None:
     """Print what was frozen, and which step limits are close to what the oracle needs."""
     from rich.table import Table
-
-    from clevrskills.jobs.console import console
-    from clevrskills.jobs.files import to_json
 
     if as_json:
         print(to_json([asdict(head) for head in heads], indent=1))

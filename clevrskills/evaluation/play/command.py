@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,10 +10,21 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from clevrskills.core.suite import all_views, default_splits, find_interface
+from clevrskills.core.suite import (
+    all_views,
+    building,
+    default_splits,
+    find_interface,
+    find_suite,
+    path_of,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
+from clevrskills.jobs.console import console
+from clevrskills.jobs.files import storage_errors, to_json
+from clevrskills.jobs.journal import Journal
 from clevrskills.jobs.options import Positional, Repeated
+from clevrskills.jobs.run_folder import open_folder, versions
 
 if TYPE_CHECKING:
     from clevrskills.core.env import Env, Episode
@@ -98,8 +110,6 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
     Raises:
         ClevrSkillsError: Bad arguments, or a command that is no action.
     """
-    from clevrskills.core.suite import find_suite
-
     suite = suite or find_suite(args.suite, [args.task])
     interface = find_interface(suite, args.interface)
     if args.browser and args.commands is not None:
@@ -212,7 +222,6 @@ def state_hash(env: Env) -> str:
 def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.policy import ObservationOptions
-    from clevrskills.core.suite import building
     from clevrskills.dataset_tools.generate.command import task_arguments
     from clevrskills.evaluation.rollout import PolicyRollout, Rules
 
@@ -274,8 +283,6 @@ def _given(commands: str) -> Iterator[str]:
 
 def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
     """Commands from the terminal, with a history."""
-    import contextlib
-
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401
     while not rollout.ended:
@@ -313,7 +320,6 @@ def _serve(
     """Play on a page."""
     from clevrskills.dataset_tools.pages import render
     from clevrskills.evaluation.play.page import PlayPage
-    from clevrskills.jobs.files import to_json
 
     views = rollout.options.views or ()
 
@@ -417,8 +423,6 @@ def _show(
 def _print_view(name: str, text: str) -> None:
     from rich.text import Text
 
-    from clevrskills.jobs.console import console
-
     colored = Text(text)
     for color in _COLORS:
         colored.highlight_regex(rf"\b{color} \w+", "dark_orange" if color == "orange" else color)
@@ -428,12 +432,8 @@ def _print_view(name: str, text: str) -> None:
 
 def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) -> None:
     """Enter the episode into a folder of results."""
-    from clevrskills.core.suite import path_of
     from clevrskills.evaluation.results import NO_TRACK, RESULTS_DIR, RUN_FILE, Run, read_run
     from clevrskills.evaluation.runner import open_run
-    from clevrskills.jobs.files import storage_errors
-    from clevrskills.jobs.journal import Journal
-    from clevrskills.jobs.run_folder import open_folder, versions
 
     result = rollout.result("" if rollout.ended else "step limit")
     frozen = None if args.seed is not None else suite.frozen(args.task, result.split)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ def report(args: ReportArgs) -> int:
     from clevrskills.evaluation.results import open_evaluations
     from clevrskills.evaluation.robustness.tables import robustness_tables
     from clevrskills.evaluation.sequential.tables import sequential_tables
-    from clevrskills.jobs.files import storage_errors, to_json
 
     if not args.runs:
         raise ClevrSkillsError("name the folder of at least one run")
@@ -141,7 +141,6 @@ def _write(
     from clevrskills.evaluation.report.suite_tables import pivots
     from clevrskills.evaluation.robustness.figure import robustness_figures
     from clevrskills.evaluation.robustness.tables import find_drops
-    from clevrskills.jobs.files import write_whole
 
     measures = tables.measures_of(evaluations)
     files = [
@@ -242,8 +241,6 @@ def _compare_sequentially(args: CompareArgs, a: Evaluation, b: Evaluation) -> in
     Raises:
         ClevrSkillsError: The runs can't be compared so.
     """
-    from dataclasses import asdict
-
     from clevrskills.evaluation.report.comparison import compare_runs
     from clevrskills.evaluation.sequential.tables import compare_sequentially
     from clevrskills.jobs import files

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.core.suite import Perturbable, all_splits, default_splits, unsupported
+from clevrskills.core.suite import Perturbable, all_splits, default_splits, find_suite, unsupported
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import SuiteArgs, WorkerArgs, check_least, check_names
+from clevrskills.jobs.console import console
 from clevrskills.jobs.options import Repeated
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ def robustness(args: RobustnessArgs) -> int:
         ClevrSkillsError: Bad arguments, or clean episodes that ended in errors; what was finished
             is kept.
     """
-    from clevrskills.core.suite import find_suite
     from clevrskills.evaluation.arguments import EvaluateArgs
     from clevrskills.evaluation.evaluate import evaluate
     from clevrskills.evaluation.report.command import ReportArgs, report
@@ -168,8 +168,6 @@ def _announce(
     conditions: list[tuple[str, int]],
 ) -> None:
     """Say what is to be done, and about how long it takes."""
-    from clevrskills.jobs.console import console
-
     runs = 1 + len(conditions)
     heads = [suite.frozen(*pair).header for pair in pairs]
     most = sum(head.max_steps for head in heads) * args.episodes * runs

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from clevrskills.core.suite import load_suite, suite_names
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.arguments import check_least, check_names
+from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.jobs.options import Positional
+from clevrskills.jobs.progress import Display
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
@@ -62,8 +68,6 @@ def submission(args: SubmissionArgs) -> int:
         ClevrSkillsError: The run can't be handed in, or the file is not in order.
     """
     from clevrskills.evaluation.submission.document import pack, read_submission
-    from clevrskills.jobs.arguments import check_least
-    from clevrskills.jobs.files import storage_errors, to_json, write_whole
 
     check_least(args, sample=0, seed=0)
     if args.do == "pack":
@@ -105,7 +109,6 @@ def check(found: Submission) -> None:
     Raises:
         ClevrSkillsError: It was changed, or is of other episodes, criteria or rates.
     """
-    from clevrskills.core.suite import load_suite, suite_names
     from clevrskills.evaluation.submission.document import episodes_hash, rates_of, split_name
 
     if found.signed().digest != found.digest:
@@ -143,7 +146,6 @@ def run_again(found: Submission, sample: int, seed: int, policy: str) -> dict[st
     """
     import numpy as np
 
-    from clevrskills.core.suite import load_suite
     from clevrskills.evaluation.env_pool import EpisodeRef
     from clevrskills.evaluation.submission.document import SOLVED, split_name
 
@@ -183,14 +185,9 @@ def _results(
     found: Submission, suite: Suite, refs: Sequence[EpisodeRef], policy: str
 ) -> dict[str, bool]:
     """Whether each episode is solved now."""
-    import tempfile
-    from itertools import groupby
-
     from clevrskills.core.policy import ObservationOptions
     from clevrskills.evaluation.request import make_request
     from clevrskills.evaluation.worker import Ended, Evaluator, Group
-    from clevrskills.jobs.arguments import check_names
-    from clevrskills.jobs.progress import Display
 
     known = [entry.name for entry in fields(ObservationOptions)]
     check_names(**{"setting of the observation": (found.run["observation"], known)})
@@ -243,8 +240,6 @@ def _arguments(found: Submission, ref: EpisodeRef, policy: str, out: Path) -> Ev
 
 def _pairs(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Arguments of a policy as they are given on the command line."""
-    from clevrskills.jobs.files import to_json
-
     return tuple(f"{name}={to_json(value)}" for name, value in arguments.items())
 
 

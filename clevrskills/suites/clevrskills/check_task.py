@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from clevrskills.jobs.arguments import check_least
 from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
@@ -93,7 +94,6 @@ def check_task(args: CheckTaskArgs) -> int:
     Raises:
         ClevrSkillsError: There is no such task or module, or an argument is not allowed.
     """
-    from clevrskills.jobs.arguments import check_least
     from clevrskills.suites.clevrskills.task_checks import keys_in
 
     check_least(args, episodes=1, seed=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -124,9 +126,6 @@ def _train_options(text: str) -> tuple[list[str], int]:
     Raises:
         ClevrSkillsError: They cannot be read, or the curriculum decides one of them.
     """
-    import argparse
-    import shlex
-
     try:
         words = shlex.split(text)
     except ValueError as error:
