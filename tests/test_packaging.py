@@ -335,9 +335,8 @@ def test_the_wheel_works_without_the_clone(tmp_path):
     (wheel,) = dist.glob("*.whl")
     assert wheel.stat().st_size <= 12 * 2**20
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"clevrskills/py.typed", "clevrskills/suites/clevrskills/templates/task.py.txt"} <= {
-        *names
-    }
+    package = ("py.typed", "suites/clevrskills/templates/task.py.txt", "tasks/wordings/places.toml")
+    assert {f"clevrskills/{name}" for name in package} <= {*names}
     assert sum(name.endswith(".jsonl.gz") for name in names) == 66
     assert not [name for name in names if name.startswith(("tests", "docs")) or ".pyc" in name]
 

@@ -16,6 +16,9 @@ __all__ = ["Bank", "NUMBERS", "STYLES", "Sentences", "Wording", "listed"]
 STYLES = ("terse", "plain", "elaborate")
 """Styles of wordings: as short as can be; what one says; with a reason or what is around it."""
 
+FORMS = ("words", "texture")
+"""What may follow the colon of a name in braces; see :class:`Bank`."""
+
 Fields = Mapping[str, "str | Body"]
 """What the names in braces of a sentence stand for."""
 
@@ -110,12 +113,11 @@ class _Thing:
 
     def __format__(self, spec: str) -> str:
         key = self.body.key
-        said = {"": f"{{obj:{key}}}", "texture": f"{{tex:{key}}}"}
+        if spec and spec not in FORMS:
+            raise UnknownNameError("form of a body", spec, FORMS)
         if spec == "words":
             return f"the {self.body.called(self.names, self.among)}"
-        if spec not in said:
-            raise UnknownNameError("way to show a body", spec, ("words", "texture"))
-        return said[spec]
+        return f"{{tex:{key}}}" if spec == "texture" else f"{{obj:{key}}}"
 
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from clevrskills.sim.robots.description import other_robots
 from clevrskills.sim.setting import TABLETOP, Setting
 from clevrskills.tasks.arguments import Count, allowed_arguments
 from clevrskills.tasks.bank import Bank, Fields, Wording
+from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 __all__ = ["LEVELS", "Task", "stack_roles", "task", "tasks"]
@@ -67,7 +69,7 @@ class Task(ABC):
         robots: Robots that can do it.
         shows_robot: Whether images of key-steps show the arm.
         setting: Cameras, table and workspace.
-        bank: The sentences that ask for it; ``None``: it has :meth:`prompts` of its own.
+        bank_folder: Folder of the files with the banks of the suite.
 
     Raises:
         ClevrSkillsError: An argument is not allowed.
@@ -86,7 +88,7 @@ class Task(ABC):
     robots: ClassVar[tuple[str, ...]] = ("xarm6", "panda")
     shows_robot: ClassVar[bool] = False
     setting: ClassVar[Setting] = TABLETOP
-    bank: ClassVar[Bank | None] = None
+    bank_folder: ClassVar[Path] = Path(__file__).parent / "wordings"
 
     variant: int = 0
 
@@ -112,6 +114,18 @@ class Task(ABC):
     def package(self) -> str:
         """Name of the package that it is of."""
         return type(self).__module__.partition(".")[0]
+
+    @property
+    def bank(self) -> Bank | None:
+        """The sentences that ask for it, by its key or that of the task that it is a kind of;
+        ``None``: it has :meth:`prompts` of its own. A class may set its own.
+
+        Raises:
+            ClevrSkillsError: A file of sentences is not as it should be.
+        """
+        banks = read_banks(self.bank_folder)
+        keys = (vars(cls).get("key", "") for cls in type(self).__mro__)
+        return next((banks[key] for key in keys if key in banks), None)
 
     @property
     def all_robots(self) -> tuple[str, ...]:

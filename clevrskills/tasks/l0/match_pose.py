@@ -12,7 +12,6 @@ from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import distractor, goal_poses
 from clevrskills.tasks.layout import EpisodeRng, Layout
-from clevrskills.tasks.wordings.effector import MATCH_POSE
 
 MOST = 4
 
@@ -27,7 +26,6 @@ class MatchPose(Task):
     """
 
     key = "match_pose"
-    bank = MATCH_POSE
     level = "L0"
     sentence = "Match the pose of the end effector"
     predicates = (Order, EndEffectorAtPose)

@@ -23,7 +23,6 @@ from clevrskills.tasks.end_effector import (
     position_in,
 )
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
-from clevrskills.tasks.wordings.effector import MOVE_WITHOUT_HITTING
 
 SIZE_M = (0.05, 0.05, 0.05)
 """Half the width of the primitives of the released code."""
@@ -46,7 +45,6 @@ class MoveWithoutHitting(Task):
     """
 
     key = "move_without_hitting"
-    bank = MOVE_WITHOUT_HITTING
     level = "L0"
     sentence = "Match the pose of the end effector without hitting any objects"
     predicates = (Avoiding, EndEffectorAtPose)

@@ -11,7 +11,6 @@ from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
-from clevrskills.tasks.wordings.pick_and_place import PICK
 
 
 @dataclass(kw_only=True, eq=False)
@@ -23,7 +22,6 @@ class Pick(Task):
     """
 
     key = "pick"
-    bank = PICK
     level = "L0"
     sentence = "Pick up the object"
     predicates = (Picked,)

@@ -15,7 +15,6 @@ from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import XARM, EpisodeRng, Layout, LayoutError
-from clevrskills.tasks.wordings.pick_and_place import PLACE
 
 LANDING_MARGIN_M = 0.15
 """As far as an object may fly, and still be set down."""
@@ -33,7 +32,6 @@ class Place(Task):
     """
 
     key = "place"
-    bank = PLACE
     level = "L0"
     sentence = "Put the object in the gripper on the other object"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (SetDown,)

@@ -11,7 +11,6 @@ from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
-from clevrskills.tasks.wordings.contact import PUSH
 
 GAP_M = 0.13
 """So that the way from one object to another can be shortened by a third, and the gripper fits
@@ -28,7 +27,6 @@ class Push(Task):
     """
 
     key = "push"
-    bank = PUSH
     level = "L0"
     sentence = "Push one object towards another"
     predicates = (PushedTowards,)

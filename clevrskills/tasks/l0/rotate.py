@@ -10,10 +10,9 @@ from torch import Tensor
 from clevrskills.predicates import Predicate, Rotated
 from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Bank, Fields
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, turnable, turnable_body
-from clevrskills.tasks.wordings.turns import ROTATE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -29,7 +28,6 @@ class Rotate(TurningTask):
     """
 
     key = "rotate"
-    bank: ClassVar[Bank | None] = ROTATE
     level = "L0"
     sentence = "Rotate the object"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Rotated,)

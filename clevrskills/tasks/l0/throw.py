@@ -6,7 +6,6 @@ from clevrskills.predicates import Hit
 from clevrskills.tasks.arguments import choice
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.throwing import Throwing
-from clevrskills.tasks.wordings.throws import THROW
 
 
 @dataclass(kw_only=True, eq=False)
@@ -20,7 +19,6 @@ class Throw(Throwing):
     """
 
     key = "throw"
-    bank = THROW
     sentence = "Throw the object to the other one"
     predicates = (Hit,)
     target_m = (0.05, 0.05, 0.15)

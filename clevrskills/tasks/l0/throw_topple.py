@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from clevrskills.predicates import HitToppled
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.throwing import Throwing
-from clevrskills.tasks.wordings.throws import THROW_TOPPLE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -15,7 +14,6 @@ class ThrowTopple(Throwing):
     """
 
     key = "throw_topple"
-    bank = THROW_TOPPLE
     sentence = "Throw the object to the other one such that it falls over"
     predicates = (HitToppled,)
     predicate = HitToppled

@@ -10,10 +10,9 @@ from torch import Tensor
 from clevrskills.predicates import Predicate, Set, Touched
 from clevrskills.predicates.touched import Handled
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Bank, Fields, listed
+from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
-from clevrskills.tasks.wordings.contact import TOUCH
 
 ONE = {"it": "it", "it_is": "it is", "it_has": "it has", "is": "is", "has": "has", "s": "s"}
 SEVERAL = {"it": "them", "it_is": "they are", "it_has": "they have", "is": "are", "has": "have"}
@@ -33,7 +32,6 @@ class Touch(Task):
     """
 
     key = "touch"
-    bank: ClassVar[Bank | None] = TOUCH
     level = "L0"
     sentence = "Touch the objects"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, Touched)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from clevrskills.predicates import Set, TouchedPushed
 from clevrskills.tasks.l0.touch import Touch
-from clevrskills.tasks.wordings.contact import TOUCH_PUSH
 
 
 @dataclass(kw_only=True, eq=False)
@@ -20,7 +19,6 @@ class TouchPush(Touch):
     """
 
     key = "touch_push"
-    bank = TOUCH_PUSH
     sentence = "Touch and push the objects"
     predicates = (Set, TouchedPushed)
     predicate = TouchedPushed

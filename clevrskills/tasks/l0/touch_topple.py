@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from clevrskills.predicates import Set, TouchedToppled
 from clevrskills.tasks.l0.touch import Touch
-from clevrskills.tasks.wordings.contact import TOUCH_TOPPLE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -20,7 +19,6 @@ class TouchTopple(Touch):
     """
 
     key = "touch_topple"
-    bank = TOUCH_TOPPLE
     sentence = "Touch and topple the objects"
     predicates = (Set, TouchedToppled)
     max_steps = 300

@@ -27,7 +27,6 @@ from clevrskills.tasks.end_effector import (
     position_in,
 )
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
-from clevrskills.tasks.wordings.effector import TRACE
 
 SPHERE, DIAMETER_M = "sphere", 0.1
 """As wide as the tolerance of the goal."""
@@ -60,7 +59,6 @@ class Trace(Task):
     """
 
     key = "trace"
-    bank = TRACE
     level = "L0"
     sentence = "Trace the sequence of goals by moving to the next green goal"
     predicates = (Order, Traced)

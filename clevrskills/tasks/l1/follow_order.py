@@ -15,10 +15,9 @@ from clevrskills.assets.topside import heights
 from clevrskills.predicates import Inside, Order, Predicate, Strict
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count, switch
-from clevrskills.tasks.bank import Bank, Fields, listed
+from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Workspace, pose_on_table
-from clevrskills.tasks.wordings.areas import FOLLOW_ORDER
 
 AREA_SIZE_M = (0.18, 0.18, 0.01)
 AREAS = Workspace(x_m=(-0.40, 0.0), y_m=(-0.32, 0.32), reach_m=(0.24, 0.58))
@@ -48,7 +47,6 @@ class FollowOrder(Task):
     """
 
     key = "follow_order"
-    bank: ClassVar[Bank | None] = FOLLOW_ORDER
     level = "L1"
     sentence = "Bring the object to the areas in the order given"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Order, Inside)

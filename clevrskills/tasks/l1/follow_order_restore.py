@@ -9,7 +9,6 @@ from torch import Tensor
 from clevrskills.predicates import AtPoseOnTop, Inside, Order, Predicate
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.l1.follow_order import FollowOrder
-from clevrskills.tasks.wordings.areas import FOLLOW_ORDER_RESTORE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -24,7 +23,6 @@ class FollowOrderRestore(FollowOrder):
     """
 
     key = "follow_order_restore"
-    bank = FOLLOW_ORDER_RESTORE
     sentence = "Bring the object to the areas in the order given and then restore"
     predicates = (Order, Inside, AtPoseOnTop)
     spare = ""

@@ -24,7 +24,6 @@ from clevrskills.tasks.layout import (
     Workspace,
     pose_on_table,
 )
-from clevrskills.tasks.wordings.areas import NEIGHBOUR
 
 AREA_SIZE_M = (0.28, 0.28, 0.01)
 AREAS = Workspace(x_m=(-0.42, -0.02), y_m=(-0.34, 0.36), reach_m=(0.26, 0.54))
@@ -73,7 +72,6 @@ class Neighbour(Task):
     """
 
     key = "neighbour"
-    bank = NEIGHBOUR
     level = "L1"
     sentence = "Put the object in the area, then the one that was next to it"
     predicates = (InSequence, Inside, InsideAfter)

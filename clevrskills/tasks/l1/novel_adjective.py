@@ -5,7 +5,6 @@ from dataclasses import replace
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, fields
-from clevrskills.tasks.wordings.novel_words import NOVEL_ADJECTIVE
 
 
 class NovelAdjective(NovelAdjectiveTask):
@@ -15,7 +14,6 @@ class NovelAdjective(NovelAdjectiveTask):
     """
 
     key = "novel_adjective"
-    bank = NOVEL_ADJECTIVE
     sentence = "Put the object that an invented adjective fits on another one"
 
     def layout(self, rng: EpisodeRng) -> Layout:

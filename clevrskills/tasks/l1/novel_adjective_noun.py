@@ -3,7 +3,6 @@
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, fields, named
-from clevrskills.tasks.wordings.novel_words import NOVEL_ADJECTIVE_NOUN
 
 
 class NovelAdjectiveNoun(NovelAdjectiveTask):
@@ -12,7 +11,6 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     """
 
     key = "novel_adjective_noun"
-    bank = NOVEL_ADJECTIVE_NOUN
     sentence = "Put the thing that an invented adjective fits on another, both of invented nouns"
 
     def layout(self, rng: EpisodeRng) -> Layout:

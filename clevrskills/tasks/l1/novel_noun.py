@@ -6,7 +6,6 @@ from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.l1.simple_manipulation import SimpleManipulation
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.novel import fields, named
-from clevrskills.tasks.wordings.novel_words import NOVEL_NOUN
 
 
 class NovelNoun(SimpleManipulation):
@@ -16,7 +15,6 @@ class NovelNoun(SimpleManipulation):
     """
 
     key = "novel_noun"
-    bank = NOVEL_NOUN
     sentence = "Put one thing on another, both told by invented nouns"
 
     def layout(self, rng: EpisodeRng) -> Layout:

@@ -12,10 +12,9 @@ from clevrskills.assets import shape
 from clevrskills.predicates import AtPosition, Predicate, Set
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Bank, Fields
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout, LayoutError
-from clevrskills.tasks.wordings.places import REARRANGE
 
 GAP_M = 0.04
 """Room for the gripper between an object and what is next to it."""
@@ -34,7 +33,6 @@ class Rearrange(Task):
     """
 
     key = "rearrange"
-    bank: ClassVar[Bank | None] = REARRANGE
     level = "L1"
     sentence = "Rearrange the objects as shown"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, AtPosition)

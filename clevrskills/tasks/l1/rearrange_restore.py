@@ -6,7 +6,6 @@ from torch import Tensor
 
 from clevrskills.predicates import AtPose, AtPosition, Order, Predicate, Set
 from clevrskills.tasks.l1.rearrange import Rearrange
-from clevrskills.tasks.wordings.places import REARRANGE_RESTORE
 
 
 class RearrangeRestore(Rearrange):
@@ -15,7 +14,6 @@ class RearrangeRestore(Rearrange):
     """
 
     key = "rearrange_restore"
-    bank = REARRANGE_RESTORE
     sentence = "Rearrange the objects as shown and then restore"
     predicates = (Order, Set, AtPosition, AtPose)
     max_steps = 900

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from clevrskills.predicates import AtPose, Order, Predicate, Rotated
 from clevrskills.tasks.l0.rotate import Rotate
-from clevrskills.tasks.wordings.turns import ROTATE_RESTORE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -17,7 +16,6 @@ class RotateRestore(Rotate):
     """
 
     key = "rotate_restore"
-    bank = ROTATE_RESTORE
     level = "L1"
     sentence = "Rotate the object and then restore it"
     predicates = (Order, Rotated, AtPose)

@@ -12,7 +12,6 @@ from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, turnable, turnable_body
-from clevrskills.tasks.wordings.turns import ROTATE_SYMMETRY
 
 
 @dataclass(kw_only=True, eq=False)
@@ -27,7 +26,6 @@ class RotateSymmetry(TurningTask):
     """
 
     key = "rotate_symmetry"
-    bank = ROTATE_SYMMETRY
     level = "L1"
     sentence = "Rotate the identically textured objects"
     predicates = (Set, Rotated)

@@ -2,14 +2,12 @@
 
 from clevrskills.predicates import OnTop
 from clevrskills.tasks.l0.place import Place
-from clevrskills.tasks.wordings.pick_and_place import SIMPLE_MANIPULATION
 
 
 class SimpleManipulation(Place):
     """As ``place``, but the object must be picked first (paper, appendix A.2, task 1)."""
 
     key = "simple_manipulation"
-    bank = SIMPLE_MANIPULATION
     level = "L1"
     sentence = "Pick the object and put it on the other object"
     predicates = (OnTop,)

@@ -11,7 +11,6 @@ from clevrskills.predicates import Inside, Predicate, Set
 from clevrskills.sim.body import Pose
 from clevrskills.tasks.layout import EpisodeRng, LayoutError, Table, pose_on_table
 from clevrskills.tasks.sorting import SortingTask
-from clevrskills.tasks.wordings.areas import SORT
 
 AREA_CENTERS_M = ((-0.315, -0.2), (-0.315, 0.2), (-0.055, -0.165), (-0.055, 0.165))
 OBJECT_RADIUS_M = 0.06
@@ -32,7 +31,6 @@ class Sort(SortingTask):
     """
 
     key = "sort"
-    bank = SORT
     level = "L1"
     sentence = "Place the objects in the identically textured areas"
     predicates = (Set, Inside)

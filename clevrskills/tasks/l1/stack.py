@@ -10,10 +10,9 @@ from torch import Tensor
 from clevrskills.predicates import OnTop, Predicate
 from clevrskills.predicates import Sequence as InSequence
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Bank, Fields, listed
+from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
-from clevrskills.tasks.wordings.towers import STACK
 
 
 @dataclass(kw_only=True, eq=False)
@@ -25,7 +24,6 @@ class Stack(Task):
     """
 
     key = "stack"
-    bank: ClassVar[Bank | None] = STACK
     level = "L1"
     sentence = "Stack the objects in the order given"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (InSequence, OnTop)

@@ -12,11 +12,10 @@ from clevrskills.assets import shape
 from clevrskills.predicates import AtPosition, Predicate, Swapped
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Bank, Fields
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import room_to_turn
-from clevrskills.tasks.wordings.places import SWAP
 
 
 @dataclass(kw_only=True, eq=False)
@@ -31,7 +30,6 @@ class Swap(Task):
     """
 
     key = "swap"
-    bank: ClassVar[Bank | None] = SWAP
     level = "L1"
     sentence = "Swap the positions of two objects"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Swapped, AtPosition)

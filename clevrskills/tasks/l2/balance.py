@@ -22,7 +22,6 @@ from clevrskills.tasks.layout import (
     Workspace,
     pose_on_table,
 )
-from clevrskills.tasks.wordings.towers import BALANCE
 
 SCALE_X_M, PIVOT_Z_M, LEVER_M = -0.06, 0.07, 0.18
 BEAM = Hinge(
@@ -58,7 +57,6 @@ class Balance(Task):
     """
 
     key = "balance"
-    bank = BALANCE
     level = "L2"
     sentence = "Place all the objects on the scale while keeping it in balance"
     predicates = (Balanced,)

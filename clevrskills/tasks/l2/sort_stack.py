@@ -12,7 +12,6 @@ from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
-from clevrskills.tasks.wordings.towers import SORT_STACK
 
 SIZE_M = (0.10, 0.10, 0.05)
 LEAST = 2
@@ -34,7 +33,6 @@ class SortStack(Task):
     """
 
     key = "sort_stack"
-    bank = SORT_STACK
     level = "L2"
     sentence = "Stack identically textured objects"
     predicates = (Set, SameStack)

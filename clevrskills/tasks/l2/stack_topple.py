@@ -9,7 +9,6 @@ from torch import Tensor
 from clevrskills.predicates import OnTop, Order, Predicate, ToppledStructure
 from clevrskills.predicates import Sequence as InSequence
 from clevrskills.tasks.l1.stack import Stack
-from clevrskills.tasks.wordings.towers import STACK_TOPPLE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -22,7 +21,6 @@ class StackTopple(Stack):
     """
 
     key = "stack_topple"
-    bank = STACK_TOPPLE
     level = "L2"
     sentence = "Stack the objects in the order given, then topple the stack"
     predicates = (Order, InSequence, OnTop, ToppledStructure)

@@ -11,7 +11,6 @@ from clevrskills.predicates import AtPositionPushed, Predicate, Swapped
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
-from clevrskills.tasks.wordings.places import SWAP_PUSH
 
 GAP_M = 0.13
 """Between the objects and the free place, so that one can be pushed past another."""
@@ -24,7 +23,6 @@ class SwapPush(Task):
     """
 
     key = "swap_push"
-    bank = SWAP_PUSH
     level = "L2"
     sentence = "Swap the positions of two objects by pushing"
     predicates = (Swapped, AtPositionPushed)

@@ -12,7 +12,6 @@ from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.l1.swap import Swap, targets
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, turnable
-from clevrskills.tasks.wordings.places import SWAP_ROTATE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -28,7 +27,6 @@ class SwapRotate(Swap, TurningTask):
     """
 
     key = "swap_rotate"
-    bank = SWAP_ROTATE
     level = "L2"
     sentence = "Swap the positions of two objects and rotate both"
     predicates = (Swapped, AtPosition, Rotated)

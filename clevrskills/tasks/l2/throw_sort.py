@@ -12,7 +12,6 @@ from clevrskills.sim.body import Pose
 from clevrskills.tasks.layout import PRIMITIVE_SIZE_M, EpisodeRng, Table
 from clevrskills.tasks.sorting import SortingTask
 from clevrskills.tasks.throwing import place_beyond
-from clevrskills.tasks.wordings.throws import THROW_SORT
 
 ANGLES_DEG, SPREAD_DEG = (86.0, 107.5, 129.0), 1.0
 """Directions of the areas from the base, 90: to the left; and how far from those they may be."""
@@ -34,7 +33,6 @@ class ThrowSort(SortingTask):
     """
 
     key = "throw_sort"
-    bank = THROW_SORT
     level = "L2"
     sentence = "Place the objects in the identically textured areas by throwing"
     predicates = (Set, Hit)

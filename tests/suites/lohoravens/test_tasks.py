@@ -12,6 +12,8 @@ from clevrskills.suites.lohoravens.palette import COLORS_OF_SPLIT, look_apart
 from clevrskills.suites.lohoravens.scene import INNER
 from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
 from clevrskills.suites.lohoravens.tasks import tasks
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.base import stack_roles, task
 from clevrskills.tasks.base import tasks as tabletop_tasks
 from tests.suites.lohoravens.scenes import KEYS, SPLITS, blocks, draw, look, put, solve, solved
@@ -177,6 +179,11 @@ def test_stacks_may_stand_anywhere(key: str) -> None:
     wordings = made.wordings(scene.layout)
     assert len({wording.text for wording in wordings}) == 30
     assert not any("zone" in wording.text for wording in wordings)
+
+
+def test_banks_are_those_of_tasks() -> None:
+    anywhere = {f"{key}_anywhere" for key in ANYWHERE}
+    assert {*read_banks(RavensTask.bank_folder)} <= {*KEYS} | anywhere
 
 
 def test_other_suites_do_not_see_the_tasks() -> None:

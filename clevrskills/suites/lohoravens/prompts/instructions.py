@@ -20,13 +20,9 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
 from clevrskills.suites.lohoravens.interfaces.words import move_of
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.prompts.phrasing import picks_of
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.things import AREAS, Scene, Thing
-from clevrskills.suites.lohoravens.wordings.primitive import (
-    PICK_PLACE_AREA,
-    PICK_PLACE_COLOR,
-    PICK_PLACE_SIDE,
-)
-from clevrskills.tasks.bank import Bank
+from clevrskills.tasks.bank_files import read_banks
 
 REWORDED = 0.5
 """Share of instructions that are said in the words of the primitives, of those that can be."""
@@ -94,21 +90,22 @@ def reworded(instruction: Instruction, generator: np.random.Generator) -> str:
     pick, place = instruction.pick, instruction.place
     fields = {"thing": str(Phrase(pick.color, pick.kind, pick.size))}
     if isinstance(place, Phrase):
-        bank, fields["target"] = PICK_PLACE_COLOR, str(place)
+        of, fields["target"] = "color", str(place)
     elif place.of is not None:
-        bank, fields["other"], fields["side"] = PICK_PLACE_SIDE, str(place.of), place.side
+        of, fields["other"], fields["side"] = "side", str(place.of), place.side
     elif place.area in AREAS:
-        bank, fields["target"] = PICK_PLACE_AREA, place.area
+        of, fields["target"] = "area", place.area
     else:
         return ""
     if pick.at in AREAS:
         fields["source"] = pick.at
-    texts = [text for text in _seen(bank) if ("{source}" in text) == ("source" in fields)]
+    bank = read_banks(RavensTask.bank_folder)[f"pick_place_{of}"]
+    texts = [
+        text
+        for _, text, held_out in bank.sentences()
+        if not held_out and ("{source}" in text) == ("source" in fields)
+    ]
     if not texts or (pick.at and pick.at not in AREAS):
         return ""
     text = _one(texts, generator).format_map(fields)
     return text[:1].upper() + text[1:]
-
-
-def _seen(bank: Bank) -> list[str]:
-    return [text for _, text, held_out in bank.sentences() if not held_out]

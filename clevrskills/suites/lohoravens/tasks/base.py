@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +56,7 @@ class RavensTask(Task):
     suite: ClassVar[str] = "lohoravens"
     robots: ClassVar[tuple[str, ...]] = ("ur5e",)
     setting: ClassVar[Setting] = SETTING
+    bank_folder: ClassVar[Path] = Path(__file__).parents[1] / "wordings"
     family: ClassVar[str]
     capabilities: ClassVar[tuple[str, ...]]
     moves: ClassVar[tuple[int, int]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.bowls._sorting import SortIntoBowls
-from clevrskills.suites.lohoravens.wordings.bowls import BOWLS_MISMATCHING
 
 
 @dataclass(kw_only=True, eq=False)
@@ -13,6 +12,5 @@ class BowlsMismatching(SortIntoBowls):
     """Each block goes into a bowl of another color; several may share one."""
 
     key = "bowls_mismatching"
-    bank = BOWLS_MISMATCHING
     sentence = "Put the blocks into the bowls with mismatching colors"
     matching = False

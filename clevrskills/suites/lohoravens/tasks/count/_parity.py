@@ -15,7 +15,6 @@ from clevrskills.suites.lohoravens.predicates.put_in import InZone
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.tasks.count._colors import draw_counts, padded, zones_for
-from clevrskills.suites.lohoravens.wordings.count import PARITY_TO_ZONE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -36,7 +35,6 @@ class ParityToZone(RavensTask):
 
     family = "count"
     capabilities = ("color", "reference", "arithmetic")
-    bank = PARITY_TO_ZONE
     predicates = (Keeping, Set, InZone, NoneInZone)
     slots = block_slots(MOST_BLOCKS, zones=COLORS)
     even: ClassVar[bool]

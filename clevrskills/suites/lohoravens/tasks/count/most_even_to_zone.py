@@ -14,7 +14,6 @@ from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.tasks.count._colors import draw_counts, padded, zones_for
-from clevrskills.suites.lohoravens.wordings.count import MOST_EVEN
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 MOST_COLORS, MOST_OF_COLOR, MOST_BLOCKS = 3, 5, 11
@@ -31,7 +30,6 @@ class MostEvenToZone(RavensTask):
     family = "count"
     capabilities = ("color", "reference", "arithmetic")
     moves = (4, 8)
-    bank = MOST_EVEN
     sentence = "For each color, put the largest even number of blocks into the zone of that color"
     predicates = (Keeping, Set, ExactlyIn, NoneInZone)
     slots = block_slots(MOST_BLOCKS, zones=MOST_COLORS)

@@ -13,7 +13,6 @@ from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, Fie
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.tasks.count._colors import draw_counts
 from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
-from clevrskills.suites.lohoravens.wordings.count import MOST_ODD
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 COLORS, FEWEST, MOST, MOST_BIG = 2, 3, 5, 3
@@ -30,7 +29,6 @@ class MostOddStacked(RavensTask):
     family = "count"
     capabilities = ("color", "size", "reference", "arithmetic")
     moves = (6, 10)
-    bank = MOST_ODD
     sentence = "For each color, stack the largest odd number of blocks in its zone, by size"
     predicates = (Set, Tower)
     slots = block_slots(COLORS * MOST, zones=COLORS)

@@ -14,7 +14,6 @@ from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.tasks.count._colors import deal, draw_counts
 from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
-from clevrskills.suites.lohoravens.wordings.count import STACK_MOST_FREQUENT
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -34,7 +33,6 @@ class StackMostFrequent(RavensTask):
     family = "count"
     capabilities = ("color", "reference", "arithmetic")
     moves = (4, 5)
-    bank = STACK_MOST_FREQUENT
     sentence = "Stack the blocks of the most frequent color on a zone"
     predicates = (Keeping, Tower, NoneInZone)
     slots = block_slots(10, zones=2)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.hidden._covered import HiddenBlocks, HiddenScene
-from clevrskills.suites.lohoravens.wordings.hidden import HIDDEN_IN_PYRAMID
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 ROW = 3
@@ -22,7 +21,6 @@ class HiddenInPyramid(HiddenBlocks):
     key = "hidden_in_pyramid"
     level = "unseen"
     moves = (6, 6)
-    bank = HIDDEN_IN_PYRAMID
     sentence = "Put the blocks in the lowest row of the pyramid into the bowls of the same colors"
     slots = block_slots(6, bowls=MOST_BOWLS)
     most, out_of_sight = ROW, False

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.hidden._towers import HiddenInTowers
-from clevrskills.suites.lohoravens.wordings.hidden import HIDDEN_IN_THREE_LAYERS
 
 
 @dataclass(kw_only=True, eq=False)
@@ -16,7 +15,6 @@ class HiddenInThreeLayers(HiddenInTowers):
     key = "hidden_in_three_layers"
     level = "unseen"
     moves = (6, 6)
-    bank = HIDDEN_IN_THREE_LAYERS
     sentence = "Put the bottom blocks of the three-layer towers into the bowls of the same colors"
     slots = block_slots(8, bowls=3)
     most = 2

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.hidden._towers import HiddenInTowers
-from clevrskills.suites.lohoravens.wordings.hidden import HIDDEN_IN_TWO_LAYERS
 
 
 @dataclass(kw_only=True, eq=False)
@@ -16,7 +15,6 @@ class HiddenInTwoLayers(HiddenInTowers):
     key = "hidden_in_two_layers"
     level = "seen"
     moves = (4, 6)
-    bank = HIDDEN_IN_TWO_LAYERS
     sentence = "Put all blocks hidden in the two-layer towers into the bowls of the same colors"
     slots = block_slots(9, bowls=4)
     most = 3

@@ -14,7 +14,6 @@ from clevrskills.suites.lohoravens.predicates.put_in import InBowl
 from clevrskills.suites.lohoravens.scene import BIG_M, SMALL_M
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.hidden._covered import HiddenBlocks, HiddenScene
-from clevrskills.suites.lohoravens.wordings.hidden import HIDDEN_UNDER_BLOCK
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -30,7 +29,6 @@ class HiddenUnderBlock(HiddenBlocks):
     key = "hidden_under_block"
     level = "seen"
     moves = (2, 2)
-    bank = HIDDEN_UNDER_BLOCK
     sentence = "Put the block hidden under a block into the bowl of the same color"
     predicates = (Keeping, Set, InBowl, NoneInBowl)
     slots = block_slots(6, bowls=MOST_BOWLS)

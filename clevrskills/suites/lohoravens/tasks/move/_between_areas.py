@@ -24,7 +24,6 @@ from clevrskills.suites.lohoravens.scene import (
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.things import area_bounds_m
-from clevrskills.suites.lohoravens.wordings.move import MOVE_AREA
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -46,7 +45,6 @@ class MoveBetweenAreas(RavensTask):
 
     family = "move"
     moves = (3, 5)
-    bank = MOVE_AREA
     predicates = (Keeping, Set, InArea, NoneInArea)
     slots = block_slots(MOST_MOVED + MOST_OTHERS)
     by_size: ClassVar[bool] = False

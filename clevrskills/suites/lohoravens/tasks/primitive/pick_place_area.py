@@ -13,7 +13,6 @@ from clevrskills.suites.lohoravens.predicates.put_in import InArea
 from clevrskills.suites.lohoravens.scene import QUADRANTS, FieldScene, within
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
-from clevrskills.suites.lohoravens.wordings.primitive import PICK_PLACE_AREA
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -30,7 +29,6 @@ class PickPlaceArea(RavensTask):
     capabilities = ("color", "spatiality")
     moves = (1, 1)
     all_colors = True
-    bank = PICK_PLACE_AREA
     sentence = "Pick up the block in one area and place it in another"
     predicates = (Keeping, InArea, Untouched)
     slots = block_slots(3, bowls=3)

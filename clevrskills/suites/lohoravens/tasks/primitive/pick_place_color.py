@@ -13,7 +13,6 @@ from clevrskills.suites.lohoravens.predicates.constraints import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InBowl, InZone
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.wordings.primitive import PICK_PLACE_COLOR
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -30,7 +29,6 @@ class PickPlaceColor(RavensTask):
     capabilities = ("color",)
     moves = (1, 1)
     all_colors = True
-    bank = PICK_PLACE_COLOR
     sentence = "Pick up the block of one color and place it on the block, bowl or zone of another"
     predicates = (Keeping, Set, OnTop, InBowl, InZone, Untouched)
     slots = block_slots(3, zones=2, bowls=3)

@@ -13,7 +13,6 @@ from clevrskills.suites.lohoravens.predicates.constraints import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
 from clevrskills.suites.lohoravens.scene import INNER, SIDES, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.wordings.primitive import PICK_PLACE_SIDE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -33,7 +32,6 @@ class PickPlaceSide(RavensTask):
     capabilities = ("color", "spatiality")
     moves = (1, 1)
     all_colors = True
-    bank = PICK_PLACE_SIDE
     sentence = "Pick up a block and place it on one side of another"
     predicates = (Keeping, InArea, Untouched)
     slots = block_slots(3, bowls=3)

@@ -11,7 +11,6 @@ from clevrskills.predicates import Keeping, OnTop, Predicate
 from clevrskills.suites.lohoravens.predicates.constraints import Untouched
 from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, FieldScene, size_word
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.wordings.primitive import PICK_PLACE_SIZE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -26,7 +25,6 @@ class PickPlaceSize(RavensTask):
     capabilities = ("color", "size")
     moves = (1, 1)
     all_colors = True
-    bank = PICK_PLACE_SIZE
     sentence = "Pick up the block of one size and color and place it on that of another"
     predicates = (Keeping, OnTop, Untouched)
     slots = block_slots(6)

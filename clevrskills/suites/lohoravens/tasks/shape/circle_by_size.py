@@ -16,7 +16,6 @@ from clevrskills.suites.lohoravens.tasks.shape._figures import (
     FigureScene,
     ShapeTask,
 )
-from clevrskills.suites.lohoravens.wordings.shape import CIRCLE_BY_SIZE
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 
@@ -30,7 +29,6 @@ class CircleBySize(ShapeTask):
     level = "unseen"
     capabilities = ("color", "size", "spatiality")
     moves = (len(BOX_SIDES_M),) * 2
-    bank = CIRCLE_BY_SIZE
     sentence = "Place the boxes on the circle so that their size increases counter-clockwise"
     predicates = (OnRing,)
     slots = ("circle_0", *(f"box_{k}" for k in range(len(BOX_SIDES_M))))

@@ -12,7 +12,6 @@ from clevrskills.suites.lohoravens.predicates.shapes import InMiddle, OnCircle
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.shape._figures import FigureScene, ShapeTask
 from clevrskills.suites.lohoravens.tasks.shape.concentric_circles import middles, radii
-from clevrskills.suites.lohoravens.wordings.shape import CIRCLE_WITH_MIDDLE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -28,7 +27,6 @@ class CircleWithMiddle(ShapeTask):
     level = "seen"
     capabilities = ("shape", "spatiality", "reference")
     moves = (5, MOST + 2)
-    bank = CIRCLE_WITH_MIDDLE
     sentence = "Arrange blocks in a circle with a block of another color in the middle"
     predicates = (Set, OnCircle, InMiddle)
     slots = block_slots(MOST + 1)

@@ -13,7 +13,6 @@ from clevrskills.suites.lohoravens.predicates.shapes import Concentric, OnCircle
 from clevrskills.suites.lohoravens.setting import FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.shape._figures import FigureScene, ShapeTask
-from clevrskills.suites.lohoravens.wordings.shape import CONCENTRIC_CIRCLES
 from clevrskills.tasks.arguments import switch
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
@@ -36,7 +35,6 @@ class ConcentricCircles(ShapeTask):
     level = "unseen"
     capabilities = ("shape", "spatiality", "reference")
     moves = (10, 18)
-    bank = CONCENTRIC_CIRCLES
     sentence = "Build two concentric circles of blocks"
     predicates = (Set, OnCircle, Concentric)
     slots = block_slots(sum(COUNTS))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.shape._letters import LETTERS_CM, BuildLetter
-from clevrskills.suites.lohoravens.wordings.shape import LETTER_M
 
 
 @dataclass(kw_only=True, eq=False)
@@ -16,7 +15,6 @@ class LetterM(BuildLetter):
     key = "letter_m"
     level = "unseen"
     moves = (6, 10)
-    bank = LETTER_M
     sentence = "Construct the letter M with the blocks"
     letter = "M"
     slots = block_slots(len(LETTERS_CM["M"]))

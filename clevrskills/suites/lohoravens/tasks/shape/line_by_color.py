@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from clevrskills.suites.lohoravens.palette import all_apart
 from clevrskills.suites.lohoravens.scene import SMALL_M
 from clevrskills.suites.lohoravens.tasks.shape._lines import AlignOnLine
-from clevrskills.suites.lohoravens.wordings.shape import LINE_BY_COLOR
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 RAINBOW = ("red", "orange", "yellow", "green", "cyan", "blue", "purple")
@@ -23,7 +22,6 @@ class LineByColor(AlignOnLine):
     capabilities = ("color", "spatiality", "commonsense")
     moves = (FEWEST, len(RAINBOW))
     all_colors = True
-    bank = LINE_BY_COLOR
     sentence = "Align the boxes on a line in rainbow order from left to right"
     slots = ("line_0", *(f"box_{k}" for k in range(len(RAINBOW))))
 

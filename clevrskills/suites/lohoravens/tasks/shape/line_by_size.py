@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.shape._figures import BOX_SIDES_M
 from clevrskills.suites.lohoravens.tasks.shape._lines import AlignOnLine
-from clevrskills.suites.lohoravens.wordings.shape import LINE_BY_SIZE
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 
@@ -18,7 +17,6 @@ class LineBySize(AlignOnLine):
     level = "unseen"
     capabilities = ("color", "size", "spatiality")
     moves = (len(BOX_SIDES_M),) * 2
-    bank = LINE_BY_SIZE
     sentence = "Align the boxes on a line in increasing size from left to right"
     slots = ("line_0", *(f"box_{k}" for k in range(len(BOX_SIDES_M))))
 

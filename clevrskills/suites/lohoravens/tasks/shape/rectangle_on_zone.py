@@ -11,7 +11,6 @@ from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.predicates.shapes import RectangleIn
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.shape._figures import FigureScene, ShapeTask
-from clevrskills.suites.lohoravens.wordings.shape import RECTANGLE_ON_ZONE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -28,7 +27,6 @@ class RectangleOnZone(ShapeTask):
     level = "unseen"
     capabilities = ("shape", "reference")
     moves = COUNTS
-    bank = RECTANGLE_ON_ZONE
     sentence = "Build a rectangle with the blocks on a zone"
     predicates = (RectangleIn,)
     slots = block_slots(max(COUNTS), zones=1)

@@ -11,6 +11,7 @@ from clevrskills.suites.lohoravens.scene import INNER, TOWERS, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.tasks.arguments import Allowed
 from clevrskills.tasks.bank import Bank
+from clevrskills.tasks.bank_files import read_banks
 
 ZONE, ANYWHERE = "zone", "anywhere"
 
@@ -28,11 +29,9 @@ class StackWhere(RavensTask):
         where: ``zone``, or ``anywhere``, which is the wording of the workshop paper.
 
     Attributes:
-        anywhere_bank: The sentences without zones.
         anywhere_moves: Least and greatest ``n_min`` without zones.
     """
 
-    anywhere_bank: ClassVar[Bank]
     anywhere_moves: ClassVar[tuple[int, int]]
 
     where: tuple[str, ...] = where(ZONE, ANYWHERE)
@@ -42,12 +41,18 @@ class StackWhere(RavensTask):
         if len(self.where) != 1:
             raise ClevrSkillsError(f"{self.key}: where={self.where!r}; allowed: one of them")
         if self.anywhere:
-            vars(self).update(bank=self.anywhere_bank, moves=self.anywhere_moves)
+            vars(self)["moves"] = self.anywhere_moves
 
     @property
     def anywhere(self) -> bool:
         """Whether stacks may stand anywhere."""
         return self.where == (ANYWHERE,)
+
+    @property
+    def bank(self) -> Bank | None:
+        if self.anywhere:
+            return read_banks(self.bank_folder)[f"{self.key}_anywhere"]
+        return super().bank
 
     @property
     def around(self) -> Workspace:

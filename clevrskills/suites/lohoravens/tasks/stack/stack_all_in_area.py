@@ -13,7 +13,6 @@ from clevrskills.suites.lohoravens.scene import QUADRANTS, FieldScene, within
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.tasks.stack._towers import ROLES, tower_roles
 from clevrskills.suites.lohoravens.things import area_bounds_m
-from clevrskills.suites.lohoravens.wordings.stack import STACK_IN_AREA
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -29,7 +28,6 @@ class StackAllInArea(RavensTask):
     family = "stack"
     capabilities = ("spatiality",)
     moves = (FEWEST, MOST)
-    bank = STACK_IN_AREA
     sentence = "Stack all the blocks in an area"
     predicates = (TowerInArea,)
     slots = block_slots(MOST)

@@ -13,8 +13,6 @@ from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.stack._anywhere import StackWhere
 from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
-from clevrskills.suites.lohoravens.wordings.anywhere import ALL_ANYWHERE
-from clevrskills.suites.lohoravens.wordings.stack import STACK_ALL
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -28,8 +26,6 @@ class StackAllOnZone(StackWhere):
     family = "stack"
     capabilities = ("color",)
     moves = (3, 5)
-    bank = STACK_ALL
-    anywhere_bank = ALL_ANYWHERE
     anywhere_moves = (2, 4)
     sentence = "Stack all the blocks on a zone"
     predicates = (Tower,)

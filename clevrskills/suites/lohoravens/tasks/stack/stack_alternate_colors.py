@@ -13,8 +13,6 @@ from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.stack._anywhere import StackWhere
 from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
-from clevrskills.suites.lohoravens.wordings.anywhere import ALTERNATE_ANYWHERE
-from clevrskills.suites.lohoravens.wordings.stack import STACK_ALTERNATE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -31,8 +29,6 @@ class StackAlternateColors(StackWhere):
     family = "stack"
     capabilities = ("color",)
     moves = (5, 5)
-    bank = STACK_ALTERNATE
-    anywhere_bank = ALTERNATE_ANYWHERE
     anywhere_moves = (4, 4)
     sentence = "Build a stack on a zone whose colors alternate"
     predicates = (Tower,)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.stack._selection import StackSelection
-from clevrskills.suites.lohoravens.wordings.stack import STACK_AREA
 
 
 @dataclass(kw_only=True, eq=False)
@@ -15,7 +14,6 @@ class StackByAreaAndSize(StackSelection):
     key = "stack_by_area_and_size"
     level = "unseen"
     capabilities = ("color", "size", "spatiality", "commonsense")
-    bank = STACK_AREA
     sentence = "Stack the blocks of a size in an area on a zone"
     ways = ("area", "size")
     moves = (3, 4)

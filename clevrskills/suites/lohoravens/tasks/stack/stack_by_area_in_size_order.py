@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.stack._selection import StackSelection
-from clevrskills.suites.lohoravens.wordings.stack import STACK_AREA
 
 
 @dataclass(kw_only=True, eq=False)
@@ -15,7 +14,6 @@ class StackByAreaInSizeOrder(StackSelection):
     key = "stack_by_area_in_size_order"
     level = "seen"
     capabilities = ("color", "size", "spatiality", "commonsense")
-    bank = STACK_AREA
     sentence = "Stack the blocks in an area on a zone, big ones below small ones"
     ways = ("area",)
     moves = (3, 4)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.stack._selection import StackSelection
-from clevrskills.suites.lohoravens.wordings.stack import STACK_KIND
 
 
 @dataclass(kw_only=True, eq=False)
@@ -15,6 +14,5 @@ class StackByColor(StackSelection):
     key = "stack_by_color"
     level = "seen"
     capabilities = ("color", "commonsense")
-    bank = STACK_KIND
     sentence = "Pile up just the blocks of a category of colors on a zone"
     ways = ("category",)

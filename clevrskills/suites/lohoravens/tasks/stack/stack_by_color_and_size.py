@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.stack._selection import StackSelection
-from clevrskills.suites.lohoravens.wordings.stack import STACK_KIND
 
 
 @dataclass(kw_only=True, eq=False)
@@ -15,7 +14,6 @@ class StackByColorAndSize(StackSelection):
     key = "stack_by_color_and_size"
     level = "seen"
     capabilities = ("color", "size", "commonsense")
-    bank = STACK_KIND
     sentence = "Pile up just the blocks of a size and a category of colors on a zone"
     ways = ("category", "size")
     mixed = True

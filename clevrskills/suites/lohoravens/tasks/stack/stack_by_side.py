@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.stack._selection import StackSelection
-from clevrskills.suites.lohoravens.wordings.stack import STACK_SIDE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -15,6 +14,5 @@ class StackBySide(StackSelection):
     key = "stack_by_side"
     level = "seen"
     capabilities = ("color", "spatiality", "commonsense")
-    bank = STACK_SIDE
     sentence = "Stack all the blocks on one side of a block on a zone"
     ways = ("side",)

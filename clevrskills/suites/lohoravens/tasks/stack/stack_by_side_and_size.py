@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.tasks.stack._selection import StackSelection
-from clevrskills.suites.lohoravens.wordings.stack import STACK_SIDE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -15,7 +14,6 @@ class StackBySideAndSize(StackSelection):
     key = "stack_by_side_and_size"
     level = "unseen"
     capabilities = ("color", "size", "spatiality", "commonsense")
-    bank = STACK_SIDE
     sentence = "Stack the blocks of a size on one side of a block on a zone"
     ways = ("side", "size")
     mixed = True

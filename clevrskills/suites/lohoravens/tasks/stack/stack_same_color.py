@@ -15,8 +15,6 @@ from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.stack._anywhere import StackWhere
 from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
-from clevrskills.suites.lohoravens.wordings.anywhere import SAME_COLOR_ANYWHERE
-from clevrskills.suites.lohoravens.wordings.stack import STACK_SAME_COLOR
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 MOST_COLORS = 3
@@ -33,8 +31,6 @@ class StackSameColor(StackWhere):
     family = "stack"
     capabilities = ("color", "reference")
     moves = (4, 9)
-    bank = STACK_SAME_COLOR
-    anywhere_bank = SAME_COLOR_ANYWHERE
     anywhere_moves = (2, 6)
     sentence = "Stack the blocks of each color on the zone of that color"
     predicates = (Keeping, Set, Tower, NoneInZone)

@@ -13,8 +13,6 @@ from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, Fie
 from clevrskills.suites.lohoravens.tasks.base import block_slots
 from clevrskills.suites.lohoravens.tasks.stack._anywhere import StackWhere
 from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
-from clevrskills.suites.lohoravens.wordings.anywhere import SAME_SIZE_ANYWHERE
-from clevrskills.suites.lohoravens.wordings.stack import STACK_SAME_SIZE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -31,8 +29,6 @@ class StackSameSize(StackWhere):
     family = "stack"
     capabilities = ("color", "size")
     moves = (FEWEST, 8)
-    bank = STACK_SAME_SIZE
-    anywhere_bank = SAME_SIZE_ANYWHERE
     anywhere_moves = (3, 6)
     sentence = "Stack the bigger blocks on one zone and the smaller blocks on another"
     predicates = (Set, Tower)

@@ -12,7 +12,6 @@ from clevrskills.predicates import OnTop, Predicate, Set
 from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.tasks.stack._pairs import pairs
-from clevrskills.suites.lohoravens.wordings.stack import STACK_SMALL_ON_BIG
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 FEWEST, MOST, MOST_OTHERS = 4, 5, 2
@@ -29,7 +28,6 @@ class StackSmallOnBig(RavensTask):
     family = "stack"
     capabilities = ("color", "size")
     moves = (FEWEST, MOST)
-    bank = STACK_SMALL_ON_BIG
     sentence = "Stack each smaller block on the bigger block of the same color"
     predicates = (Set, OnTop)
     slots = block_slots(2 * MOST + MOST_OTHERS)

@@ -14,7 +14,6 @@ from clevrskills.suites.lohoravens.scene import MIXED_GAP_M, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.tasks.stack._pairs import pairs
 from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
-from clevrskills.suites.lohoravens.wordings.stack import STACK_SMALL_ON_BIG_IN_ZONE
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 FEWEST, MOST = 2, 4
@@ -31,7 +30,6 @@ class StackSmallOnBigInZone(RavensTask):
     family = "stack"
     capabilities = ("color", "size")
     moves = (2 * FEWEST, 2 * MOST)
-    bank = STACK_SMALL_ON_BIG_IN_ZONE
     sentence = "Stack the blocks of each color in the zone of the same color, the bigger below"
     predicates = (Set, Tower)
     slots = block_slots(2 * MOST, zones=MOST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -15,8 +16,11 @@ from clevrskills.suites.lohoravens.scene import QUADRANTS
 from clevrskills.suites.lohoravens.setting import FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.solver.rehearsal import Placed
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.tasks.bank import Fields
+from clevrskills.tasks.bank import STYLES, Bank, Fields, Sentences
 from clevrskills.tasks.layout import Layout
+
+LEADS = ("Step by step:", "The steps are these:", "Do it like this:", "One after the other:")
+"""What comes between the goal and the steps in a sentence."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -33,6 +37,11 @@ class Stepwise(RavensTask):
 
     family = "steps"
     sources: ClassVar[bool] = False
+
+    @property
+    def bank(self) -> Bank | None:
+        bank = super().bank
+        return bank and _with_steps(bank)
 
     def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:
         layout = super().with_plan(layout, plan)
@@ -87,6 +96,19 @@ class Stepwise(RavensTask):
     ) -> Predicate:
         """What holds when a block (B,) was put on or in something (B,) in a step."""
         raise NotImplementedError
+
+
+@cache
+def _with_steps(bank: Bank) -> Bank:
+    """Return a bank with the steps ``{steps}`` behind each of its sentences."""
+    return Bank(f"{bank.paper} {LEADS[0]} {{steps}}", _led(bank.seen), _led(bank.held_out))
+
+
+def _led(sentences: Sentences) -> Sentences:
+    found: dict[str, list[str]] = {style: [] for style in STYLES}
+    for number, (style, text) in enumerate(sentences.in_turn()):
+        found[style].append(f"{text} {LEADS[number % len(LEADS)]} {{steps}}")
+    return Sentences(**{style: "\n".join(lines) for style, lines in found.items()})
 
 
 def _area(place: Sequence[float]) -> int:

@@ -10,8 +10,6 @@ from torch import Tensor
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.tasks.bowls.bowls_matching import BowlsMatching
 from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_bowl
-from clevrskills.suites.lohoravens.wordings.bowls import BOWLS_MATCHING
-from clevrskills.suites.lohoravens.wordings.steps import with_steps
 
 
 @dataclass(kw_only=True, eq=False)
@@ -21,7 +19,6 @@ class BowlsMatchingSteps(Stepwise, BowlsMatching):
     key = "bowls_matching_steps"
     level = "seen"
     family = "steps"
-    bank = with_steps(BOWLS_MATCHING)
     sentence = f"{BowlsMatching.sentence}, step by step"
 
     def step(

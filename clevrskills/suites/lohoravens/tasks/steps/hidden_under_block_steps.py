@@ -14,8 +14,6 @@ from clevrskills.suites.lohoravens.solver.rehearsal import Placed
 from clevrskills.suites.lohoravens.tasks.hidden.hidden_under_block import HiddenUnderBlock
 from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_bowl
 from clevrskills.suites.lohoravens.things import area_bounds_m
-from clevrskills.suites.lohoravens.wordings.hidden import HIDDEN_UNDER_BLOCK
-from clevrskills.suites.lohoravens.wordings.steps import with_steps
 from clevrskills.tasks.layout import Layout
 
 
@@ -28,7 +26,6 @@ class HiddenUnderBlockSteps(Stepwise, HiddenUnderBlock):
     key = "hidden_under_block_steps"
     level = "unseen"
     family = "steps"
-    bank = with_steps(HIDDEN_UNDER_BLOCK)
     sentence = f"{HiddenUnderBlock.sentence}, step by step"
 
     def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:

@@ -10,8 +10,6 @@ from torch import Tensor
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.tasks.move.move_area import MoveArea
 from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_area
-from clevrskills.suites.lohoravens.wordings.move import MOVE_AREA
-from clevrskills.suites.lohoravens.wordings.steps import with_steps
 
 
 @dataclass(kw_only=True, eq=False)
@@ -21,7 +19,6 @@ class MoveAreaSteps(Stepwise, MoveArea):
     key = "move_area_steps"
     level = "unseen"
     family = "steps"
-    bank = with_steps(MOVE_AREA)
     sentence = f"{MoveArea.sentence}, step by step"
     sources = True
     distinct = True

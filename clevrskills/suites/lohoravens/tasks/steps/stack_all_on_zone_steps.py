@@ -11,8 +11,6 @@ from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.tasks.stack._anywhere import ZONE, where
 from clevrskills.suites.lohoravens.tasks.stack.stack_all_on_zone import StackAllOnZone
 from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_tower
-from clevrskills.suites.lohoravens.wordings.stack import STACK_ALL
-from clevrskills.suites.lohoravens.wordings.steps import with_steps
 
 
 @dataclass(kw_only=True, eq=False)
@@ -22,7 +20,6 @@ class StackAllOnZoneSteps(Stepwise, StackAllOnZone):
     key = "stack_all_on_zone_steps"
     level = "seen"
     family = "steps"
-    bank = with_steps(STACK_ALL)
     sentence = f"{StackAllOnZone.sentence}, step by step"
 
     where: tuple[str, ...] = where(ZONE)

@@ -10,8 +10,6 @@ from torch import Tensor
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.tasks.stack.stack_by_side import StackBySide
 from clevrskills.suites.lohoravens.tasks.steps._stepwise import Stepwise, in_tower
-from clevrskills.suites.lohoravens.wordings.stack import STACK_SIDE
-from clevrskills.suites.lohoravens.wordings.steps import with_steps
 
 
 @dataclass(kw_only=True, eq=False)
@@ -21,7 +19,6 @@ class StackBySideSteps(Stepwise, StackBySide):
     key = "stack_by_side_steps"
     level = "seen"
     family = "steps"
-    bank = with_steps(STACK_SIDE)
     sentence = f"{StackBySide.sentence}, step by step"
 
     def step(

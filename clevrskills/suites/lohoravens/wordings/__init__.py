@@ -1,1 +1,0 @@
-"""Sentences that ask for the tasks of LoHoRavens."""

@@ -1,0 +1,88 @@
+"""Files of banks: the sentences of tasks in TOML, one table a task."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.tasks.bank import FORMS, STYLES, Bank, Sentences
+
+__all__ = ["read_banks"]
+
+_SENTENCES = dict.fromkeys(STYLES, str)
+_BANK = {"like": str, "slots": list, "paper": str, "seen": dict, "held_out": dict}
+
+
+@cache
+def read_banks(folder: Path) -> Mapping[str, Bank]:
+    """Return the banks in the TOML files of a folder by their keys.
+
+    The entries of a bank are ``paper``, ``seen`` and ``held_out`` as of
+    :class:`~clevrskills.tasks.bank.Bank`, and ``slots``, the names in braces that its sentences
+    may have. What it lacks it takes from the earlier bank of its file that ``like`` names.
+
+    Raises:
+        ClevrSkillsError: A file is no TOML, or an entry is missing, unknown, of a wrong type, or
+            has an unknown slot.
+    """
+    banks: dict[str, Bank] = {}
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ClevrSkillsError(f"{path} is no TOML: {error}") from error
+        complete: dict[str, Mapping[str, Any]] = {}
+        for key, table in tables.items():
+            where = f"{path}: {key}"
+            if key in banks:
+                raise ClevrSkillsError(f"{where} is in another file of the folder too")
+            _check(where, table, _BANK)
+            if (like := table.get("like")) is not None:
+                if like not in complete:
+                    raise UnknownNameError(f"earlier bank in {where}.like", like, [*complete])
+                table = {**complete[like], **table}
+            complete[key], banks[key] = table, _bank(where, table)
+    return banks
+
+
+def _bank(where: str, table: Mapping[str, Any]) -> Bank:
+    if "paper" not in table:
+        raise ClevrSkillsError(f"{where}.paper is missing")
+    parts = {name: table.get(name, {}) for name in ("seen", "held_out")}
+    texts = {f"{where}.paper": table["paper"]}
+    for name, part in parts.items():
+        _check(f"{where}.{name}", part, _SENTENCES)
+        texts |= {f"{where}.{name}.{style}": text for style, text in part.items()}
+    for entry, text in texts.items():
+        _check_slots(entry, text, table.get("slots", []))
+    return Bank(table["paper"], **{name: Sentences(**part) for name, part in parts.items()})
+
+
+def _check(where: str, table: Any, kinds: Mapping[str, type]) -> None:
+    """Raise an error unless a table has only known entries, each of its type."""
+    if not isinstance(table, dict):
+        raise ClevrSkillsError(f"{where} must be a table, not {table!r}")
+    for name, value in table.items():
+        if name not in kinds:
+            raise UnknownNameError(f"entry of {where}", name, [*kinds])
+        if not isinstance(value, kinds[name]):
+            kind = kinds[name].__name__
+            raise ClevrSkillsError(f"{where}.{name} must be a {kind}, not {value!r}")
+
+
+def _check_slots(entry: str, text: str, slots: list[str]) -> None:
+    """Raise an error unless the names in braces of a text are among some slots."""
+    try:
+        parts = [*Formatter().parse(text)]
+    except ValueError as error:
+        raise ClevrSkillsError(f"{entry}: {error}") from error
+    for _, slot, form, _ in parts:
+        if slot is not None and slot not in slots:
+            raise UnknownNameError(f"slot in {entry}", slot, slots)
+        if form and form not in FORMS:
+            raise UnknownNameError(f"form of {{{slot}}} in {entry}", form, FORMS)

@@ -1,0 +1,66 @@
+"""Files of banks: keys are those of tasks; what is not as it should be is named in one line."""
+
+import pytest
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.tasks import Bank, Sentences, Task, tasks
+from clevrskills.tasks.bank_files import read_banks
+
+PUSH = """
+[push]
+slots = ["thing", "other"]
+paper = "Push {thing:words}."
+
+[push.seen]
+terse = \"\"\"
+Push {thing}.
+Shove {thing} to {other:texture}.
+\"\"\"
+
+[shove]
+like = "push"
+paper = "Shove it."
+"""
+
+
+def test_a_bank_has_what_it_lacks_from_another_one(tmp_path):
+    (tmp_path / "pushes.toml").write_text(PUSH)
+    seen = Sentences(terse="Push {thing}.\nShove {thing} to {other:texture}.\n")
+    assert read_banks(tmp_path) == {
+        "push": Bank("Push {thing:words}.", seen),
+        "shove": Bank("Shove it.", seen),
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("[push.seen]", "[push.seen", "pushes.toml is no TOML: Expected ']'"),
+        ('paper = "Push {thing:words}."', "", "pushes.toml: push.paper is missing"),
+        ("paper =", "papers =", "unknown entry of .*pushes.toml: push 'papers'; allowed: like, sl"),
+        ("terse =", "curt =", "unknown entry of .*push.seen 'curt'; allowed: terse, plain, elab"),
+        ('"Shove it."', "5", "pushes.toml: shove.paper must be a str, not 5"),
+        ("[shove]", "shove = 1\n[other]", "unknown entry of .*push.seen 'shove'"),
+        ('like = "push"', 'like = "pull"', "earlier bank in .*shove.like 'pull'; allowed: push"),
+        ("Shove {thing}", "Shove {thin}", "slot in .*push.seen.terse 'thin'; allowed: thing, oth"),
+        ("{thing:words}", "{thing:word}", "form of {thing} in .*push.paper 'word'; allowed: wor"),
+        ("{thing}.", "{thing.", "pushes.toml: push.seen.terse: "),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(tmp_path, old, new, told):
+    assert PUSH.count(old) >= 1
+    (tmp_path / "pushes.toml").write_text(PUSH.replace(old, new))
+    with pytest.raises(ClevrSkillsError, match=told) as error:
+        read_banks(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_key_is_in_one_file(tmp_path):
+    for name in ("a.toml", "b.toml"):
+        (tmp_path / name).write_text(PUSH)
+    with pytest.raises(ClevrSkillsError, match=r"b.toml: push is in another file of the folder"):
+        read_banks(tmp_path)
+
+
+def test_keys_are_those_of_tasks():
+    assert {*read_banks(Task.bank_folder)} <= {*tasks()}
