@@ -48,6 +48,17 @@ def test_an_episode_has_parts_and_its_leaves_are_done_alone_elsewhere() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("suite", "task", "split"),
+    [("lohoravens", "move_area", "test"), ("ivispar", "geoms", "base")],
+)
+def test_suites_without_tasks_of_single_subgoals_have_no_parts(
+    suite: str, task: str, split: str
+) -> None:
+    with pytest.raises(ClevrSkillsError, match=f"suite {suite} has no handover"):
+        in_parts(load_suite(suite), [EpisodeRef(task, split, 0)], "plan")
+
+
 def test_every_leaf_of_l1_and_l2_has_a_task_in_which_it_is_first() -> None:
     suite = load_suite()
     for task, level in all_levels(suite).items():
