@@ -104,7 +104,7 @@ class Looking:
 
     @property
     def unwrapped(self):
-        return self.env.unwrapped.base_env
+        return self.env.unwrapped
 
     @property
     def world(self):

@@ -22,7 +22,7 @@ FREE_XY = (-0.02, 0.0)
 @pytest.fixture(scope="module", params=ROBOTS)
 def shared(request):
     made = bench(
-        body(CUBE, *CUBE_XY), body(SLAB, *SLAB_XY), body(AREA, *AREA_XY), robot_name=request.param
+        body(CUBE, *CUBE_XY), body(SLAB, *SLAB_XY), body(AREA, *AREA_XY), robot=request.param
     )
     yield made
     made.close()
