@@ -37,6 +37,7 @@ from clevrskills.suites.asgardbench.tasks.instances import (
     ROOMS,
     TABLE,
     Variant,
+    banks,
     draw_variant,
     wordings,
 )
@@ -44,7 +45,6 @@ from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.search import shortest
 from clevrskills.suites.asgardbench.tasks.setup import set_up
 from clevrskills.suites.asgardbench.tasks.solver import StuckError, reaches, shorten, solved
-from clevrskills.suites.asgardbench.tasks.wordings import BANKS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite, TextPrompt
 
 SPLITS = ("train", "val", "test", "sanity")
@@ -137,7 +137,7 @@ _STARTS = ("cook", "put_away")
 def _info(task: str) -> TaskInfo:
     """The description of a family of instances."""
     room, splits = ROOMS.get(task, "kitchen"), {"train": 50, "val": 50, "test": len(TABLE[task])}
-    asked = BANKS[task].paper.rstrip(".").format(objects="named objects", food="food")
+    asked = banks()[task].paper.rstrip(".").format(objects="named objects", food="food")
     composed = {"set", *(("keeping",) if room == "kitchen" else ())}
     return TaskInfo(
         "household",
@@ -151,7 +151,7 @@ def _info(task: str) -> TaskInfo:
             "id": env_id(task, "AsgardBench"),
             "predicates": sorted({*composed, *leaf_names(task, TABLE[task][0])}),
             "max_steps": 0,
-            "wordings": BANKS[task].count(),
+            "wordings": banks()[task].count(),
         },
     )
 

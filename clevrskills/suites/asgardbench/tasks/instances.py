@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,16 @@ import numpy as np
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.tasks.rooms import TRAIN, room
-from clevrskills.suites.asgardbench.tasks.wordings import BANKS
-from clevrskills.tasks.bank import Wording
+from clevrskills.tasks.bank import Bank, Wording
+from clevrskills.tasks.bank_files import read_banks
 
 ROOMS = {"clean_mirror": "bathroom", "turn_on_tv": "living"}
 """Kind of room of a family; all others are in kitchens."""
+PUT_AWAY = {
+    "put_away_food": {"what": "food", "place": "the fridge", "doing": "wants to eat"},
+    "put_away_silverware": {"what": "cutlery", "place": "a drawer", "doing": "wants to cook"},
+}
+"""What the names in braces of the sentences of two families stand for, in all their instances."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +112,16 @@ TABLE: dict[str, Sequence[Variant]] = {
 """The instances of each family, in the published order, with the published n."""
 
 
+def banks() -> Mapping[str, Bank]:
+    """Return the sentences of each family."""
+    return read_banks(Path(__file__).parents[1] / "wordings")
+
+
 def wordings(task: str, variant: Variant) -> Sequence[Wording]:
     """The sentences that ask for an instance, the seen ones first."""
-    told = {"objects": ", ".join(variant.objects), "food": variant.food}
+    told = {"objects": ", ".join(variant.objects), "food": variant.food, **PUT_AWAY.get(task, {})}
     found = []
-    for style, text, held_out in BANKS[task].sentences():
+    for style, text, held_out in banks()[task].sentences():
         said = text.format(**told)
         found.append(Wording(said[0].upper() + said[1:], style, held_out))
     return found
@@ -139,8 +150,10 @@ def read_sentence(text: str) -> tuple[str, Variant]:
 def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
     """What the sentences of each family look like."""
     found = []
-    for task, bank in BANKS.items():
+    for task, bank in banks().items():
+        told = {"objects": "{objects}", "food": "{food}", **PUT_AWAY.get(task, {})}
         for _, text, _ in bank.sentences():
+            text = text.format(**told)
             pattern = re.escape(text[0].upper() + text[1:])
             pattern = pattern.replace(r"\{objects\}", "(?P<objects>[A-Za-z, ]+)", 1)
             pattern = pattern.replace(r"\{food\}", r"(?P<food>\w+)", 1)
