@@ -20,10 +20,11 @@ from clevrskills.core.policy import (
     Message,
     Observation,
     ObservationOptions,
+    Prompter,
     PromptInput,
     TextAction,
 )
-from clevrskills.core.suite import Prompter, Prompting, Suite, all_interfaces, all_views
+from clevrskills.core.suite import Prompting, Suite, all_interfaces, all_views
 from clevrskills.errors import ClevrSkillsError, check_arguments
 
 SCHEMES = ("http://", "https://")

@@ -14,8 +14,8 @@ import numpy as np
 from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import digest, tokens_of
 from clevrskills.core.interface import Interface
-from clevrskills.core.policy import Message, PolicyError, PromptInput
-from clevrskills.core.suite import Prompter, Suite
+from clevrskills.core.policy import Message, PolicyError, Prompter, PromptInput
+from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 from clevrskills.solvers.requirements import require_oracle
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.env_config import LOOKS
@@ -30,6 +31,7 @@ __all__ = [
     "PolicyError",
     "PolicyInfo",
     "PromptInput",
+    "Prompter",
     "TextAction",
 ]
 
@@ -265,3 +267,43 @@ class GaveUp(ClevrSkillsError):  # noqa: N818 (nothing is in error)
     """
 
     kind = "skill"
+
+
+class Prompter(Protocol):
+    """Prompts of language models, and the reading of their replies.
+
+    Attributes:
+        views: Names of the views that prompts show unless others are asked for.
+        history: How many past turns prompts show, at most.
+    """
+
+    views: Sequence[str]
+    history: int
+
+    def begin(self, prompt: PromptInput) -> None:
+        """Begin an episode."""
+
+    def messages(
+        self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
+    ) -> list[Message]:
+        """Return the messages of a turn.
+
+        Args:
+            observation: The present observation.
+            history: Observations and actions of past turns, the latest last; they may be more than
+                are shown.
+        """
+
+    def parse(self, reply: str) -> TextAction:
+        """Read a reply; the action of one that cannot be read is empty."""
+
+    def reply(self, action: str, plan: Sequence[str] = ()) -> str:
+        """Write the reply of an action, in the format that is asked for.
+
+        Args:
+            action: The action.
+            plan: All commands that are left, that action first, where they are known.
+        """
+
+    def random(self, generator: np.random.Generator) -> str:
+        """Draw an action."""

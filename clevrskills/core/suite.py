@@ -12,9 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
-import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills import env_id, register_task, task_keys
@@ -22,16 +21,13 @@ from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
-from clevrskills.core.policy import Message, Observation, PromptInput, TextAction
+from clevrskills.core.policy import Prompter
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
 __all__ = [
-    "Measure",
     "Oracle",
     "Preset",
-    "Prompter",
-    "PublishedTable",
     "Suite",
     "TaskInfo",
     "TrajectoryRenderer",
@@ -61,8 +57,6 @@ IMAGES_ONLY = "images_only"
 """Tag of the tasks that are left out where prompts are in words alone."""
 SINGLE_SKILL = "single_skill"
 """Kind of the tags ``single_skill:LEAF`` of the task whose first leaf asks for the same skill."""
-MILESTONE = "milestone: "
-"""Begin of the name of a measure that is 1 where an episode passed a milestone, else 0."""
 
 
 class Labels(Protocol):
@@ -89,48 +83,7 @@ class Oracle(Labels, Protocol):
     def act(self) -> NDArray[Any]: ...
 
 
-Reported = TypeVar("Reported", "Measure", "Pivot", "PublishedTable")
 ViewKind = Literal["image", "text", "array"]
-
-
-class Prompter(Protocol):
-    """Tells a language model of an episode, and reads what it replies.
-
-    Attributes:
-        views: Names of the views that it shows unless others are asked for.
-        history: How many past turns it shows, at most.
-    """
-
-    views: Sequence[str]
-    history: int
-
-    def begin(self, prompt: PromptInput) -> None:
-        """An episode begins."""
-
-    def messages(
-        self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
-    ) -> list[Message]:
-        """What is sent.
-
-        Args:
-            observation: What is seen now.
-            history: What was seen at past turns and said then, the latest last; it may be longer
-                than what is shown.
-        """
-
-    def parse(self, reply: str) -> TextAction:
-        """What a reply says; of one that says nothing the action is empty."""
-
-    def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """A reply that says an action, in the format that is asked for.
-
-        Args:
-            action: The action.
-            plan: All that is left to do, that action first, where it is known.
-        """
-
-    def random(self, generator: np.random.Generator) -> str:
-        """Any action that can be said."""
 
 
 class TrajectoryRenderer(Protocol):
@@ -157,38 +110,6 @@ class TrajectoryRenderer(Protocol):
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A number of a suite's own that each episode has, and how tables show it.
-
-    Attributes:
-        name: Key in the results.
-        heading: Heading of the column.
-        kind: ``share`` (in percent) or ``mean``.
-        digits: Digits behind the point.
-        episodes: Which episodes count: ``all`` or only those ``solved``.
-    """
-
-    name: str
-    heading: str
-    kind: Literal["share", "mean"] = "mean"
-    digits: int = 1
-    episodes: Literal["all", "solved"] = "all"
-
-
-@dataclass(frozen=True)
-class Pivot:
-    """A table of success rates over the values of two tags of episodes.
-
-    Attributes:
-        row: Tag of the rows.
-        column: Tag of the columns.
-    """
-
-    row: str
-    column: str
-
-
-@dataclass(frozen=True)
 class Preset:
     """A named bundle of options of a run, such as an ablation.
 
@@ -201,29 +122,6 @@ class Preset:
     sentence: str
     options: Mapping[str, Any]
     prompt: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class PublishedTable:
-    """Numbers that others have published.
-
-    Attributes:
-        title: Its title.
-        columns: Headings.
-        rows: Rows of texts and numbers.
-        note: How far ours compare with them.
-        source: Where they are from.
-        comparable: Whether ours may stand beside them as the same thing.
-        tasks: Keys of the tasks that they are of: reports of others leave them out; empty: all.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    note: str
-    source: str
-    comparable: bool = False
-    tasks: tuple[str, ...] = ()
 
 
 class Axis(Protocol):
@@ -413,14 +311,6 @@ class Suite(ABC):
 
 
 @runtime_checkable
-class Reportable(Protocol):
-    """Suite with numbers of its own in reports."""
-
-    def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
-        """Return the measures, pivot tables and published numbers that reports show."""
-
-
-@runtime_checkable
 class Prompting(Protocol):
     """Suite with prompts of its own for language models."""
 
@@ -533,12 +423,6 @@ def paired_split(suite: Suite, split: str) -> str:
 def make_renderer(suite: Suite, config: EnvConfig) -> TrajectoryRenderer | None:
     """Build the renderer of a configuration's cameras; ``None``: there is none."""
     return suite.trajectory_renderer(config) if isinstance(suite, Renderable) else None
-
-
-def reported(suite: Suite, kind: type[Reported]) -> list[Reported]:
-    """Return what reports show of a suite, of one kind."""
-    items = suite.report() if isinstance(suite, Reportable) else ()
-    return [item for item in items if isinstance(item, kind)]
 
 
 def default_options(suite: Suite) -> Mapping[str, Any]:

@@ -29,7 +29,7 @@ from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import to_openai
 from clevrskills.agents.policy import ChatPolicy
 from clevrskills.core.policy import Message
-from clevrskills.core.suite import Measure, reported
+from clevrskills.core.report import Measure, reported
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
 from clevrskills.evaluation.request import EvaluationRequest

@@ -13,8 +13,8 @@ from typing import Any
 
 from clevrskills.core.feedback import feedback_text
 from clevrskills.core.interface import Interface
-from clevrskills.core.policy import ImagePart, Message, PromptInput, TextAction
-from clevrskills.core.suite import Prompter, Prompting, Suite, find_interface, load_suite
+from clevrskills.core.policy import ImagePart, Message, Prompter, PromptInput, TextAction
+from clevrskills.core.suite import Prompting, Suite, find_interface, load_suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.record.turns import encoded

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from clevrskills.core.suite import MILESTONE, Pivot, PublishedTable, all_interfaces, reported
+from clevrskills.core.report import MILESTONE, Pivot, PublishedTable, reported
+from clevrskills.core.suite import all_interfaces
 from clevrskills.evaluation.report.curves import curve_tables
 from clevrskills.evaluation.report.tables import (
     Row,

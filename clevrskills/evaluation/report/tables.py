@@ -14,7 +14,7 @@ from rich.table import Table as ConsoleTable
 from rich.text import Text
 
 from clevrskills.core.episode import frozen_name
-from clevrskills.core.suite import Measure, reported
+from clevrskills.core.report import Measure, reported
 from clevrskills.evaluation.results import CAUSES, NO_TRACK, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
 from clevrskills.jobs.console import console

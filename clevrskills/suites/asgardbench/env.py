@@ -11,7 +11,7 @@ import numpy as np
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.core.policy import GaveUp, TextAction
-from clevrskills.core.suite import MILESTONE
+from clevrskills.core.report import MILESTONE
 from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
 from clevrskills.suites.asgardbench.predicates import HouseWorld, met_now
 from clevrskills.suites.asgardbench.rules.layout import Placed

@@ -1,6 +1,6 @@
 """Published numbers of AsgardBench (arXiv 2603.15888, table 6)."""
 
-from clevrskills.core.suite import PublishedTable
+from clevrskills.core.report import PublishedTable
 
 _ROWS = (
     ("Claude Opus 4.5", 76.5, "-", "-", "-", "-", 77.8, 36.1, "-", "-"),

@@ -14,15 +14,8 @@ from clevrskills.core.env import Episode
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.interface import Interface, TextInterface
-from clevrskills.core.suite import (
-    DEFAULT_PRESET,
-    WORDINGS,
-    Measure,
-    Pivot,
-    Preset,
-    PublishedTable,
-    TaskInfo,
-)
+from clevrskills.core.report import Measure, Pivot, PublishedTable
+from clevrskills.core.suite import DEFAULT_PRESET, WORDINGS, Preset, TaskInfo
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.suites.asgardbench.drawing.views import VIEWS
 from clevrskills.suites.asgardbench.env import HouseEnv, house_of, prompt_of

@@ -1,6 +1,6 @@
 """Published numbers of iVISPAR (arXiv 2502.03214, table 2)."""
 
-from clevrskills.core.suite import PublishedTable
+from clevrskills.core.report import PublishedTable
 
 _ROWS = (
     ("Sonnet-3.5", 54.56, 28.67, 89.67, 45.33, 3.05, 4.10, 1.44, 3.60),

@@ -10,14 +10,12 @@ from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
+from clevrskills.core.report import Measure, Pivot, PublishedTable
 from clevrskills.core.suite import (
     DEFAULT_PRESET,
     NO_ROBOT,
-    Measure,
     Oracle,
-    Pivot,
     Preset,
-    PublishedTable,
     Suite,
     TaskInfo,
     TaskTable,

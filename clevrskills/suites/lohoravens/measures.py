@@ -12,7 +12,7 @@ from torch import Tensor
 from clevrskills.core.goal.logical import Keeping
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
-from clevrskills.core.suite import Measure
+from clevrskills.core.report import Measure
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.tasks.base import stack_roles

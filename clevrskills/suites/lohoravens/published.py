@@ -1,6 +1,6 @@
 """Published numbers of LoHoRavens: those of the workshop paper, and of the forty tasks."""
 
-from clevrskills.core.suite import PublishedTable
+from clevrskills.core.report import PublishedTable
 
 WORKSHOP_TASKS = (
     *("pick_place_color", "pick_place_size", "pick_place_area", "bowls_matching"),

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Any
 from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import (
-    DEFAULT_PRESET,
-    Measure,
-    Oracle,
-    Pivot,
-    Preset,
-    Prompter,
-    PublishedTable,
-    TaskInfo,
-    find_interface,
-)
+from clevrskills.core.policy import Prompter
+from clevrskills.core.report import Measure, Pivot, PublishedTable
+from clevrskills.core.suite import DEFAULT_PRESET, Oracle, Preset, TaskInfo, find_interface
 from clevrskills.suites.lohoravens.published import HARD_TASKS, PUBLISHED, WORKSHOP_TASKS
 from clevrskills.suites.tabletop import TabletopSuite
 

@@ -5,7 +5,8 @@ import pytest
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import turn_message
 from clevrskills.core.policy import PromptInput
-from clevrskills.core.suite import MILESTONE, find_interface
+from clevrskills.core.report import MILESTONE
+from clevrskills.core.suite import find_interface
 from clevrskills.suites.asgardbench.agents import RandomValid
 from clevrskills.suites.asgardbench.suite import AsgardBenchSuite
 from clevrskills.suites.asgardbench.tasks.goals import READINGS

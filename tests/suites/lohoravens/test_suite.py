@@ -11,15 +11,8 @@ import pytest
 from clevrskills.cli import main
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
-from clevrskills.core.suite import (
-    DEFAULT_PRESET,
-    PublishedTable,
-    load_suite,
-    reported,
-    suite_names,
-    tagged,
-    task_groups,
-)
+from clevrskills.core.report import PublishedTable, reported
+from clevrskills.core.suite import DEFAULT_PRESET, load_suite, suite_names, tagged, task_groups
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from lamps import LAMPS, Lamps, Room
 
-from clevrskills.core.suite import Measure, Pivot, Preset, PublishedTable
+from clevrskills.core.report import Measure, Pivot, PublishedTable
+from clevrskills.core.suite import Preset
 
 STATES = ("off", "plugged in", "on")
 
