@@ -52,7 +52,7 @@ ACTION_MODALITIES = {
 
 
 def in_range(actions: Any, clip: bool = True) -> tuple[Any, Any]:
-    """The one rule for actions out of range, of all that take actions: they are clipped to [-1, 1].
+    """Clip actions to [-1, 1]; the one rule for all that take actions.
 
     Args:
         actions: Actions (..., n), an array or a tensor.
@@ -82,7 +82,7 @@ def in_range(actions: Any, clip: bool = True) -> tuple[Any, Any]:
 
 
 def _first(actions: Any, which: Callable[[float], bool]) -> tuple[int, float]:
-    """The first number of some kind, and the entry of an action that it is."""
+    """Return the first number of some kind, and the entry of an action that it is."""
     numbers = actions.reshape(-1).tolist()
     place = next(k for k, value in enumerate(numbers) if which(value))
     return place % actions.shape[-1], numbers[place]
@@ -90,7 +90,7 @@ def _first(actions: Any, which: Callable[[float], bool]) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class Step:
-    """What came of an action; success and progress are those of the state after it."""
+    """Result of an action; success and progress are those of the state after it."""
 
     reward: float
     success: bool
@@ -109,7 +109,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Turn(Step):
-    """What came of a turn: one action of a policy, taken or refused by the environment.
+    """Result of a turn: one action of a policy, taken or refused by the environment.
 
     Attributes:
         ok: Whether the environment did what was asked, helpful or not.
@@ -155,7 +155,7 @@ class Controller(Protocol):
     """Carries out commands by actions of numbers, in place of skills."""
 
     def achieve(self, leaf: Any) -> Iterator[NDArray[Any]]:
-        """The actions by which it tries what a command says, one each control step, up to its
+        """Yield the actions by which it tries what a command says, one each control step, up to its
         limit.
 
         Args:
@@ -168,17 +168,17 @@ class Controller(Protocol):
 
 
 class Interface(Protocol):
-    """What policies act by; stateless and picklable."""
+    """Action space of policies, with its meaning; stateless and picklable."""
 
     @property
     def name(self) -> str: ...
     @property
     def spec(self) -> Mapping[str, Any]:
-        """What an action means, as JSON data; policies may declare the same."""
+        """Meaning of an action, as JSON data; policies may declare the same."""
 
     @property
     def sentence(self) -> str:
-        """What an action means, in words."""
+        """Meaning of an action, in words."""
 
     @property
     def labels(self) -> Sequence[str]:
@@ -189,7 +189,7 @@ class Interface(Protocol):
         """What may come of a turn; empty: turns have no codes."""
 
     def read(self, answer: Any, clip: bool = True) -> Any:
-        """The actions of an answer, one after the other; ``clip``: what is out of range is clipped,
+        """Return the actions of an answer, in order; ``clip``: what is out of range is clipped,
         else an error.
 
         Raises:
@@ -204,13 +204,13 @@ class Interface(Protocol):
         """
 
     def begin(self, env: Any) -> Actuator:
-        """What takes the actions in an environment whose episode has just begun."""
+        """Return the actuator of an environment whose episode has just begun."""
 
     def none(self, after: Any = None) -> Any:
-        """The action of a policy that does nothing, or nothing more after an action."""
+        """Return the action of a policy that does nothing, or nothing more after an action."""
 
     def random(self, generator: np.random.Generator) -> Any:
-        """The action of a policy without skill."""
+        """Return the action of a policy without skill."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class BoxInterface:
     codes: ClassVar[Codes] = {}
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
-        """The actions of an answer, (H, n) float32 in [-1, 1], see :func:`in_range`.
+        """Return the actions of an answer, (H, n) float32 in [-1, 1], see :func:`in_range`.
 
         Args:
             answer: An action (n,) or several (H, n).
@@ -247,7 +247,7 @@ class BoxInterface:
         return actions
 
     def numbers(self, answer: Any) -> NDArray[Any]:
-        """The actions of an answer as they are, (H, n) float32.
+        """Return the actions of an answer as they are, (H, n) float32.
 
         Raises:
             PolicyError: It is something else.
@@ -273,7 +273,7 @@ class BoxInterface:
         check_spec(self.spec, theirs, policy_name)
 
     def begin(self, env: Any) -> StepActuator:
-        """What takes the actions: one control step each."""
+        """Return the actuator: an action is one control step."""
         return StepActuator(env)
 
     def none(self, after: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -333,7 +333,7 @@ class TextInterface:
     """Whether a controller may carry out its commands, in place of skills."""
 
     def read(self, answer: Any, clip: bool = True) -> list[str]:
-        """The command of an answer.
+        """Return the command of an answer.
 
         Raises:
             PolicyError: It is no text.
@@ -349,11 +349,11 @@ class TextInterface:
         check_spec(self.spec, theirs, policy_name)
 
     def begin(self, env: Any) -> Actuator:
-        """What takes the commands."""
+        """Return the actuator."""
         return TextActuator(env)
 
     def hand_to(self, controller: Controller, env: Any) -> Actuator:
-        """What takes the commands where a controller carries them out.
+        """Return the actuator whose commands a controller carries out.
 
         Raises:
             ClevrSkillsError: None can.
@@ -361,7 +361,7 @@ class TextInterface:
         raise ClevrSkillsError(f"no controller carries out commands of {self.name}")
 
     def none(self, after: Any = None) -> str:
-        """An empty command, which no environment can read."""
+        """Return an empty command, which no environment can read."""
         return ""
 
     def random(self, generator: np.random.Generator) -> str:
@@ -446,7 +446,7 @@ def check_spec(ours: Mapping[str, Any], theirs: Mapping[str, Any], policy_name: 
 
 
 def _scalar(value: Any, kind: type) -> Any:
-    """The one element of a number, array or tensor."""
+    """Return the one element of a number, array or tensor."""
     return kind(value.item() if hasattr(value, "item") else value)
 
 

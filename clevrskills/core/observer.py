@@ -58,8 +58,8 @@ class Observer:
         return PromptInput(self._text, images, seed, prompt.about)
 
     def look(self) -> Observation:
-        """The observation of the present state; to be called once after each control step, or at
-        least after the last ``history`` ones before the policy acts.
+        """Return the observation of the present state; to be called once after each control step, or
+        at least after the last ``history`` ones before the policy acts.
         """
         env, options = self._env, self._options
         captured = self._capture() if options.cameras else {}
@@ -82,8 +82,8 @@ class Observer:
 
 
 def _over_time(entries: list[Arrays], history: int) -> Arrays:
-    """The last entries, each value (T, ...), the first repeated where there are too few; as they
-    are without a history.
+    """Return the last entries, each value (T, ...), the first repeated where there are too few; as
+    they are without a history.
     """
     if history == 1:
         return entries[-1]
@@ -92,8 +92,8 @@ def _over_time(entries: list[Arrays], history: int) -> Arrays:
 
 
 def in_words(prompt: Prompt) -> str | None:
-    """The prompt in words; if its own text shows key-steps, another text that asks for the same;
-    ``None`` if there is none.
+    """Return the prompt in words; if its own text shows key-steps, another text that asks for the
+    same; ``None`` if there is none.
     """
     for text in (prompt.text, *prompt.others):
         if _KEYSTEP not in text:
@@ -102,7 +102,7 @@ def in_words(prompt: Prompt) -> str | None:
 
 
 def say(prompt: Prompt) -> str:
-    """The prompt in words.
+    """Return the prompt in words.
 
     Raises:
         ClevrSkillsError: It can only be shown.

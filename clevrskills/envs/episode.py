@@ -60,8 +60,8 @@ class EpisodeSpec(Episode):
         task_args: Mapping[str, Any] | None = None,
         wording: int | None = 0,
     ) -> Self:
-        """The episode that an environment starts from a seed, in a wording; ``None``: in the one
-        that the seed draws.
+        """Draw the episode that an environment starts from a seed, in a wording; ``None``: in the
+        one that the seed draws.
 
         Raises:
             ClevrSkillsError: A name or an argument is not allowed, or no scene fits.
@@ -227,7 +227,7 @@ def _layout(data: Mapping[str, Any]) -> Layout:
 
 
 def _prompt(data: Mapping[str, Any], layout: Layout, setting: Setting) -> Prompt:
-    """The prompt of a layout, whose bodies it shows, at the poses of the key-steps."""
+    """Return the prompt of a layout, whose bodies it shows, at the poses of the key-steps."""
     bodies = tuple(filter(None, layout.bodies))
     keysteps = []
     for entry in data["keysteps"]:

@@ -26,7 +26,7 @@ OVERLAP_M, DRIFT_M = 1e-3, 5e-4
 
 
 class RecorderView(BaseEnv, RecordableEnv):
-    """What a recorder, an evaluator or a policy sees of an environment beside its observations.
+    """View of an environment for recorders, evaluators and policies, beside its observations.
 
     Attributes:
         task: The task.
@@ -197,14 +197,14 @@ class RecorderView(BaseEnv, RecordableEnv):
         ]
 
     def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which of the :attr:`nodes` hold, (G,) bool, and their rewards, (G,) float32."""
+        """Return which of the :attr:`nodes` hold, (G,) bool, and their rewards, (G,) float32."""
         found = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
         used = [(bool(o.holds[0]), float(o.reward[0])) for node, o in found if node.active]
         holds, rewards = zip(*used, strict=True)
         return np.array(holds), np.array(rewards, dtype=np.float32)
 
     def scene_description(self) -> dict[str, Any]:
-        """The scene as JSON data."""
+        """Return the scene as JSON data."""
         return {
             "task": self.task.key,
             "split": self.split,

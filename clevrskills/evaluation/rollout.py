@@ -37,7 +37,7 @@ DONE, STOPPED = "done", "stopped"
 
 @dataclass(frozen=True)
 class Rules:
-    """How episodes are run.
+    """Rules by which episodes are run.
 
     Attributes:
         stop_on_success: Whether an episode ends when the goal holds; else at the step limit.
@@ -70,7 +70,7 @@ class Views:
         film.open(env.scene_description())
 
     def capture(self) -> Mapping[str, np.ndarray]:
-        """The images of the present state, (H, W, 3) uint8, by camera."""
+        """Return the images of the present state, (H, W, 3) uint8, by camera."""
         env = self._env
         qpos = env.proprioception()["qpos"]
         views = self._film.render(qpos, env.object_poses(), env.textures)
@@ -132,7 +132,7 @@ class PolicyRollout(Rollout):
 
     Attributes:
         transcript: What was said, turn by turn, as JSON data; nothing of policies without words.
-        told_anew: Whether the policy is to begin again, as its prompt has changed.
+        reprompted: Whether the policy is to begin again, as its prompt has changed.
         usage: What its requests took so far, by name; nothing of policies without words.
 
     Args:
@@ -189,7 +189,7 @@ class PolicyRollout(Rollout):
         with _Timer(self, "_env_s"):
             env.reset(options={"episode": episode})
             self.limit = self._actuator.limit
-            self._director, self.told_anew = director, False
+            self._director, self.reprompted = director, False
             if director is not None:
                 start = director.begin(env, self._actuator)
                 self.limit, self.cause, told = start.limit, start.cause, start.prompt or told
@@ -236,7 +236,7 @@ class PolicyRollout(Rollout):
 
     @property
     def message(self) -> str:
-        """What is told of the last turn in words; empty if nothing is."""
+        """Feedback on the last turn; empty: there is none."""
         return self._turns[-1]["message"] if self._turns else ""
 
     def step(self, action: Any) -> Turn:
@@ -274,10 +274,10 @@ class PolicyRollout(Rollout):
         """End with the part that the policy does; tell it what comes next."""
         if director.achieved:
             self.success = self.success_once = True
-        if not self.ended and (told := director.told_anew()) is not None:
+        if not self.ended and (told := director.new_prompt()) is not None:
             self._actions.clear()
             self._tell(told)
-            self.told_anew = True
+            self.reprompted = True
 
     @property
     def watches(self) -> bool:
@@ -299,7 +299,7 @@ class PolicyRollout(Rollout):
         self.transcript.append({"turn": self.turns, **said.record, **told, "usage": said.usage})
 
     def _look(self) -> Observation:
-        """What the policy is shown now; what acts by words is told of its turns too."""
+        """Return the observation; that of a policy that acts by words has its turns too."""
         observation = self.observer.look()
         if not isinstance(self._interface, TextInterface):
             return observation
@@ -307,7 +307,7 @@ class PolicyRollout(Rollout):
         return {**observation, "interface": self._interface.spec, **turns}
 
     def result(self, cause: str = "", error: str = "", reason: str = "") -> EpisodeResult:
-        """How the episode went.
+        """Return the result of the episode.
 
         Args:
             cause: Why it ended; empty: as the environment says.
@@ -374,7 +374,7 @@ class PolicyRollout(Rollout):
         )
 
     def _watched(self) -> tuple[list[dict[str, Any]], dict[str, float]]:
-        """What went wrong, and how the arm moved."""
+        """Return failure events, and measures of the arm's movement."""
         if self._watcher is None:
             return [], {}
         self._watcher.finish()
@@ -397,8 +397,8 @@ class _Timer:
 
 
 def policy_seed(episode: Episode | RecordedName, repeat: int = 0, part: str = "") -> int:
-    """A seed for what a policy draws at random in an episode; it differs between tasks, splits,
-    repeats and parts of an episode.
+    """Return a seed for what a policy draws at random in an episode; it differs between tasks,
+    splits, repeats and parts of an episode.
     """
     words = (episode.task, episode.split, "policy", *([part] * bool(part)))
     entropy = (episode.seed, *(crc32(word.encode()) for word in words), *([repeat] * bool(repeat)))

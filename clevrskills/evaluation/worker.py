@@ -161,8 +161,8 @@ class Evaluator:
                 raise PolicyError(one_line(answer)) from answer
             rollout.go_on(answer)
             if not rollout.ended:
-                if rollout.told_anew:
-                    rollout.told_anew, self._again[slot] = False, rollout
+                if rollout.reprompted:
+                    rollout.reprompted, self._again[slot] = False, rollout
                 return
             result = rollout.result()
         except PolicyError as error:

@@ -43,11 +43,11 @@ class TextPrompt(Prompt):
     wording: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self, text: str | None = None) -> str:
-        """The text itself."""
+        """Return the text itself."""
         return self.text if text is None else text
 
     def images(self) -> Mapping[str, np.ndarray]:
-        """None: all is in words."""
+        """Return nothing: all is in words."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class SymbolicEpisode(Episode):
 
     @property
     def prompt(self) -> TextPrompt:  # type: ignore[override]
-        """What it asks for."""
+        """The prompt."""
         return TextPrompt(self.text)
 
     def to_json(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class SymbolicEpisode(Episode):
 
 @dataclass(frozen=True)
 class SymbolicTask:
-    """What tools ask of a task."""
+    """Key, level and limit of a task."""
 
     key: str
     level: str
@@ -142,19 +142,19 @@ class SymbolicEnv(Env):
 
     @abstractmethod
     def solve(self) -> str:
-        """The command that the oracle gives next.
+        """Return the command that the oracle gives next.
 
         Raises:
             GaveUp: There is none.
         """
 
     def ended(self) -> str:
-        """Why the environment ends the episode now; empty: it goes on."""
+        """Return why the environment ends the episode now; empty: it goes on."""
         return ""
 
     @property
     def prompt(self) -> TextPrompt:
-        """What the episode asks for."""
+        """The prompt of the episode."""
         return self.episode.prompt
 
     def reset(self, *, options: Mapping[str, Any]) -> tuple[None, dict[str, Any]]:
@@ -200,10 +200,10 @@ class SymbolicOracle:
         self._env = env
 
     def reset(self) -> None:
-        """An episode begins."""
+        """Begin an episode."""
 
     def act(self) -> Any:
-        """The next command."""
+        """Return the next command."""
         return self._env.solve()
 
 
@@ -254,13 +254,13 @@ class SymbolicSuite(Suite):
         return replace(drawn, task_args=dict(task_args or {}))
 
     def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
-        """The episode of a seed."""
+        """Draw the episode of a seed."""
         entropy = (seed, crc32(task.encode()), crc32(split.encode()))
         start, text, limit = self.draw_start(task, split, np.random.default_rng(entropy))
         return SymbolicEpisode(task, split, index, seed, text, start, limit, self.tags(start))
 
     def tags(self, start: Mapping[str, Any]) -> Mapping[str, str | int]:
-        """What tables group an episode by."""
+        """Return the groups of tables that an episode belongs to, by name."""
         del start
         return {}
 

@@ -14,7 +14,7 @@ from clevrskills.dataset_tools.record.recorder import STEP_FIELDS
 
 @dataclass(frozen=True)
 class Replay:
-    """How a replay compares with its recording; true if everything is equal, bit for bit.
+    """Comparison of a replay with its recording; true if everything is equal, bit for bit.
 
     Attributes:
         states: Number of states compared.
@@ -75,7 +75,7 @@ def replay(episode: Episode, env: RecordableEnv, start: Start) -> Replay:
 
 
 class _Columns:
-    """What was recorded of each state, as arrays (k,)."""
+    """Recorded values of each state, as arrays (k,)."""
 
     def __init__(self, episode: Episode) -> None:
         last = episode.info["final"]
@@ -90,7 +90,7 @@ class _Columns:
 
 
 def _observed(env: RecordableEnv, step: Step | None) -> Iterator[tuple[str, np.ndarray]]:
-    """What is said of the present state, by name of the column."""
+    """Yield the values of the present state, by name of the column."""
     yield from env.proprioception().items()
     yield "object_poses", env.object_poses()
     if step is not None:
@@ -109,7 +109,7 @@ def _largest(recorded: np.ndarray, now: np.ndarray) -> float:
 
 
 def _difference(episode: Episode, recorded: np.ndarray, state: np.ndarray) -> tuple[str, float]:
-    """The first part of a state that differs, and the largest difference in the whole."""
+    """Return the first part of a state that differs, and the largest difference in the whole."""
     if recorded.shape != state.shape or recorded.dtype != state.dtype:
         return f"its size ({recorded.size} and {state.size} numbers)", float("nan")
     bits = f"u{state.itemsize}"

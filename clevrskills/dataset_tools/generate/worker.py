@@ -183,7 +183,7 @@ def make_worker(
     interface: str = "",
     axes: Mapping[str, int] | None = None,
 ) -> GenerateWorker:
-    """A worker in a process of its own, whose memory is kept small."""
+    """Return a worker in a process of its own, whose memory is kept small."""
     return_freed_memory()
     block_pandas_import()
     torch.set_num_threads(1)
@@ -191,7 +191,7 @@ def make_worker(
 
 
 def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> ManifestLine:
-    """The line of an attempt that has just ended, with no kind of failure if it succeeded."""
+    """Return the line of an attempt that just ended, with no kind of failure if it succeeded."""
     return ManifestLine(
         task=attempt.config.task,
         split=attempt.config.split,

@@ -70,7 +70,7 @@ class ArmTurnRecorder(Recorder):
         self.log.look(env)
 
     def begin(self, env: RecordableEnv, action: Any, oracle: Labels) -> None:
-        """A turn is about to be taken: note what it is for.
+        """Take note of what a turn that is about to be taken is for.
 
         What the oracle does not say itself is told by the goal: the first leaf that is open.
         """

@@ -211,7 +211,7 @@ class Recorder(EpisodeRecorder):
         self._keysteps.append(keystep)
 
     def _summary(self, success: bool, cameras: Mapping[str, Any]) -> dict[str, Any]:
-        """What is known only at the end."""
+        """Return what is known only at the end."""
         names = ("subgoal", "predicate", "skill", "attempt", "failed")
         poses = self._measured.pop("object_poses")
         return {
@@ -236,7 +236,7 @@ class Recorder(EpisodeRecorder):
         }
 
     def _watched(self) -> dict[str, Any]:
-        """What went wrong, and how the arm moved, where something watches."""
+        """Return failure events, and measures of the arm's movement, if there is a watcher."""
         if self._watcher is None:
             return {}
         self._watcher.finish()

@@ -140,7 +140,7 @@ class TurnLog:
         pq.write_table(table, path / TURNS_FILE, compression="zstd")
 
     def start_facts(self, episode: Episode, limit: int) -> dict[str, Any]:
-        """What is said once of the episode, beside what is said of every one."""
+        """Return what ``episode.json`` has of an episode of turns alone."""
         return {
             "suite": path_of(self._suite),
             "limit": limit,
@@ -239,7 +239,7 @@ class TurnRecorder(EpisodeRecorder):
 
 
 def turn_facts(env: Env, turn: Turn, interface: Interface) -> dict[str, Any]:
-    """What is recorded of what came of a turn, by column."""
+    """Return what is recorded of the result of a turn, by column."""
     holds, terms = status(env)
     return {
         "ok": turn.ok,
@@ -254,7 +254,7 @@ def turn_facts(env: Env, turn: Turn, interface: Interface) -> dict[str, Any]:
 
 
 def status(env: Env) -> tuple[list[bool], list[float]]:
-    """Which of the nodes of the goal hold, and their rewards."""
+    """Return which of the nodes of the goal hold, and their rewards."""
     if isinstance(env, RecordableEnv):
         holds, terms = env.goal_status()
         return [bool(value) for value in holds], [float(value) for value in terms]
@@ -272,14 +272,14 @@ def look(env: Env, views: Sequence[str], images: Sequence[str]) -> Mapping[str, 
 
 
 def state_json(env: Env) -> str:
-    """The state of a world of symbols as JSON; empty of an arm, whose control steps have them."""
+    """Return the state of a world of symbols as JSON; empty: it is recorded by control steps."""
     if isinstance(env, RecordableEnv):
         return ""
     return json.dumps(np.asarray(env.get_state()).tolist())
 
 
 def encoded(pixels: np.ndarray) -> bytes:
-    """An image (H, W, 3) uint8 as PNG, numbers (H, W) float32 as TIFF, both without loss."""
+    """Encode an image (H, W, 3) uint8 as PNG, numbers (H, W) float32 as TIFF, both without loss."""
     if pixels.dtype == np.uint8:
         return png(pixels)
     from PIL import Image
@@ -290,7 +290,7 @@ def encoded(pixels: np.ndarray) -> bytes:
 
 
 def png(pixels: np.ndarray) -> bytes:
-    """An image (H, W, 3) uint8 as PNG."""
+    """Encode an image (H, W, 3) uint8 as PNG."""
     from PIL import Image
 
     buffer = io.BytesIO()

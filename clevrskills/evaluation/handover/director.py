@@ -31,7 +31,7 @@ thing is put on another, what holds below may flicker."""
 
 @dataclass(frozen=True)
 class Start:
-    """How a policy begins.
+    """Start of a policy.
 
     Attributes:
         prompt: What it is told; ``None``: the prompt of the episode.
@@ -58,14 +58,14 @@ class Director:
 
     @property
     def seed(self) -> str:
-        """What tells the draws of this part from those of others; empty: they are those of an
-        ordinary evaluation.
+        """Name that seeds the draws of this part apart from those of others; empty: they are those
+        of an ordinary evaluation.
         """
         return "" if self._part.kind == WHOLE else f"{self._name}/{self._told}"
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """What the result keeps."""
+        """Data that the result keeps."""
         data: dict[str, Any] = {"part": self._name, "leaves": len(self._steps)}
         if self._part.kind == "leaf":
             leaf = self._steps[self._part.leaf].name
@@ -84,7 +84,7 @@ class Director:
         if self._part.kind == WHOLE:
             return Start(None, LONGER * actuator.limit)
         if self._part.kind == PLAN:
-            return Start(self.told_anew(), actuator.limit)
+            return Start(self.new_prompt(), actuator.limit)
         leaf = self._steps[self._part.leaf]
         limit = limit_alone(self._suite, leaf.name) or actuator.limit
         if self._part.leaf and not self._bring(actuator):
@@ -106,8 +106,8 @@ class Director:
             return True
         return self._part.sentence != OWN and self._count() > self._met
 
-    def told_anew(self) -> Prompt | None:
-        """What the policy is told from now on; ``None``: nothing new."""
+    def new_prompt(self) -> Prompt | None:
+        """Return the prompt from now on; ``None``: it stays."""
         if self._part.kind != PLAN:
             return None
         leaf = self._env.goal.next_leaf(self._env.outcome)
@@ -117,7 +117,7 @@ class Director:
         return subgoal_prompt(self._env, leaf)
 
     def _keeps_on(self, leaf: Leaf) -> bool:
-        """Whether the policy goes on with what it was told, now that a leaf is the next one."""
+        """Return whether the policy keeps its prompt, now that a leaf is the next one."""
         back = self._place(leaf) < self._place(self._now)
         self._back = self._back + 1 if back else 0
         return leaf is self._now or 0 < self._back < STEADY
@@ -137,9 +137,9 @@ class Director:
         return False
 
     def _place(self, leaf: Leaf) -> int:
-        """Where a leaf stands among those that are achieved one after the other; -1: nowhere."""
+        """Return the place of a leaf among those that are achieved in turn; -1: it has none."""
         return next((k for k, step in enumerate(self._steps) if step is leaf), -1)
 
     def _count(self) -> int:
-        """How many leaves are met."""
+        """Return how many leaves are met."""
         return sum(found.met for found in leaf_status(self._env.goal, self._env.outcome))

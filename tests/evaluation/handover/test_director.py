@@ -73,19 +73,19 @@ def test_a_later_leaf_is_told_at_once_and_an_earlier_one_when_it_stays(
     one, env, actuator = make(leaves, "plan")
     start = one.begin(env, actuator)
     assert (start.prompt, start.limit, start.cause) == ("a", LIMIT, "")
-    assert one.told_anew() is None
+    assert one.new_prompt() is None
     env.outcome = b
-    assert one.told_anew() == "b"
+    assert one.new_prompt() == "b"
     env.outcome = a
-    assert [one.told_anew() for _ in range(STEADY - 1)] == [None] * (STEADY - 1)
+    assert [one.new_prompt() for _ in range(STEADY - 1)] == [None] * (STEADY - 1)
     env.outcome = b  # it flickered
-    assert one.told_anew() is None
+    assert one.new_prompt() is None
     env.outcome = a
-    assert [one.told_anew() for _ in range(STEADY)] == [None] * (STEADY - 1) + ["a"]
+    assert [one.new_prompt() for _ in range(STEADY)] == [None] * (STEADY - 1) + ["a"]
     env.outcome = c
-    assert one.told_anew() == "c"
+    assert one.new_prompt() == "c"
     env.outcome = None
-    assert one.told_anew() is None
+    assert one.new_prompt() is None
     assert one.record == {"part": "plan", "leaves": 3, "told": 4}
 
 
