@@ -58,8 +58,8 @@ class Observer:
         return PromptInput(self._text, images, seed, prompt.about)
 
     def look(self) -> Observation:
-        """Return the observation of the present state; to be called once after each control step, or
-        at least after the last ``history`` ones before the policy acts.
+        """Return the observation of the present state; to be called once after each control step,
+        or at least after the last ``history`` ones before the policy acts.
         """
         env, options = self._env, self._options
         captured = self._capture() if options.cameras else {}
