@@ -33,7 +33,7 @@ from common import print_table
 from torch import nn
 
 from clevrskills.assets import shape, texture
-from clevrskills.assets.tints import lab
+from clevrskills.assets.palettes import lab
 from clevrskills.core.episode import DEMONSTRATIONS
 from clevrskills.core.geometry import rotate
 from clevrskills.core.statistics import wilson

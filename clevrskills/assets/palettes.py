@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 Rgb = tuple[int, int, int]
 
 PALETTES: Mapping[str, Mapping[str, Rgb]] = {
@@ -47,3 +49,15 @@ def palette_color(texture: str) -> Rgb | None:
 def bare_name(texture: str) -> str:
     """The name of a texture without its namespace, as it stands in a sentence."""
     return texture.rpartition("/")[2]
+
+
+def lab(color: np.ndarray) -> tuple[float, float, float]:
+    """Return an sRGB color (3,), 0 to 255, in CIELAB (D65)."""
+    value = np.asarray(color) / 255
+    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    xyz = to_xyz @ linear / np.array([0.95047, 1.0, 1.08883])
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return float(116 * f[1] - 16), float(500 * (f[0] - f[1])), float(200 * (f[1] - f[2]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from clevrskills.assets import patterns
 from clevrskills.assets.others import other_texture, others
 from clevrskills.assets.palettes import palette_color
 from clevrskills.assets.splits import pools
-from clevrskills.assets.tints import TINTS
+from clevrskills.assets.tables import read_rows
 from clevrskills.errors import UnknownNameError
 
 TEXTURE_PX = 256
@@ -66,7 +67,7 @@ def texture(name: str) -> np.ndarray:
         if name not in added:
             raise UnknownNameError("texture", name, (*texture_names(), *added))
         return _to_bytes(other_texture(added[name], TEXTURE_PX))
-    *tint, share = TINTS[name]
+    *tint, share = read_rows(Path(__file__).with_name("tints.toml"), float, 4)[name]
     return _to_bytes(_image(name.removeprefix("dark "), TEXTURE_PX, share) * tint)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
+from clevrskills.assets.tables import check_table, read_toml
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.tasks.bank import FORMS, STYLES, Bank, Sentences
 
@@ -32,16 +32,12 @@ def read_banks(folder: Path) -> Mapping[str, Bank]:
     """
     banks: dict[str, Bank] = {}
     for path in sorted(folder.glob("*.toml")):
-        try:
-            tables = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ClevrSkillsError(f"{path} is no TOML: {error}") from error
         complete: dict[str, Mapping[str, Any]] = {}
-        for key, table in tables.items():
+        for key, table in read_toml(path).items():
             where = f"{path}: {key}"
             if key in banks:
                 raise ClevrSkillsError(f"{where} is in another file of the folder too")
-            _check(where, table, _BANK)
+            check_table(where, table, _BANK, optional=_BANK)
             if (like := table.get("like")) is not None:
                 if like not in complete:
                     raise UnknownNameError(f"earlier bank in {where}.like", like, [*complete])
@@ -51,28 +47,15 @@ def read_banks(folder: Path) -> Mapping[str, Bank]:
 
 
 def _bank(where: str, table: Mapping[str, Any]) -> Bank:
-    if "paper" not in table:
-        raise ClevrSkillsError(f"{where}.paper is missing")
+    check_table(where, table, _BANK, optional=_BANK.keys() - {"paper"})
     parts = {name: table.get(name, {}) for name in ("seen", "held_out")}
     texts = {f"{where}.paper": table["paper"]}
     for name, part in parts.items():
-        _check(f"{where}.{name}", part, _SENTENCES)
+        check_table(f"{where}.{name}", part, _SENTENCES, optional=STYLES)
         texts |= {f"{where}.{name}.{style}": text for style, text in part.items()}
     for entry, text in texts.items():
         _check_slots(entry, text, table.get("slots", []))
     return Bank(table["paper"], **{name: Sentences(**part) for name, part in parts.items()})
-
-
-def _check(where: str, table: Any, kinds: Mapping[str, type]) -> None:
-    """Raise an error unless a table has only known entries, each of its type."""
-    if not isinstance(table, dict):
-        raise ClevrSkillsError(f"{where} must be a table, not {table!r}")
-    for name, value in table.items():
-        if name not in kinds:
-            raise UnknownNameError(f"entry of {where}", name, [*kinds])
-        if not isinstance(value, kinds[name]):
-            kind = kinds[name].__name__
-            raise ClevrSkillsError(f"{where}.{name} must be a {kind}, not {value!r}")
 
 
 def _check_slots(entry: str, text: str, slots: list[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clevrskills.assets import pools, texture
 from clevrskills.assets.names import vocabulary
-from clevrskills.assets.tints import lab
+from clevrskills.assets.palettes import lab
 from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range
 
 APART = 15.0

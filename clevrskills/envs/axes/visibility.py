@@ -6,7 +6,7 @@ from math import dist
 
 import numpy as np
 
-from clevrskills.assets.tints import lab
+from clevrskills.assets.palettes import lab
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import View

@@ -9,7 +9,7 @@ from math import dist
 import numpy as np
 
 from clevrskills.assets.palettes import PALETTES
-from clevrskills.assets.tints import lab as lab_of
+from clevrskills.assets.palettes import lab as lab_of
 from clevrskills.tasks.layout import EpisodeRng, LayoutError
 
 NAMESPACE = "ravens"

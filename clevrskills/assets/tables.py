@@ -1,0 +1,68 @@
+"""Tables in TOML files, each of their entries checked."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+Value = TypeVar("Value")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the data of a TOML file.
+
+    Raises:
+        ClevrSkillsError: It is no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ClevrSkillsError(f"{path} is no TOML: {error}") from error
+
+
+def check_table(
+    where: str, table: Any, kinds: Mapping[str, type], optional: Collection[str] = ()
+) -> None:
+    """Check a table by the types of its entries.
+
+    Args:
+        where: File and place of the table, for messages.
+        table: What is there.
+        kinds: Type of each entry.
+        optional: Entries that may be missing.
+
+    Raises:
+        ClevrSkillsError: It is no table, or an entry is missing, unknown or of another type.
+    """
+    if not isinstance(table, dict):
+        raise ClevrSkillsError(f"{where} must be a table, not {table!r}")
+    for name, value in table.items():
+        if name not in kinds:
+            raise UnknownNameError(f"entry of {where}", name, [*kinds])
+        if not isinstance(value, kinds[name]):
+            kind = kinds[name].__name__
+            raise ClevrSkillsError(f"{where}.{name} must be a {kind}, not {value!r}")
+    for name in kinds:
+        if name not in table and name not in optional:
+            raise ClevrSkillsError(f"{where}.{name} is missing")
+
+
+@cache
+def read_rows(path: Path, kind: type[Value], length: int) -> Mapping[str, tuple[Value, ...]]:
+    """Return the rows of a TOML file by name, each of ``length`` values of a type.
+
+    Raises:
+        ClevrSkillsError: It is no TOML, or a row is not so.
+    """
+    rows = read_toml(path)
+    for name, row in rows.items():
+        if not isinstance(row, list) or [type(value) for value in row] != [kind] * length:
+            raise ClevrSkillsError(
+                f"{path}: {name} must be {length} values of type {kind.__name__}, not {row!r}"
+            )
+    return {name: tuple(row) for name, row in rows.items()}
