@@ -20,7 +20,7 @@ SMALL_M, BIG_M = 0.04, 0.06
 class FieldBench(Bench):
     """Known bodies on the field, the first of which is to be put on another one; not registered."""
 
-    setting = SETTING
+    robots, setting = ("ur5e",), SETTING
 
     def __init__(self, bodies: tuple[Body, ...], onto: int) -> None:
         super().__init__(bodies)
