@@ -63,6 +63,10 @@ def test_help_of_all_commands_needs_no_command() -> None:
         ("view d --out p --limt 3", r".* view: unknown option --limt; did you mean --limit\?"),
         ("card d e", "clevrskills card: unknown argument e; `clev.*` lists .*"),
         ("evaluate srot --policy zero --out o", "clevrskills: unknown task 'srot'; allowed: m.*"),
+        (
+            "evaluate geoms --policy zero --videos 1 --out o",
+            "clevrskills: geoms has no arm to film: .*",
+        ),
         ("rl geom --suite ivispar --out o", r"clevrskills: unknown task .*; did you mean geoms\?"),
         ("tasks --suite mine", "clevrskills: unknown suite 'mine'; allowed: .*"),
     ],

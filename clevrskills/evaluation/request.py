@@ -14,6 +14,7 @@ from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import CHAT, FORMS, PolicySource, policy_arguments
 from clevrskills.core.suite import (
     IMAGES_ONLY,
+    NO_ROBOT,
     Preset,
     Suite,
     all_cameras,
@@ -174,11 +175,12 @@ def _check_names(args: EvaluateArgs, suite: Suite) -> list[str]:
         view=(args.view, all_views(suite) or ("(none)",)),
         interface=((args.interface,), all_interfaces(suite)),
     )
-    if (args.videos or args.video) and not cameras:
-        raise ClevrSkillsError(f"{suite.title} has no camera that could film: leave out --videos")
     tasks = args.select(suite.tasks)
     if args.all:
         tasks = frozen_tasks(suite)
+    for task in tasks if args.videos or args.video else ():
+        if NO_ROBOT in suite.tasks[task].robots:
+            raise ClevrSkillsError(f"{task} has no arm to film: leave out --videos and --video")
     for task in tasks if args.interface else ():
         allowed = suite.tasks[task].interfaces
         check_names(**{f"interface of {task}": ((args.interface,), allowed)})
