@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Any, TypeVar
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -50,6 +51,29 @@ def check_table(
     for name in kinds:
         if name not in table and name not in optional:
             raise ClevrSkillsError(f"{where}.{name} is missing")
+
+
+def check_slots(where: str, text: str, slots: Sequence[str], forms: Sequence[str] = ()) -> None:
+    """Check the names in braces of a text, and what follows their colons.
+
+    Args:
+        where: File and place of the text, for messages.
+        text: A template of :meth:`str.format`.
+        slots: Names that it may have.
+        forms: What may follow a colon.
+
+    Raises:
+        ClevrSkillsError: It is no template, or has another name or form.
+    """
+    try:
+        parts = [*Formatter().parse(text)]
+    except ValueError as error:
+        raise ClevrSkillsError(f"{where}: {error}") from error
+    for _, slot, form, _ in parts:
+        if slot is not None and slot not in slots:
+            raise UnknownNameError(f"slot in {where}", slot, [*slots])
+        if form and form not in forms:
+            raise UnknownNameError(f"form of {{{slot}}} in {where}", form, [*forms])
 
 
 @cache

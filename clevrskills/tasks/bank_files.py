@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from string import Formatter
 from typing import Any
 
-from clevrskills.assets.tables import check_table, read_toml
+from clevrskills.assets.tables import check_slots, check_table, read_toml
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.tasks.bank import FORMS, STYLES, Bank, Sentences
 
@@ -54,18 +53,5 @@ def _bank(where: str, table: Mapping[str, Any]) -> Bank:
         check_table(f"{where}.{name}", part, _SENTENCES, optional=STYLES)
         texts |= {f"{where}.{name}.{style}": text for style, text in part.items()}
     for entry, text in texts.items():
-        _check_slots(entry, text, table.get("slots", []))
+        check_slots(entry, text, table.get("slots", []), FORMS)
     return Bank(table["paper"], **{name: Sentences(**part) for name, part in parts.items()})
-
-
-def _check_slots(entry: str, text: str, slots: list[str]) -> None:
-    """Raise an error unless the names in braces of a text are among some slots."""
-    try:
-        parts = [*Formatter().parse(text)]
-    except ValueError as error:
-        raise ClevrSkillsError(f"{entry}: {error}") from error
-    for _, slot, form, _ in parts:
-        if slot is not None and slot not in slots:
-            raise UnknownNameError(f"slot in {entry}", slot, slots)
-        if form and form not in FORMS:
-            raise UnknownNameError(f"form of {{{slot}}} in {entry}", form, FORMS)

@@ -11,8 +11,7 @@ import numpy as np
 from clevrskills.agents.prompter import message, read_action
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.errors import UnknownNameError, check_arguments
-from clevrskills.suites.asgardbench.prompts import sections
-from clevrskills.suites.asgardbench.prompts.examples import EXAMPLES, Example
+from clevrskills.suites.asgardbench.prompts.texts import examples, section
 from clevrskills.suites.asgardbench.rules.verbs import VERBS
 
 STATE = "text_state"
@@ -81,31 +80,31 @@ class HousePrompter:
             given: What the agent is given: ``images``, ``state`` or ``text``.
             feedback: How much is told of past actions.
         """
-        verbs = "\n".join(f"- {verb}: {sections.VERBS[verb]}" for verb in VERBS)
+        verbs = "\n".join(f"- {verb}: {section(f'verb_{verb}')}" for verb in VERBS)
         same = ""
         if self._plan:
             same = f": let it be the first one of your {PLAN}"
         told = [
-            sections.NOTICE[given].format(hand=sections.HAND[self._hand]),
-            sections.FEEDBACK[feedback],
-            *([sections.PLAN] if self._plan else []),
-            *([sections.MEMORY] if self._memory else []),
-            sections.ALWAYS.format(same=same),
+            section(f"notice_{given}", hand=section(f"hand_{'drawn' if self._hand else 'absent'}")),
+            section(f"feedback_{feedback}"),
+            *([section("plan")] if self._plan else []),
+            *([section("memory")] if self._memory else []),
+            section("always", same=same),
         ]
-        form = [sections.THINK.format(observations=sections.OBSERVATIONS[given])]
-        form += [sections.PLAN_FORM] if self._plan else []
-        form += [sections.MEMORY_FORM] if self._memory else []
+        form = [section("think", observations=section(f"observations_{given}"))]
+        form += [section("plan_form")] if self._plan else []
+        form += [section("memory_form")] if self._memory else []
         form += ["Action: VERB Object\n</answer>"]
-        examples = [self._example(k, e, given, feedback) for k, e in enumerate(EXAMPLES, 1)]
+        shown = [self._example(k, e, given, feedback) for k, e in enumerate(examples(), 1)]
         return "\n\n".join(
             [
-                sections.ROLE.format(senses=sections.SENSES[given]),
-                f"# Actions\n{sections.ACTIONS.format(verbs=verbs)}",
-                f"# Rules of the world\n{sections.WORLD}",
+                section("role", senses=section(f"senses_{given}")),
+                f"# Actions\n{section('actions', verbs=verbs)}",
+                f"# Rules of the world\n{section('world')}",
                 "# How to work\n" + "\n".join(told),
                 "# How to answer\nAnswer in this form, and in no other:\n\n" + "\n\n".join(form),
                 "# Examples\nThree turns of other episodes.",
-                *examples,
+                *shown,
             ]
         )
 
@@ -151,21 +150,21 @@ class HousePrompter:
 
     # ---- parts of what is sent ----
 
-    def _example(self, number: int, example: Example, given: str, feedback: str) -> str:
-        failure = f"Failure. {example.why}" if feedback == "detailed" else "Failure."
-        told = ["Success."] * (len(example.past) - 1) + [failure]
-        lines = [f"## Example {number}: {example.title}", f"{TASK}\n{example.task}", ""]
-        lines += _numbered(example.past, told if feedback != "none" else [""] * len(told))
+    def _example(self, number: int, example: Mapping[str, Any], given: str, feedback: str) -> str:
+        failure = f"Failure. {example['why']}" if feedback == "detailed" else "Failure."
+        told = ["Success."] * (len(example["past"]) - 1) + [failure]
+        lines = [f"## Example {number}: {example['title']}", f"{TASK}\n{example['task']}", ""]
+        lines += _numbered(example["past"], told if feedback != "none" else [""] * len(told))
         sure = given == "text" and feedback == "none"
         lines += [
             "",
             "<think>",
-            f"Observations: {example.seen[given]}",
-            f"Inventory: {'I think ' if sure else 'I hold '}{example.held}",
-            f"Last action: {example.last[feedback]}",
-            f"Reasoning: {example.reasoning[given]}",
+            f"Observations: {example[f'seen_{given}']}",
+            f"Inventory: {'I think ' if sure else 'I hold '}{example['held']}",
+            f"Last action: {example[f'last_{feedback}']}",
+            f"Reasoning: {example[f'reasoning_{given}']}",
             "</think>",
-            self.answer(example.plan[0], example.plan, example.memory),
+            self.answer(example["plan"][0], example["plan"], example["memory"]),
         ]
         return "\n".join(lines)
 

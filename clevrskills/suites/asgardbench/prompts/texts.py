@@ -1,0 +1,68 @@
+"""Texts of the prompt of the household, from TOML files: its sections and worked examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clevrskills.assets.tables import check_slots, check_table, read_toml
+from clevrskills.suites.asgardbench.rules.verbs import VERBS
+
+_GIVEN = ("images", "state", "text")
+_FEEDBACK = ("none", "simple", "detailed")
+_SECTIONS: Mapping[str, Sequence[str]] = {
+    "role": ("senses",),
+    "actions": ("verbs",),
+    "always": ("same",),
+    "think": ("observations",),
+    **{f"notice_{given}": ("hand",) for given in _GIVEN},
+    **{f"{name}_{given}": () for name in ("senses", "observations") for given in _GIVEN},
+    **{f"feedback_{mode}": () for mode in _FEEDBACK},
+    **{f"verb_{verb}": () for verb in VERBS},
+    **dict.fromkeys(("hand_drawn", "hand_absent", "plan_form", "memory_form"), ()),
+    **dict.fromkeys(("world", "memory", "plan"), ()),
+}
+"""Sections, and the names in braces that each may have."""
+_EXAMPLE: Mapping[str, type] = {
+    **dict.fromkeys(("title", "task", "why", "held"), str),
+    **dict.fromkeys(("past", "plan", "memory"), list),
+    **dict.fromkeys((f"{name}_{given}" for name in ("seen", "reasoning") for given in _GIVEN), str),
+    **dict.fromkeys((f"last_{mode}" for mode in _FEEDBACK), str),
+}
+"""Entries of an example, and their types."""
+
+
+def section(name: str, **slots: str) -> str:
+    """Return a section with what the names in braces stand for.
+
+    Raises:
+        ClevrSkillsError: The file of sections is not as it should be.
+    """
+    return _sections()[name].format(**slots)
+
+
+@cache
+def _sections() -> Mapping[str, str]:
+    path = Path(__file__).with_name("sections.toml")
+    texts = read_toml(path)
+    check_table(str(path), texts, dict.fromkeys(_SECTIONS, str))
+    for name, text in texts.items():
+        check_slots(f"{path}: {name}", text, _SECTIONS[name])
+    return texts
+
+
+@cache
+def examples() -> Sequence[Mapping[str, Any]]:
+    """Return the worked examples: a turn and a good answer each.
+
+    Raises:
+        ClevrSkillsError: The file of examples is not as it should be.
+    """
+    path = Path(__file__).with_name("examples.toml")
+    data = read_toml(path)
+    check_table(str(path), data, {"example": list})
+    for number, table in enumerate(data["example"], 1):
+        check_table(f"{path}: example {number}", table, _EXAMPLE)
+    return tuple(data["example"])
