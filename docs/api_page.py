@@ -41,7 +41,8 @@ GROUPS: Mapping[str, str] = {
         "solvers.skills.put_down"
     ),
     "Add a suite": (
-        "core.suite core.interface core.feedback core.goal.context suites.symbolic suites.tabletop"
+        "core.suite core.report core.interface core.feedback core.goal.context "
+        "suites.symbolic suites.tabletop"
     ),
 }
 """What a user wants to do, and the modules for it, below ``clevrskills``."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import degrees
+from typing import TYPE_CHECKING
 
 import torch
 
 from clevrskills.core.geometry import rotation_matrix
-from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.sim.body import Body
+
+if TYPE_CHECKING:
+    from clevrskills.envs.recorder_view import RecorderView
 
 STATE_VIEW = "state"
 """Name of the view that is this text."""

@@ -42,6 +42,7 @@ from clevrskills.predicates import (
     TouchedToppled,
     Traced,
 )
+from clevrskills.suites.clevrskills.words.interface import COMMANDS
 
 UNPARSABLE, UNKNOWN_OBJECT, AMBIGUOUS = "UNPARSABLE", "UNKNOWN_OBJECT", "AMBIGUOUS"
 NOT_HERE = "NOT_HERE"
@@ -275,31 +276,6 @@ _FORMS: Sequence[tuple[re.Pattern[str], _Build]] = [
         (r"balance the scale with (.+)", _balanced),
     )
 ]
-COMMANDS = (
-    "pick up X",
-    "put down",
-    "put X on Y",
-    "put X in Y",
-    "put X at (x, y)",
-    "put X at (x, y) turned to N degrees",
-    "put X at (x, y) turned to N degrees on Y",
-    "push X",
-    "push X towards Y",
-    "push X to (x, y)",
-    "rotate X N degrees clockwise",
-    "rotate X N degrees anti-clockwise",
-    "throw X to Y",
-    "throw X to Y such that it falls over",
-    "touch X",
-    "topple X",
-    "stack X, Y and Z on top of each other",
-    "topple the stack of X, Y, Z",
-    "balance the scale with X, Y and Z",
-    "move to X",
-    "move to (x, y, z)",
-    "wait",
-)
-"""The forms of commands; X, Y and Z are keys or names of things, places are in metres."""
 _LEAST_M, _MOST_M = (-0.30, -0.30, 0.05), (0.10, 0.30, 0.40)
 _PLACES, _HEIGHTS, _ANGLES = 41 * 61, 36, 17
 """Places of the table and heights to a centimetre, and angles to ten degrees, that are drawn."""

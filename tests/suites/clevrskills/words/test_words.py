@@ -20,9 +20,10 @@ from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import bodies_of, scene_text, shown_name
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import AtPose, AtPosition, Inside, OnTop, Picked, Rotated
+from clevrskills.suites.clevrskills.words.actuator import CommandedArm
 from clevrskills.suites.clevrskills.words.agents import Commander, RandomWords
 from clevrskills.suites.clevrskills.words.grammar import read, say
-from clevrskills.suites.clevrskills.words.interface import SKILLS, CommandedArm
+from clevrskills.suites.clevrskills.words.interface import SKILLS
 from clevrskills.tasks import tasks
 
 SUITE = load_suite()
