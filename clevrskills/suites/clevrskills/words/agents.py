@@ -14,7 +14,8 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import Privileged, Random
 from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import AtPosition, OnTop, Rotated
-from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, any_command, say
+from clevrskills.suites.clevrskills.words.forms import any_command
+from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, say
 
 
 class Commander:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import radians
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,7 +41,6 @@ from clevrskills.predicates import (
     TouchedToppled,
     Traced,
 )
-from clevrskills.suites.clevrskills.words.interface import COMMANDS
 
 UNPARSABLE, UNKNOWN_OBJECT, AMBIGUOUS = "UNPARSABLE", "UNKNOWN_OBJECT", "AMBIGUOUS"
 NOT_HERE = "NOT_HERE"
@@ -276,36 +274,3 @@ _FORMS: Sequence[tuple[re.Pattern[str], _Build]] = [
         (r"balance the scale with (.+)", _balanced),
     )
 ]
-_LEAST_M, _MOST_M = (-0.30, -0.30, 0.05), (0.10, 0.30, 0.40)
-_PLACES, _HEIGHTS, _ANGLES = 41 * 61, 36, 17
-"""Places of the table and heights to a centimetre, and angles to ten degrees, that are drawn."""
-
-
-def any_command(generator: np.random.Generator, keys: Sequence[str], by_form: bool = False) -> str:
-    """Draw a command about some things, each sentence as likely, with places to a centimetre and
-    angles to ten degrees.
-
-    Args:
-        generator: Source of the draw.
-        keys: What it may be about.
-        by_form: Draw a form of :data:`COMMANDS` first, each as likely.
-    """
-    weights = np.array([1.0 if by_form else _sentences(form, len(keys)) for form in COMMANDS])
-    command = str(generator.choice(COMMANDS, p=weights / weights.sum()))
-    for name in ("X", "Y", "Z"):
-        command = command.replace(name, str(generator.choice(keys)))
-    centimetres = [
-        int(generator.integers(round(100 * a), round(100 * b) + 1))
-        for a, b in zip(_LEAST_M, _MOST_M, strict=True)
-    ]
-    x, y, z = (f"{value / 100:.2f}" for value in centimetres)
-    command = command.replace("(x, y, z)", f"({x}, {y}, {z})").replace("(x, y)", f"({x}, {y})")
-    return command.replace(" N ", f" {10 * int(generator.integers(1, _ANGLES + 1))} ")
-
-
-def _sentences(form: str, things: int) -> float:
-    """How many sentences a form of command has."""
-    count = float(things ** sum(word.strip(",") in ("X", "Y", "Z") for word in form.split()))
-    count *= _PLACES if "(x, y" in form else 1
-    count *= _HEIGHTS if "z)" in form else 1
-    return count * (_ANGLES if " N " in form else 1)

@@ -10,36 +10,12 @@ import numpy as np
 from clevrskills.core.interface import Controller, TextInterface
 from clevrskills.core.suite import Preset
 from clevrskills.envs.scene_text import STATE_VIEW
+from clevrskills.suites.clevrskills.words.forms import COMMANDS, any_command
 
 if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.words.actuator import SkillActuator
 
 _EXAMPLE_KEYS = ("object_0", "object_1", "object_2", "base_0", "area_0")
-COMMANDS = (
-    "pick up X",
-    "put down",
-    "put X on Y",
-    "put X in Y",
-    "put X at (x, y)",
-    "put X at (x, y) turned to N degrees",
-    "put X at (x, y) turned to N degrees on Y",
-    "push X",
-    "push X towards Y",
-    "push X to (x, y)",
-    "rotate X N degrees clockwise",
-    "rotate X N degrees anti-clockwise",
-    "throw X to Y",
-    "throw X to Y such that it falls over",
-    "touch X",
-    "topple X",
-    "stack X, Y and Z on top of each other",
-    "topple the stack of X, Y, Z",
-    "balance the scale with X, Y and Z",
-    "move to X",
-    "move to (x, y, z)",
-    "wait",
-)
-"""The forms of commands; X, Y and Z are keys or names of things, places are in metres."""
 CODES = {
     "DONE": ("", ""),
     "NOT_ACHIEVED": ("It was tried, and does not hold.", "not achieved"),
@@ -98,8 +74,6 @@ class SkillsInterface(TextInterface):
 
     def random(self, generator: np.random.Generator) -> str:
         """Any sentence of the grammar, about what scenes mostly hold."""
-        from clevrskills.suites.clevrskills.words.grammar import any_command
-
         return any_command(generator, _EXAMPLE_KEYS)
 
 
