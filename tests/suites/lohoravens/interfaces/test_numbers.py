@@ -65,12 +65,17 @@ def test_doing_nothing_is_outside_and_anything_inside_the_field(interface) -> No
     assert (np.ptp(picks, axis=0) > (0.37, 0.75)).all()
 
 
+class Watched(Rollout):
+    """A rollout whose control steps are watched."""
+
+    watches = True
+
+
 def test_a_rollout_succeeds_by_one_turn_and_tells_of_it() -> None:
     pytest.importorskip("mplib")
     env = field(block("one", "red", *A), block("other", "blue", *B, BIG_M))
-    rollout = Rollout(env, actuator=PICK_PLACE_PIXELS.begin(env))
+    rollout, steps = Watched(env, actuator=PICK_PLACE_PIXELS.begin(env)), []
     assert rollout.limit == env.turn_limit == 8
-    steps = []
     rollout.on_control_step = steps.append
     missed = rollout.step(PICK_PLACE_PIXELS.none())
     assert (missed.code, missed.success, rollout.ended) == ("OUT_OF_FIELD", False, False)
