@@ -37,8 +37,8 @@ bodies at rest tremble by up to
 class World(Context):
     """Questions about the bodies and the robot of ``B`` environments.
 
-    What goals ask about bodies, such as :meth:`on_table`, takes slots (B,) or (B, ...); the answer
-    has their shape.
+    What goals ask about bodies, such as :meth:`on_table`, takes slots (B,), or (B, n) for several
+    bodies at once; the answer has their shape.
 
     Args:
         keys: Names of the ``K`` body slots, the same in all environments.
@@ -265,12 +265,10 @@ class World(Context):
         turned = points @ self.at(self.matrix, body).transpose(-1, -2)
         return turned + self.position(body)[:, None]
 
-    @broadcast_slots
     def top(self, body: Tensor) -> Tensor:
         """Return the world z of the body's highest point, (B,)."""
         return self._heights(body).amax(-1)
 
-    @broadcast_slots
     def bottom(self, body: Tensor) -> Tensor:
         """Return the world z of the body's lowest point, (B,)."""
         return self._heights(body).amin(-1)
@@ -278,8 +276,8 @@ class World(Context):
     def _heights(self, body: Tensor) -> Tensor:
         """Return the world z of the points on the body's surface, (B, P)."""
         pose = self.pose(body)
-        up = geometry.rotation_matrix(pose[:, 3:])[:, 2, :, None]
-        return (self.at(self.solids.coordinates, body) * up).sum(-2) + pose[:, 2:3]
+        up = geometry.rotation_matrix(pose[..., 3:])[..., 2, :, None]
+        return (self.at(self.solids.coordinates, body) * up).sum(-2) + pose[..., 2:3]
 
     def planes(self, body: Tensor) -> Tensor:
         """Return half-spaces of bodies in their frame, (B, C, F, 4), less shared padding."""
