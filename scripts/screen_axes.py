@@ -47,7 +47,7 @@ def main(args: Arguments) -> None:
         screened = kept_episodes(
             suite, pairs, {axis: level}, args.episodes, args.workers, strict=False
         )
-        of_axis = {(one.task, one.split): one.verdicts for one in screened}
+        of_axis = {(one.task, one.split): one.screened for one in screened}
         found[f"{axis}-{level}"] = of_axis
         looked = sum(map(len, of_axis.values()))
         rejected = sum(bool(v.reason) for verdicts in of_axis.values() for v in verdicts)

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from clevrskills.core.episode import episode_name
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import DEFAULT, Suite, all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json
-from clevrskills.jobs.journal import parse_record, read_lines
+from clevrskills.jobs.journal import Record, read_lines
 
 __all__ = ["EpisodeResult", "Evaluation", "Run", "open_evaluations", "read_results", "read_run"]
 
@@ -55,7 +55,7 @@ Where episodes go on after success, ``success`` means that the goal held at the 
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeResult:
+class EpisodeResult(Record):
     """How one episode went. Those of :mod:`clevrskills.evaluation.report.foreign` have ``None`` for
     numbers that the other program does not state.
 
@@ -180,15 +180,6 @@ class EpisodeResult:
             if not data[name]:
                 del data[name]
         return to_json(data)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Read a line.
-
-        Raises:
-            ValueError: It is damaged.
-        """
-        return parse_record(cls, text)
 
 
 _IF_ANY = (

@@ -3,13 +3,13 @@
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from clevrskills.errors import DamagedError
-from clevrskills.jobs.files import StorageError, storage_errors, sync
+from clevrskills.jobs.files import StorageError, storage_errors, sync, to_json
 
 Line = TypeVar("Line")
 
@@ -95,6 +95,25 @@ def parse_record(
         return kind(**{name: data[key] for name, key in names.items() if key in data})
     except (KeyError, TypeError) as error:
         raise ValueError(f"damaged line: {error!r}") from error
+
+
+class Record:
+    """Base class of dataclasses that are lines of a journal."""
+
+    __slots__ = ()
+
+    def to_json(self) -> str:
+        """Return the line, without its end."""
+        return to_json(asdict(self))  # type: ignore[call-overload]
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a line.
+
+        Raises:
+            ValueError: It is damaged.
+        """
+        return parse_record(cls, text)
 
 
 def _remove_torn_end(path: Path) -> None:

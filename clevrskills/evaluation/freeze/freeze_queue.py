@@ -13,14 +13,19 @@ from typing import Any
 from clevrskills.core.episode import FORMAT_VERSION, FROZEN, FrozenHeader, Rejection
 from clevrskills.core.suite import Suite, paired_split
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
+from clevrskills.evaluation.freeze.candidates import (
+    Candidate,
+    Screening,
+    ScreeningQueue,
+    ScreeningResult,
+)
 from clevrskills.evaluation.freeze.frozen import write
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
-from clevrskills.jobs.journal import Journal, read_lines
+from clevrskills.jobs.journal import read_lines
 from clevrskills.jobs.pool import TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.run_folder import versions
-from clevrskills.jobs.work import DEATHS, KILLS, JobQueue
+from clevrskills.jobs.work import DEATHS, KILLS
 
 BENCHMARK = 1
 """Version of the benchmark that episodes are frozen for."""
@@ -31,92 +36,51 @@ MIN_REJECTED = 20
 
 
 @dataclass
-class SeedQueue:
+class SeedQueue(Screening[Candidate, ScreeningResult]):
     """The seeds of one task and split, in order.
 
-    A seed is screened only once it is certain that those before it do not suffice, so that the
-    outcome is the same for any number of workers.
-
     Attributes:
-        task: Key of the task.
-        split: Name of the split.
         robot: Key of the robot.
-        count: How many episodes are asked for.
-        journal: Where results are kept.
         suite: What the task is of.
-        results: The known ones, by seed.
-        seeds: The seeds that were needed so far.
         partner: The queue of the split that this one is paired with: a seed is accepted by both or
             rejected by both; ``None``: there is none.
         head: The header of the file, once it is written.
     """
 
-    task: str
-    split: str
     robot: str
-    count: int
-    journal: Path
     suite: Suite
-    results: dict[int, ScreeningResult]
-    seeds: list[int] = field(default_factory=list, init=False)
     partner: "SeedQueue | None" = field(default=None, init=False)
     head: FrozenHeader | None = field(default=None, init=False)
 
-    @property
-    def looked_at(self) -> list[ScreeningResult]:
-        """What came of the seeds that were needed, as far as it is known."""
-        return [end for seed in self.seeds if (end := self._end(seed))]
-
-    def _end(self, seed: int) -> ScreeningResult | None:
-        """What came of a seed in this split and in that of the partner; ``None``: it is not known
-        yet.
+    def _result(self, number: int) -> ScreeningResult | None:
+        """Return the result of a seed in this split and in that of the partner; ``None``: it is not
+        known yet.
         """
-        own = self.results.get(seed)
+        own = self.results.get(number)
         if own is None or own.reason or self.partner is None:
             return own
-        other = self.partner.results.get(seed)
+        other = self.partner.results.get(number)
         if other is None or not other.reason:
             return other and own
         return replace(own, reason=f"{self.partner.split}: {other.reason}")
 
-    @property
-    def accepted(self) -> list[ScreeningResult]:
-        """Those of the episodes."""
-        return [result for result in self.looked_at if not result.reason]
+    def _candidate(self, place: int) -> tuple[Candidate, int]:
+        seed = FROZEN.start + place
+        return Candidate(self.task, self.split, self.robot, seed), seed
 
-    @property
-    def rejected(self) -> list[ScreeningResult]:
-        """The others."""
-        return [result for result in self.looked_at if result.reason]
-
-    def next(self) -> Candidate | None:
-        """The next seed to be screened, ``None`` if there is none for now.
+    def _goes_on(self) -> bool:
+        """Return ``True``.
 
         Raises:
             ClevrSkillsError: Too many were rejected.
         """
-        while True:
-            looked_at, rejected = self.looked_at, self.rejected
-            if len(self.seeds) - len(rejected) >= self.count:
-                return None
-            if len(rejected) > max(MIN_REJECTED, self.count):
-                raise ClevrSkillsError(
-                    f"gave up on {self.task}, split {self.split}: {len(rejected)} of"
-                    f" {len(looked_at)} seeds are rejected, the last: {rejected[-1].reason}"
-                )
-            seed = FROZEN.start + len(self.seeds)
-            self.seeds.append(seed)
-            if seed not in self.results:
-                return Candidate(self.task, self.split, self.robot, seed)
-
-    def enter(self, result: ScreeningResult) -> None:
-        """Keep a result.
-
-        Raises:
-            StorageError: The disk refused.
-        """
-        Journal(self.journal).append(result.to_json())
-        self.results[result.seed] = result
+        rejected = self.rejected
+        if len(rejected) > max(MIN_REJECTED, self.count):
+            raise ClevrSkillsError(
+                f"gave up on {self.task}, split {self.split}: {len(rejected)} of"
+                f" {len(self.screened)} seeds are rejected, the last: {rejected[-1].reason}"
+            )
+        return True
 
     def write(self, root: Path) -> FrozenHeader:
         """Write the file, now that all is known.
@@ -179,13 +143,13 @@ def open_queues(
         lines = read_lines(journal, ScreeningResult.from_json) if journal.exists() else ()
         known = {result.seed: result for result in lines}
         number = count or suite.tasks[task].splits[split]
-        queues[task, split] = SeedQueue(task, split, robot, number, journal, suite, known)
+        queues[task, split] = SeedQueue(task, split, number, journal, known, robot, suite)
     for (task, split), queue in queues.items():
         queue.partner = queues.get((task, paired_split(suite, split)))
     return list(queues.values())
 
 
-class FreezeQueue(JobQueue[Candidate, ScreeningResult]):
+class FreezeQueue(ScreeningQueue[Candidate, ScreeningResult]):
     """The seeds of all tasks and splits; a file is written as soon as all of it is known.
 
     Args:
@@ -197,17 +161,11 @@ class FreezeQueue(JobQueue[Candidate, ScreeningResult]):
     timeouts = DEATHS
 
     def __init__(self, queues: Sequence[SeedQueue], root: Path, display: Display) -> None:
-        super().__init__()
+        super().__init__(queues)
         self._queues, self._root, self._display = queues, root, display
-        self._by_name = {(queue.task, queue.split): queue for queue in queues}
-
-    def next(self) -> Candidate | None:
-        if self.waiting:
-            return self.waiting.popleft()
-        return next(filter(None, (queue.next() for queue in self._queues)), None)
 
     def finish(self, job: Candidate, result: ScreeningResult) -> None:
-        self._by_name[job.task, job.split].enter(result)
+        self._by_name[job.task, job.split].enter(job.seed, result)
 
     def give_up(self, job: Candidate, end: WorkerDied | TimedOut) -> None:
         """Reject a seed that ends its worker every time.
@@ -228,6 +186,6 @@ class FreezeQueue(JobQueue[Candidate, ScreeningResult]):
                 queue.head = queue.write(self._root)
                 self._display.print(
                     f"{queue.task} {queue.split}: {queue.count} episodes of "
-                    f"{len(queue.seeds)} seeds"
+                    f"{len(queue.asked)} seeds"
                 )
         self._display.update(sum(len(queue.accepted) for queue in self._queues))

@@ -3,7 +3,7 @@ nothing does not.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,61 @@ STILL_STEPS = 40
 """Equal states, bit for bit, after which nothing will ever change under the same action."""
 
 
-class Screener:
-    """Screens one seed after the other; keeps the environment while the task stays the same.
+class EpisodeScreener:
+    """Base class of screeners; keeps the environment while it fits.
+
+    Args:
+        suite: Suite of the episodes.
+        axes: Level of each axis that perturbs them.
+    """
+
+    def __init__(self, suite: Suite, axes: Mapping[str, int]) -> None:
+        torch.set_num_threads(1)
+        self._suite, self._axes, self._interface = suite, axes, find_interface(suite)
+        self._made: tuple[EnvConfig, Env] | None = None
+
+    def _start(self, episode: Episode) -> Env:
+        """Return the environment at the start of an episode."""
+        config = EnvConfig(
+            *(episode.task, episode.split, episode.robot), task_args=episode.task_args
+        )
+        if self._made is None or self._made[0] != config:
+            if self._made is not None:
+                self._made[1].close()
+            self._made = config, self._suite.make(config)
+        env = self._made[1]
+        env.reset(options={"episode": episode})
+        return env
+
+    def _fault(self, episode: Episode, env: Env, faults: Iterable[str] | None = None) -> str:
+        """Return why an episode that starts in an environment is rejected; empty: it is not.
+
+        Args:
+            episode: The episode.
+            env: The environment.
+            faults: Faults of the start that count; ``None``: all.
+        """
+        known = env.faults()
+        if found := [name for name in (known if faults is None else faults) if known.get(name)]:
+            return f"start: {', '.join(found)}"
+        suite = self._suite
+        return suite.visibility_fault(episode) if isinstance(suite, Perturbable) else ""
+
+    def _solve(self, episode: Episode, env: Env) -> tuple[int, str]:
+        """Return the turns that the oracle needs, and why the episode is rejected; empty: it is
+        not.
+        """
+        turns, reason = solve(env, self._suite.oracle(env), self._interface)
+        if reason:
+            return turns, f"oracle: {reason}"
+        env.reset(options={"episode": episode})
+        none = self._interface.none
+        blind = succeeds_blindly(env, none, steady=True, interface=self._interface)
+        return turns, "solved by doing nothing" if blind else ""
+
+
+class Screener(EpisodeScreener):
+    """Screens one seed after the other.
 
     Args:
         suite: What the seeds are of; ``None``: ClevrSkills.
@@ -45,9 +98,8 @@ class Screener:
         axes: Mapping[str, int] | None = None,
         planned: bool = False,
     ) -> None:
-        torch.set_num_threads(1)
-        self._suite, self._axes, self._planned = suite or load_suite(), axes or {}, planned
-        self._made: tuple[EnvConfig, Env] | None = None
+        super().__init__(suite or load_suite(), axes or {})
+        self._planned = planned
 
     def __call__(self, candidate: Candidate) -> ScreeningResult:
         """Screen a seed, as an episode written and read again.
@@ -68,35 +120,19 @@ class Screener:
         if isinstance(spec, str):
             return ScreeningResult(seed, spec)
         data = spec.to_json()
-        env, interface = self._prepare(spec), find_interface(suite)
         episode = suite.read_episode(json.loads(to_json(data)))
-        start = {"episode": episode}
-        env.reset(options=start)
-        found = [name for name, is_there in env.faults().items() if is_there]
-        if found:
-            return ScreeningResult(seed, "start: " + ", ".join(found))
-        if isinstance(suite, Perturbable) and (fault := suite.visibility_fault(episode)):
+        env = self._start(episode)
+        if fault := self._fault(episode, env):
             return ScreeningResult(seed, fault)
         if self._planned:
             if spec.planned_turns is None:
                 raise ClevrSkillsError(f"suite {suite.name} has no plans without acting")
             turns, limit = spec.planned_turns
             return ScreeningResult(seed, "", turns, data, limit)
-        steps, reason = solve(env, suite.oracle(env), interface)
+        turns, reason = self._solve(episode, env)
         if reason:
-            return ScreeningResult(seed, f"oracle: {reason}")
-        env.reset(options=start)
-        if succeeds_blindly(env, interface.none, steady=True, interface=interface):
-            return ScreeningResult(seed, "solved by doing nothing")
-        return ScreeningResult(seed, "", steps, data, interface.begin(env).limit)
-
-    def _prepare(self, episode: Episode) -> Env:
-        config = EnvConfig(episode.task, episode.split, episode.robot, cameras=())
-        if self._made is None or self._made[0] != config:
-            if self._made is not None:
-                self._made[1].close()
-            self._made = config, self._suite.make(config)
-        return self._made[1]
+            return ScreeningResult(seed, reason)
+        return ScreeningResult(seed, "", turns, data, self._interface.begin(env).limit)
 
 
 def solve(env: Env, oracle: Oracle, interface: Interface | None = None) -> tuple[int, str]:

@@ -14,7 +14,7 @@ from clevrskills.evaluation.report.tables import numbers, task_rows
 from clevrskills.evaluation.results import open_evaluations
 from clevrskills.evaluation.robustness import shipped
 from clevrskills.evaluation.robustness.figure import robustness_figures
-from clevrskills.evaluation.robustness.kept import Kept, ScreeningQueue, kept_episodes
+from clevrskills.evaluation.robustness.kept import Kept, PerturbedQueue, kept_episodes
 from clevrskills.evaluation.robustness.screening import REVISION, PerturbedEpisode, Verdict
 from clevrskills.evaluation.robustness.shipped import shipped_verdicts, write_verdicts
 from clevrskills.evaluation.robustness.tables import find_drops, robustness_tables
@@ -54,25 +54,24 @@ def verdict(index, reason=""):
 
 
 def test_rejected_ones_are_replaced_by_the_next():
-    kept = Kept("pick", "train", 3, 6, None, {})
+    kept = Kept("pick", "train", 3, None, {}, "abcdef")
     assert [kept.next() for _ in range(4)] == [
         *(PerturbedEpisode("pick", "train", k) for k in range(3)),
         None,
     ]
-    kept.known |= {0: verdict(0), 2: verdict(2)}
+    kept.results |= {0: verdict(0), 2: verdict(2)}
     assert kept.next() is None  # the second is still out
-    kept.known[1] = verdict(1, "oracle: gave up")
+    kept.results[1] = verdict(1, "oracle: gave up")
     assert kept.next() == PerturbedEpisode("pick", "train", 3) and kept.next() is None
-    kept.known[3] = verdict(3)
+    kept.results[3] = verdict(3)
     assert kept.indices == [0, 2, 3] and [v.index for v in kept.rejected] == [1]
 
 
 def test_what_is_known_is_not_screened_again():
-    kept = Kept(
-        "pick", "train", 2, 3, None, {0: verdict(0, "hidden"), 1: verdict(1), 2: verdict(2)}
-    )
+    known = {0: verdict(0, "hidden"), 1: verdict(1), 2: verdict(2)}
+    kept = Kept("pick", "train", 2, None, known, "abc")
     assert kept.next() is None and kept.indices == [1, 2]
-    none_left = Kept("pick", "train", 3, 3, None, dict(kept.known))
+    none_left = Kept("pick", "train", 3, None, dict(known), "abc")
     assert none_left.next() is None and len(none_left.indices) == 2
 
 
@@ -138,15 +137,15 @@ def test_clean_runs_of_other_settings_are_no_twins(tmp_path):
 
 
 def test_what_a_busy_machine_ended_says_nothing_of_an_episode(tmp_path):
-    kept = Kept("pick", "train", 1, 2, tmp_path / "pick.jsonl", {})
-    queue = ScreeningQueue([kept], {("pick", "train"): ["twin0", "twin1"]}, None)
+    kept = Kept("pick", "train", 1, tmp_path / "pick.jsonl", {}, ["twin0", "twin1"])
+    queue = PerturbedQueue([kept], None)
     job = queue.next()
     for end in (TimedOut(600.0), WorkerDied("killed", killed=True)):
         with pytest.raises(ClevrSkillsError, match="pick, split train, 0: "):
             queue.give_up(job, end)
-    assert not kept.known and not kept.journal.exists()
+    assert not kept.results and not kept.journal.exists()
     queue.give_up(job, WorkerDied("segmentation fault"))
-    assert kept.known[0].reason == "segmentation fault" and queue.next().index == 1
+    assert kept.results[0].reason == "segmentation fault" and queue.next().index == 1
 
 
 def test_without_a_clean_run_of_the_same_policy_nothing_is_said(tmp_path):
@@ -197,7 +196,7 @@ def test_what_was_screened_under_another_revision_is_screened_anew(revision, tmp
     journal.parent.mkdir(parents=True)
     journal.write_text(Verdict("pick", "train", 0, twin, "made", "hidden").to_json() + "\n")
     (kept,) = kept_episodes(SUITE, [("pick", "train")], {"layout": 3}, 1, strict=False)
-    assert list(kept.known) == ([0] if revision == REVISION else [])
+    assert list(kept.results) == ([0] if revision == REVISION else [])
 
 
 @pytest.mark.slow
