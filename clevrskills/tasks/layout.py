@@ -58,9 +58,9 @@ class Layout:
     picture_radius_m: float | None = None
     words: tuple[str, ...] = ()
 
-    def body(self, role: str) -> Body:
-        """The body whose slot a role names."""
-        body = self.bodies[int(self.roles[role])]
+    def body(self, role: str, *index: int) -> Body:
+        """Return the body whose slot a role names, or an entry of a role of several."""
+        body = self.bodies[int(self.roles[role][index])]
         assert body is not None
         return body
 

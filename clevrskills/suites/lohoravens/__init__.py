@@ -1,8 +1,6 @@
 """LoHoRavens suite: long-horizon rearrangement of blocks from one sentence."""
 
-from pathlib import Path
+from clevrskills.suites.lohoravens.tasks.catalog import CATALOG
 
-_FOLDER = Path(__file__).parent / "tasks"
-
-TASKS = tuple(path.stem for path in sorted(_FOLDER.glob("*/[a-z]*.py")))
-"""Names of the tasks: one file each, in a folder for each family."""
+TASKS = tuple(CATALOG)
+"""Names of the tasks."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from clevrskills.sim.setting import Workspace
 from clevrskills.suites.lohoravens.palette import texture_of
 from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
-from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Size, Table
 
 SMALL_M, BIG_M = 0.04, 0.06
 """Sides of the two sizes of blocks."""
@@ -22,7 +24,7 @@ SIDES = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom":
 DENSITY = 600.0
 ZONE_M, WIDE_ZONE_M, WIDEST_ZONE_M, MAT_M = 0.10, 0.15, 0.20, 0.001
 """Sides of zones: for a tower, for up to four blocks side by side, for more; height of all."""
-BOWL, BOWL_NOUN = "shallow bowl", "bowl"
+BOWL = "shallow bowl"
 GAP_M, MIXED_GAP_M = 0.015, 0.03
 """Least distance between outlines; where big blocks stand beside small ones, the gripper's head
 needs more."""
@@ -30,16 +32,15 @@ INSET_M = 0.045
 """How far middles stay inside the border of the field."""
 TOWER_REACH_M = 0.72
 """Distance from the base up to which the arm reaches the top of a tower of five."""
-TRIES = 200
 
 
-def _inset(field: Workspace, by_m: float) -> Workspace:
+def _inset(field: Workspace, x_m: float, y_m: float) -> Workspace:
     (x0, x1), (y0, y1) = field.x_m, field.y_m
-    return replace(field, x_m=(x0 + by_m, x1 - by_m), y_m=(y0 + by_m, y1 - by_m))
+    return replace(field, x_m=(x0 + x_m, x1 - x_m), y_m=(y0 + y_m, y1 - y_m))
 
 
-INNER = _inset(FIELD, INSET_M)
-BOWLS = _inset(FIELD, 0.065)
+INNER = _inset(FIELD, INSET_M, INSET_M)
+BOWLS = _inset(FIELD, 0.065, 0.065)
 TOWERS = replace(BOWLS, reach_m=(0.28, TOWER_REACH_M))
 
 
@@ -105,11 +106,6 @@ class Block:
     side_m: float
     place_m: tuple[float, float]
 
-    @property
-    def size(self) -> str:
-        """``smaller`` or ``bigger``."""
-        return size_word(self.side_m)
-
 
 class FieldScene:
     """What is laid out so far.
@@ -126,20 +122,29 @@ class FieldScene:
         self._bodies: list[Body | None] = [None] * len(slots)
         self.blocks: list[Block] = []
 
-    def block(self, color: str, side_m: float = SMALL_M, where: Workspace = INNER) -> Block:
+    def block(
+        self,
+        color: str,
+        side_m: float = SMALL_M,
+        where: Workspace = INNER,
+        kind: str = "block",
+    ) -> Block:
         """Put a block at a free place.
 
         Args:
             color: Its color.
             side_m: Its side.
             where: Where its middle may be, see :func:`within` and :func:`beside`.
+            kind: ``block`` or ``box``.
 
         Raises:
             LayoutError: There is none.
         """
-        size = (side_m,) * 3
-        pose = self._table.place(shape("cube", size, DENSITY), workspace=where)
-        slot = self._enter("block", lambda key: _block(key, color, side_m, pose))
+        pose = self._table.place(shape("cube", (side_m,) * 3, DENSITY), workspace=where)
+        return self._add_block(color, side_m, pose, kind)
+
+    def _add_block(self, color: str, side_m: float, pose: Pose, kind: str = "block") -> Block:
+        slot = self._add(kind, "cube", color, pose, (side_m,) * 3, density=DENSITY)
         self.blocks.append(Block(slot, color, side_m, (pose[0], pose[1])))
         return self.blocks[-1]
 
@@ -149,13 +154,25 @@ class FieldScene:
         Raises:
             LayoutError: There is none.
         """
-        size = (side_m, side_m, MAT_M)
-        where = TOWERS if tower else _inset(FIELD, side_m / 2 + 0.01)
+        inset_m = side_m / 2 + 0.01
+        where = TOWERS if tower else _inset(FIELD, inset_m, inset_m)
+        return self.mat(color, (side_m, side_m), where)
+
+    def mat(self, color: str, size_m: tuple[float, float], where: Workspace | None = None) -> int:
+        """Put a zone of some size along x and y at a free place, and return its slot.
+
+        Args:
+            color: Its color.
+            size_m: Its size.
+            where: Where its middle may be; ``None``: anywhere within the field.
+
+        Raises:
+            LayoutError: There is none.
+        """
+        size = (*size_m, MAT_M)
+        where = where or _inset(FIELD, size_m[0] / 2, size_m[1] / 2)
         pose = self._table.place(shape("cube", size), yaw_rad=0.0, workspace=where)
-        texture = texture_of(color)
-        return self._enter(
-            "zone", lambda key: Body(key, "cube", texture, pose, size, static=True, noun="zone")
-        )
+        return self._add("zone", "cube", color, pose, size, static=True)
 
     def bowl(self, color: str) -> int:
         """Put a bowl at a free place; its slot.
@@ -164,29 +181,34 @@ class FieldScene:
             LayoutError: There is none.
         """
         pose = self._table.place(shape(BOWL), yaw_rad=0.0, workspace=BOWLS)
-        texture = texture_of(color)
-        return self._enter(
-            "bowl", lambda key: Body(key, BOWL, texture, pose, static=True, noun=BOWL_NOUN)
-        )
+        return self._add("bowl", BOWL, color, pose, static=True)
 
     def keep_free(self, place_m: np.ndarray, radius_m: float) -> None:
         """Let nothing else stand at a place (2,)."""
         self._table.reserve(float(place_m[0]), float(place_m[1]), radius_m)
 
-    def _enter(self, kind: str, make) -> int:  # type: ignore[no-untyped-def]
+    def _add(
+        self,
+        kind: str,
+        name: str,
+        color: str,
+        pose: Pose,
+        size: Size | None = None,
+        **options: Any,
+    ) -> int:
+        """Put a body into the first free slot of a kind, and return the slot."""
         for slot, key in enumerate(self.slots):
             if key.startswith(kind) and self._bodies[slot] is None:
-                self._bodies[slot] = make(key)
+                texture = texture_of(color)
+                self._bodies[slot] = Body(key, name, texture, pose, size, noun=kind, **options)
                 return slot
         raise LayoutError(f"no slot is left for a {kind}")
 
-    def slots_of(self, blocks: list[Block], length: int) -> np.ndarray:
-        """Slots of some blocks, filled up with -1, (length,)."""
-        slots = np.full(length, -1)
-        slots[: len(blocks)] = [block.slot for block in blocks]
-        return slots
+    def slots_of(self, blocks: Sequence[Block], length: int) -> np.ndarray:
+        """Return the slots of some blocks, filled up with -1, (length,)."""
+        return padded([block.slot for block in blocks], length)
 
-    def others(self, blocks: list[Block], length: int) -> np.ndarray:
+    def others(self, blocks: Sequence[Block], length: int) -> np.ndarray:
         """Slots of all other blocks, filled up with -1, (length,)."""
         return self.slots_of([block for block in self.blocks if block not in blocks], length)
 
@@ -196,6 +218,8 @@ class FieldScene:
         return Layout(tuple(self._bodies), {**values, "n_min": np.array(n_min)})
 
 
-def _block(key: str, color: str, side_m: float, pose: Pose) -> Body:
-    size = (side_m,) * 3
-    return Body(key, "cube", texture_of(color), pose, size, density=DENSITY, noun="block")
+def padded(values: Sequence[int], length: int, fill: int = -1) -> np.ndarray:
+    """Return values filled up, (length,)."""
+    found = np.full(length, fill)
+    found[: len(values)] = values
+    return found

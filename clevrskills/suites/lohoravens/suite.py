@@ -18,7 +18,7 @@ from clevrskills.suites.tabletop import TabletopSuite
 if TYPE_CHECKING:
     from clevrskills.envs.environment import ClevrSkillsEnv
     from clevrskills.envs.episode import EpisodeSpec
-    from clevrskills.suites.lohoravens.tasks import RavensTask
+    from clevrskills.suites.lohoravens.tasks.base import RavensTask
     from clevrskills.tasks import Task
 
 FROZEN, FROZEN_VAL = 100, 50
@@ -61,7 +61,7 @@ class LoHoRavensSuite(TabletopSuite):
         from clevrskills.suites.lohoravens.env import VIEWS
         from clevrskills.suites.lohoravens.interfaces.numbers import PICK_PLACE, PICK_PLACE_PIXELS
         from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
-        from clevrskills.suites.lohoravens.tasks import RavensTask
+        from clevrskills.suites.lohoravens.tasks.base import RavensTask
 
         assert issubclass(task, RavensTask)
         info, own = super().task_info(task), (PICK_PLACE, PICK_PLACE_PIXELS, PICK_PLACE_TEXT)

@@ -10,7 +10,7 @@ from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.setting import SETTING
 from clevrskills.suites.lohoravens.tasks import tasks
-from clevrskills.suites.lohoravens.tasks.hidden._visibility import visible_share
+from clevrskills.suites.lohoravens.tasks.visibility import visible_share
 from clevrskills.suites.lohoravens.things import Scene
 from clevrskills.tasks.base import task
 from tests.suites.lohoravens.field import block

@@ -19,7 +19,7 @@ from clevrskills.jobs.pool import InlinePool
 from clevrskills.suites.lohoravens.episode import moves_bin, turn_limit
 from clevrskills.suites.lohoravens.published import HARD_TASKS, WORKSHOP_TASKS
 from clevrskills.suites.lohoravens.tasks import tasks
-from clevrskills.suites.lohoravens.tasks.base import CAPABILITIES
+from clevrskills.suites.lohoravens.tasks.catalog import CAPABILITIES
 
 SUITE = load_suite("lohoravens")
 

@@ -13,6 +13,7 @@ from clevrskills.suites.lohoravens.scene import INNER
 from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
 from clevrskills.suites.lohoravens.tasks import tasks
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.suites.lohoravens.tasks.catalog import CATALOG
 from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.base import stack_roles, task
 from clevrskills.tasks.base import tasks as tabletop_tasks
@@ -40,6 +41,13 @@ def test_a_hundred_instances_are_solved_in_n_min_moves(key: str) -> None:
     for seed in range(100):
         start_is_fair(key, seed, SPLITS[seed % 3])
     solved.cache_clear()
+
+
+@pytest.mark.parametrize("key", CATALOG)
+def test_rules_of_a_row_are_attributes_of_the_class_of_its_goal(key: str) -> None:
+    kind = tasks()[key].__base__
+    known = {name for cls in kind.__mro__ for name in vars(cls).get("__annotations__", {})}
+    assert {*CATALOG[key].rules} <= known
 
 
 def disturb(world: TensorWorld, rng: np.random.Generator) -> None:

@@ -1,22 +1,28 @@
-"""Tasks of LoHoRavens, a folder for each family."""
+"""Tasks of LoHoRavens: each a row of the catalog and the class of its goal."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from clevrskills.suites.lohoravens.tasks.base import RavensTask, ravens_tasks
+from clevrskills.suites.lohoravens.tasks.catalog import CATALOG, LEVELS, Row
 
-
-def tasks() -> dict[str, type[RavensTask]]:
-    """All tasks of the suite by key: every module below this package."""
-    _import_modules()
-    return ravens_tasks()
+if TYPE_CHECKING:
+    from clevrskills.suites.lohoravens.tasks.base import RavensTask
 
 
 @cache
-def _import_modules() -> None:
-    """Import every module below this package, once: looking for them costs 12 ms."""
-    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
-        importlib.import_module(module.name)
+def tasks() -> Mapping[str, type[RavensTask]]:
+    """Return the classes of the tasks by key, level by level."""
+    keys = sorted(CATALOG, key=lambda key: (LEVELS.index(CATALOG[key].level), key))
+    return {key: _task_type(key, CATALOG[key]) for key in keys}
+
+
+def _task_type(key: str, row: Row) -> type[RavensTask]:
+    """Return the class of a task: that of its goal, with what its row says."""
+    module, _, name = row.kind.partition(":")
+    kind: type[RavensTask] = getattr(import_module(f"{__name__}.{module}"), name)
+    own = {k: v for k, v in row._asdict().items() if k not in ("kind", "rules")}
+    return type(key.title().replace("_", ""), (kind,), {"key": key, **own, **row.rules})

@@ -14,7 +14,6 @@ from torch import Tensor
 from clevrskills.core.goal.logical import Keeping
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
-from clevrskills.errors import UnknownNameError
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.setting import Setting
 from clevrskills.sim.tensor_world import TensorWorld
@@ -25,18 +24,10 @@ from clevrskills.suites.lohoravens.solver.rehearsal import Placed, rehearse
 from clevrskills.tasks.base import Task, stack_roles
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
-LEVELS = ("primitive", "seen", "unseen", "workshop")
 SPLITS = ("train", "val", "test")
-CAPABILITIES = (
-    *("color", "size", "spatiality", "arithmetic"),
-    *("reference", "commonsense", "occlusion", "shape"),
-)
-"""What a sentence may ask to reason about."""
 EMPTY = (0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0)
 SPREAD_STEPS = 60
 """Control steps that stand for a turn."""
-
-_TASKS: dict[str, type[RavensTask]] = {}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -48,7 +39,7 @@ class RavensTask(Task):
 
     Attributes:
         family: ``primitive``, ``stack``, ``move``, ``bowls``, ...
-        capabilities: Of :data:`CAPABILITIES`, what its sentence asks for.
+        capabilities: Capabilities that its sentence asks for.
         moves: Least and greatest ``n_min``.
         all_colors: Whether each split has all colors.
     """
@@ -65,14 +56,7 @@ class RavensTask(Task):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "key" in cls.__dict__:
-            for name, value, allowed in (
-                ("level", cls.level, LEVELS),
-                *(("capability", each, CAPABILITIES) for each in cls.capabilities),
-            ):
-                if value not in allowed:
-                    raise UnknownNameError(name, value, allowed)
             cls.max_steps = SPREAD_STEPS * (2 * cls.moves[1] + 4)
-            _TASKS[cls.key] = cls
 
     @classmethod
     def splits(cls) -> tuple[str, ...]:
@@ -171,15 +155,3 @@ def on_grid(layout: Layout) -> Layout:
         for name, value in layout.roles.items()
     }
     return replace(layout, bodies=tuple(bodies), roles=roles)
-
-
-def block_slots(blocks: int, zones: int = 0, bowls: int = 0) -> tuple[str, ...]:
-    """Keys of slots: zones, bowls, blocks."""
-    counts = (("zone", zones), ("bowl", bowls), ("block", blocks))
-    return tuple(f"{kind}_{k}" for kind, count in counts for k in range(count))
-
-
-def ravens_tasks() -> dict[str, type[RavensTask]]:
-    """The tasks that are imported, level by level."""
-    order = {key: (LEVELS.index(cls.level), key) for key, cls in _TASKS.items()}
-    return {key: _TASKS[key] for key in sorted(_TASKS, key=order.__getitem__)}

@@ -23,7 +23,7 @@ from clevrskills.suites.lohoravens.predicates.shapes import (
     around_m,
 )
 from clevrskills.suites.lohoravens.predicates.templates import rectangle_points
-from clevrskills.suites.lohoravens.tasks.shape._letters import LETTERS_CM, letter_points
+from clevrskills.suites.lohoravens.tasks.shape import LETTERS_CM, letter_points
 
 SIDE_M = 0.04
 MIDDLE = torch.tensor([[-0.13, 0.0]])

@@ -1,4 +1,4 @@
-"""Base of tasks whose sentences say the steps that lead to the goal."""
+"""Tasks whose sentences say the steps that lead to the goal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ from torch import Tensor
 
 from clevrskills.predicates import OnTop, Order, Predicate, Strict
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
-from clevrskills.suites.lohoravens.scene import QUADRANTS
+from clevrskills.suites.lohoravens.scene import QUADRANTS, padded
 from clevrskills.suites.lohoravens.setting import FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.solver.rehearsal import Placed
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.suites.lohoravens.tasks.bowls import SortIntoBowls
+from clevrskills.suites.lohoravens.tasks.hidden import HiddenUnderBlock
+from clevrskills.suites.lohoravens.tasks.move import MoveBetweenAreas
+from clevrskills.suites.lohoravens.tasks.stack import ZONE, StackAllOnZone, where
+from clevrskills.suites.lohoravens.tasks.stack_selection import StackSelection
+from clevrskills.suites.lohoravens.things import area_bounds_m
 from clevrskills.tasks.bank import STYLES, Bank, Fields, Sentences
+from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.layout import Layout
 
 LEADS = ("Step by step:", "The steps are these:", "Do it like this:", "One after the other:")
@@ -32,16 +39,19 @@ class Stepwise(RavensTask):
     from and to which area, and ``steps``, which there are.
 
     Attributes:
+        targets: Kinds of what a block is put on or in, step by step, of ``area``, ``bowl``,
+            ``block`` and ``zone``; the last one is that of all further steps.
         sources: Whether a step says from which area a block is taken.
     """
 
     family = "steps"
+    targets: ClassVar[tuple[str, ...]]
     sources: ClassVar[bool] = False
 
     @property
-    def bank(self) -> Bank | None:
-        bank = super().bank
-        return bank and _with_steps(bank)
+    def bank(self) -> Bank:
+        """The sentences of the task without steps, with steps behind them."""
+        return _with_steps(read_banks(self.bank_folder)[self.key.removesuffix("_steps")])
 
     def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:
         layout = super().with_plan(layout, plan)
@@ -50,8 +60,7 @@ class Stepwise(RavensTask):
         for k, placed in enumerate(plan):
             table[:, k] = placed.slot, placed.onto, _area(placed.move.place[:2])
         objects, onto, areas = table
-        sources = np.full(most, -1)
-        sources[: len(plan)] = [_area(placed.move.pick[:2]) for placed in plan]
+        sources = padded([_area(placed.move.pick[:2]) for placed in plan], most)
         roles = {
             "step_object": objects,
             "step_onto": onto,
@@ -77,8 +86,7 @@ class Stepwise(RavensTask):
 
     def thing(self, layout: Layout, number: int) -> str:
         """What is picked up in a step."""
-        body = layout.bodies[int(layout.roles["step_object"][number])]
-        assert body is not None
+        body = layout.body("step_object", number)
         if not self.sources:
             return body.name
         return f"{body.name} on the {QUADRANTS[int(layout.roles['step_source'][number])]} area"
@@ -94,8 +102,61 @@ class Stepwise(RavensTask):
     def step(
         self, roles: Mapping[str, Tensor], body: Tensor, onto: Tensor, number: int
     ) -> Predicate:
-        """What holds when a block (B,) was put on or in something (B,) in a step."""
-        raise NotImplementedError
+        """Return what holds when a block (B,) was put on or in something (B,) in a step."""
+        target = self.targets[min(number, len(self.targets) - 1)]
+        if target == "area":
+            return InArea(body, roles["low"], roles["high"])
+        if target == "bowl":
+            return InBowl(body, onto[:, None])
+        return OnTop(body, onto) if target == "block" else InZone(body, onto)
+
+
+@dataclass(kw_only=True, eq=False)
+class SortIntoBowlsSteps(Stepwise, SortIntoBowls):
+    """Blocks go into the bowls of their colors, step by step."""
+
+    targets = ("bowl",)
+
+
+@dataclass(kw_only=True, eq=False)
+class MoveBetweenAreasSteps(Stepwise, MoveBetweenAreas):
+    """Blocks of a quadrant go to another one, step by step."""
+
+    targets = ("area",)
+    sources = True
+
+
+@dataclass(kw_only=True, eq=False)
+class StackAllOnZoneSteps(Stepwise, StackAllOnZone):
+    """All blocks become one tower, step by step."""
+
+    targets = ("zone", "block")
+
+    where: tuple[str, ...] = where(ZONE)
+
+
+@dataclass(kw_only=True, eq=False)
+class StackSelectionSteps(Stepwise, StackSelection):
+    """The blocks that are meant become one tower, step by step."""
+
+    targets = ("zone", "block")
+
+
+@dataclass(kw_only=True, eq=False)
+class HiddenUnderBlockSteps(Stepwise, HiddenUnderBlock):
+    """The hidden block goes into the bowl of its color, after the one above it went to an area in
+    which there is room.
+    """
+
+    targets = ("area", "bowl")
+
+    def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:
+        layout = super().with_plan(layout, plan)
+        low, high = area_bounds_m(QUADRANTS[int(layout.roles["step_area"][0])])
+        return replace(layout, roles={**layout.roles, "low": low, "high": high})
+
+    def thing(self, layout: Layout, number: int) -> str:
+        return f"{super().thing(layout, number)}{' hidden' if number else ''}"
 
 
 @cache
@@ -115,18 +176,3 @@ def _area(place: Sequence[float]) -> int:
     """Number of the quadrant of a place."""
     x, y = np.asarray(place) - FIELD_MIDDLE_M
     return QUADRANTS.index(f"{'top' if x < 0 else 'bottom'} {'left' if y < 0 else 'right'}")
-
-
-def in_bowl(body: Tensor, bowl: Tensor) -> Predicate:
-    """A block is in a bowl."""
-    return InBowl(body, bowl[:, None])
-
-
-def in_tower(body: Tensor, below: Tensor, number: int) -> Predicate:
-    """A block is on the zone, the first one, or on the block before it."""
-    return OnTop(body, below) if number else InZone(body, below)
-
-
-def in_area(roles: Mapping[str, Tensor], body: Tensor) -> Predicate:
-    """A block is in the area that the task asks for."""
-    return InArea(body, roles["low"], roles["high"])

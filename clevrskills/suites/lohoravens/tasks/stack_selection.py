@@ -1,4 +1,4 @@
-"""Base of tasks that stack some of the blocks: those of a category, size, area or side."""
+"""Tasks that stack some of the blocks: those of a category, size, area or side."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import (
     BIG_M,
+    GAP_M,
     INNER,
     MIXED_GAP_M,
     QUADRANTS,
@@ -26,8 +27,9 @@ from clevrskills.suites.lohoravens.scene import (
     size_word,
     within,
 )
-from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
-from clevrskills.suites.lohoravens.tasks.stack._towers import tower, tower_roles
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.suites.lohoravens.tasks.catalog import block_slots
+from clevrskills.suites.lohoravens.tasks.towers import tower, tower_roles
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -69,7 +71,6 @@ class StackSelection(RavensTask):
     """
 
     family = "stack"
-    moves = (3, 5)
     predicates = (Keeping, Tower, NoneInZone)
     slots = block_slots(MOST_BLOCKS + 1, zones=3)
     ways: ClassVar[tuple[str, ...]]
@@ -83,7 +84,7 @@ class StackSelection(RavensTask):
         distinct = "side" in self.ways
         fewest, most = (1, MOST_DISTINCT - 1) if distinct else (FEWEST_OTHERS, MOST_BLOCKS)
         others = int(rng.roles.integers(fewest, most - meant + 1))
-        scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.mixed else 0.015)
+        scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.mixed else GAP_M)
         pool = all_apart(rng, self.pool(rng))
         zones = int(rng.roles.integers(self.zones[0], self.zones[1] + 1))
         bases = [scene.zone(color, tower=True) for color in self.colors(rng, zones)]

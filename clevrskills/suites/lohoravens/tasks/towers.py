@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from clevrskills.suites.lohoravens.predicates.tower import Tower
-from clevrskills.suites.lohoravens.scene import Block, FieldScene
+from clevrskills.suites.lohoravens.scene import Block, FieldScene, padded
 
 MOST_LEVELS = 5
 """Blocks of a tower, at most."""
@@ -37,22 +36,33 @@ def tower_roles(
         big_below: Whether small ones may not be below big ones.
         count: Number of levels; ``None``: all of the blocks.
     """
-    kind, levels = np.zeros(MOST_LEVELS, int), np.full(MOST_LEVELS, -1)
-    rank = np.zeros(MOST_LEVELS, int)
-    kind[: len(kinds)], levels[: len(wanted)] = kinds, wanted
-    if big_below:
-        rank[: len(blocks)] = [round(1000 * block.side_m) for block in blocks]
+    rank = [round(1000 * block.side_m) for block in blocks] if big_below else ()
     return {
-        "objects": scene.slots_of(list(blocks), MOST_LEVELS),
+        "objects": scene.slots_of(blocks, MOST_LEVELS),
         "base": zone,
         "count": max(1, len(blocks)) if count is None else count,
-        "kind": kind,
-        "wanted": levels,
-        "rank": rank,
+        "kind": padded(kinds, MOST_LEVELS, 0),
+        "wanted": padded(wanted, MOST_LEVELS),
+        "rank": padded(rank, MOST_LEVELS, 0),
     }
 
 
-def tower(roles: Mapping[str, Tensor], number: int | None = None) -> Tower:
-    """The tower of stacked roles, or one of several."""
-    found = [roles[name] if number is None else roles[name][:, number] for name in ROLES]
-    return Tower(*found, weight=found[2] - (found[1] < 0).long())
+def stack_towers(towers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the roles of several towers, each a list."""
+    return {name: [each[name] for each in towers] for name in ROLES}
+
+
+def tower(roles: Mapping[str, Tensor]) -> Tower:
+    """Return the tower of stacked roles."""
+    return _tower([roles[name] for name in ROLES])
+
+
+def towers(roles: Mapping[str, Tensor]) -> tuple[Tower, ...]:
+    """Return the towers of stacked roles of several ones."""
+    parts = (roles[name].unbind(1) for name in ROLES)
+    return tuple(map(_tower, zip(*parts, strict=True)))
+
+
+def _tower(parts: Sequence[Tensor]) -> Tower:
+    _, base, count, *_ = parts
+    return Tower(*parts, weight=count - (base < 0).long())

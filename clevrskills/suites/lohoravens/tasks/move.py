@@ -1,4 +1,4 @@
-"""Base of tasks that move blocks from one quadrant of the field to another."""
+"""Tasks that move blocks from one quadrant of the field to another."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from clevrskills.suites.lohoravens.predicates.constraints import NoneInArea
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
 from clevrskills.suites.lohoravens.scene import (
     BIG_M,
+    GAP_M,
     MIXED_GAP_M,
     QUADRANTS,
     SMALL_M,
     FieldScene,
+    padded,
     size_word,
     within,
 )
-from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.things import area_bounds_m
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
@@ -44,7 +47,6 @@ class MoveBetweenAreas(RavensTask):
     """
 
     family = "move"
-    moves = (3, 5)
     predicates = (Keeping, Set, InArea, NoneInArea)
     slots = block_slots(MOST_MOVED + MOST_OTHERS)
     by_size: ClassVar[bool] = False
@@ -53,7 +55,7 @@ class MoveBetweenAreas(RavensTask):
     distinct: ClassVar[bool] = False
 
     def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.by_size else 0.015)
+        scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.by_size else GAP_M)
         source, step = int(rng.roles.integers(4)), 1 + int(rng.roles.integers(3))
         target = (source + step) % 4
         big = int(rng.roles.integers(2))
@@ -92,9 +94,8 @@ class MoveBetweenAreas(RavensTask):
             "high": high,
         }
         said = {"source": source, "target": target, "big": big}
-        of_categories = np.full(len(CATEGORIES), -1)
-        of_categories[: len(named)] = named
-        return scene.layout(count, **roles, **said, categories=of_categories)
+        categories = padded(named.tolist(), len(CATEGORIES))
+        return scene.layout(count, **roles, **said, categories=categories)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"].clamp(min=0)

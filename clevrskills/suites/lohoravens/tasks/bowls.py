@@ -1,4 +1,4 @@
-"""Base of tasks that sort blocks into bowls by their colors."""
+"""Tasks that sort blocks into bowls by their colors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from clevrskills.predicates import Predicate, Set
 from clevrskills.suites.lohoravens.palette import all_apart
 from clevrskills.suites.lohoravens.predicates.put_in import InBowl
 from clevrskills.suites.lohoravens.scene import FieldScene
-from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 FEWEST, MOST = 5, 6
+"""Bowls."""
 MOST_STRANGERS = 2
 
 
@@ -30,9 +32,6 @@ class SortIntoBowls(RavensTask):
     """
 
     family = "bowls"
-    level = "seen"
-    capabilities = ("color",)
-    moves = (FEWEST, MOST)
     predicates = (Set, InBowl)
     slots = block_slots(MOST + MOST_STRANGERS, bowls=MOST)
     matching: ClassVar[bool] = True
@@ -58,6 +57,15 @@ class SortIntoBowls(RavensTask):
         return scene.layout(number, **roles, active=np.arange(MOST) < number)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        objects, bowls = roles["objects"].clamp(min=0), roles["bowls"]
-        parts = tuple(InBowl(objects[:, k], bowls[:, k]) for k in range(MOST))
-        return Set(parts, roles["active"])
+        return into_bowls(roles)
+
+
+def into_bowls(roles: Mapping[str, Tensor]) -> Set:
+    """Return the goal that each active object is in one of its bowls.
+
+    Args:
+        roles: ``objects`` and ``active`` (B, n), ``bowls`` (B, n, m); -1: none.
+    """
+    objects = roles["objects"].clamp(min=0)
+    parts = map(InBowl, objects.unbind(1), roles["bowls"].unbind(1))
+    return Set(tuple(parts), roles["active"])

@@ -1,4 +1,4 @@
-"""Base of tasks whose blocks are hidden under others, and the scene they are laid out in."""
+"""Tasks whose blocks are hidden under others, and the scene they are laid out in."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.predicates import Predicate, Set
-from clevrskills.sim.body import Body, Pose
-from clevrskills.suites.lohoravens.palette import all_apart, texture_of
+from clevrskills.predicates import Keeping, Predicate, Set
+from clevrskills.suites.lohoravens.palette import all_apart
+from clevrskills.suites.lohoravens.predicates.bowls import NoneInBowl
 from clevrskills.suites.lohoravens.predicates.put_in import InBowl
 from clevrskills.suites.lohoravens.scene import (
+    BIG_M,
     DENSITY,
     INNER,
     MIXED_GAP_M,
     SMALL_M,
     Block,
     FieldScene,
+    padded,
 )
 from clevrskills.suites.lohoravens.setting import FIELD_MIDDLE_M, SETTING
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.tasks.hidden._visibility import visible_share
+from clevrskills.suites.lohoravens.tasks.bowls import into_bowls
+from clevrskills.suites.lohoravens.tasks.catalog import block_slots
+from clevrskills.suites.lohoravens.tasks.visibility import visible_share
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 MIDDLE_M = 0.25
@@ -41,9 +46,6 @@ TOWERS = replace(INNER, y_m=(FIELD_MIDDLE_M[1] - MIDDLE_M, FIELD_MIDDLE_M[1] + M
 class HiddenScene(FieldScene):
     """A field with blocks on each other."""
 
-    def __init__(self, rng: EpisodeRng, slots: tuple[str, ...]) -> None:
-        super().__init__(rng, slots, MIXED_GAP_M)
-
     def tower(self, colors: Sequence[str], sides_m: Sequence[float]) -> list[Block]:
         """Put blocks on each other, the first one lowest, all turned alike.
 
@@ -57,7 +59,7 @@ class HiddenScene(FieldScene):
         found, height = [], 0.0
         for color, side_m in zip(colors, sides_m, strict=True):
             pose = (x, y, height + side_m / 2, w, 0.0, 0.0, z)
-            found.append(self._stacked(color, side_m, pose))
+            found.append(self._add_block(color, side_m, pose))
             height += side_m
         return found
 
@@ -80,18 +82,9 @@ class HiddenScene(FieldScene):
             for k, color in enumerate(colors):
                 along = PITCH_M * (k - (len(colors) - 1) / 2)
                 place = (x + along * cos(yaw), y + along * sin(yaw), SMALL_M * (level + 0.5))
-                row.append(self._stacked(color, SMALL_M, (*place, w, 0.0, 0.0, z)))
+                row.append(self._add_block(color, SMALL_M, (*place, w, 0.0, 0.0, z)))
             found.append(row)
         return found
-
-    def _stacked(self, color: str, side_m: float, pose: Pose) -> Block:
-        texture, size = texture_of(color), (side_m,) * 3
-        slot = self._enter(
-            "block",
-            lambda key: Body(key, "cube", texture, pose, size, density=DENSITY, noun="block"),
-        )
-        self.blocks.append(Block(slot, color, side_m, (pose[0], pose[1])))
-        return self.blocks[-1]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -104,7 +97,6 @@ class HiddenBlocks(RavensTask):
     """
 
     family = "hidden"
-    capabilities = ("color", "occlusion", "commonsense")
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, InBowl)
     most: ClassVar[int]
     out_of_sight: ClassVar[bool] = True
@@ -140,18 +132,15 @@ class HiddenBlocks(RavensTask):
         Raises:
             LayoutError: A hidden block is seen.
         """
-        right = np.full((self.most, 1), -1)
-        right[: len(bowls), 0] = bowls
-        own = {"objects": scene.slots_of(list(meant), self.most), "bowls": right}
+        right = padded(bowls, self.most)[:, None]
+        own = {"objects": scene.slots_of(meant, self.most), "bowls": right}
         layout = scene.layout(n_min, **own, active=np.arange(self.most) < len(meant), **roles)
         if self.out_of_sight:
             check_hidden(layout, [block.slot for block in meant])
         return layout
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        objects, bowls = roles["objects"].clamp(min=0), roles["bowls"]
-        parts = tuple(InBowl(objects[:, k], bowls[:, k]) for k in range(self.most))
-        return Set(parts, roles["active"])
+        return into_bowls(roles)
 
 
 def check_hidden(layout: Layout, slots: Sequence[int]) -> None:
@@ -166,3 +155,86 @@ def check_hidden(layout: Layout, slots: Sequence[int]) -> None:
         for camera, most in (("map", 0.0), ("top", HIDDEN_SHARE)):
             if visible_share(blocks[slot], others, SETTING.cameras[camera]) > most:
                 raise LayoutError(f"a hidden block is seen by {camera}")
+
+
+@dataclass(kw_only=True, eq=False)
+class HiddenInTowers(HiddenBlocks):
+    """Towers of big blocks, each on a small one, the colors of which differ; small blocks of those
+    colors lie in sight. Each of the lowest blocks goes into the bowl of its color; big blocks share
+    a color, of which there is a bowl, too.
+
+    Attributes:
+        towers: Number of towers, at least and at most.
+        high: Number of big blocks of each.
+        visible: Number of small blocks in sight, at least and at most.
+    """
+
+    towers: ClassVar[tuple[int, int]]
+    high: ClassVar[int]
+    visible: ClassVar[tuple[int, int]]
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene = HiddenScene(rng, self.slots, MIXED_GAP_M)
+        count = int(rng.roles.integers(self.towers[0], self.towers[1] + 1))
+        visible = int(rng.roles.integers(self.visible[0], self.visible[1] + 1))
+        colors = self.colors_of_blocks(rng, count + 1)
+        top = colors[count]
+        sides_m = (SMALL_M, *[BIG_M] * self.high)
+        hidden = [scene.tower((color, *[top] * self.high), sides_m)[0] for color in colors[:count]]
+        bowls = [scene.bowl(color) for color in colors[: count + 1]]
+        for k in range(visible):
+            scene.block(colors[k % count])
+        return self.hide(scene, count * (self.high + 1), hidden, bowls[:count])
+
+
+@dataclass(kw_only=True, eq=False)
+class HiddenInPyramid(HiddenBlocks):
+    """A wall of three, two and one small blocks; the lowest three have different colors, of each of
+    which there is a bowl. About half of the tops of the outer ones is seen.
+    """
+
+    ROW, FEWEST_BOWLS, MOST_BOWLS = 3, 3, 5
+
+    slots = block_slots(6, bowls=MOST_BOWLS)
+    most, out_of_sight = ROW, False
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene = HiddenScene(rng, self.slots, MIXED_GAP_M)
+        colors = self.colors_of_blocks(rng, self.FEWEST_BOWLS)
+        count = int(rng.roles.integers(self.FEWEST_BOWLS, min(self.MOST_BOWLS, len(colors)) + 1))
+        upper = [str(color) for color in rng.textures.choice(colors, self.ROW)]
+        lowest, *_ = scene.pyramid((colors[: self.ROW], upper[:2], upper[2:]))
+        bowls = [scene.bowl(color) for color in colors[:count]]
+        return self.hide(scene, 2 * self.ROW, lowest, bowls[: self.ROW])
+
+
+@dataclass(kw_only=True, eq=False)
+class HiddenUnderBlock(HiddenBlocks):
+    """A big block stands on a small one, which is asked for by its color; another small block of
+    that color lies in sight. The big one may go anywhere but into a bowl.
+    """
+
+    FEWEST_BOWLS, MOST_BOWLS = 4, 5
+
+    predicates = (Keeping, Set, InBowl, NoneInBowl)
+    slots = block_slots(6, bowls=MOST_BOWLS)
+    most = 1
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene = HiddenScene(rng, self.slots, MIXED_GAP_M)
+        count = int(rng.roles.integers(self.FEWEST_BOWLS, self.MOST_BOWLS + 1))
+        colors = self.colors_of_blocks(rng, self.FEWEST_BOWLS)[:count]
+        hidden, top = scene.tower(colors[:2], (SMALL_M, BIG_M))
+        bowls = [scene.bowl(color) for color in colors]
+        for color in (colors[0], *colors[2:]):
+            scene.block(color)
+        all_bowls = padded(bowls, self.MOST_BOWLS)
+        named = {"hidden": hidden.slot, "top": top.slot, "all_bowls": all_bowls}
+        return self.hide(scene, 2, [hidden], bowls[:1], **named)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        kept = NoneInBowl(roles["top"][:, None], roles["all_bowls"])
+        return Keeping(super().goal(roles), kept)
+
+    def fields(self, layout: Layout) -> Fields:
+        return {name: layout.body(name).color for name in ("hidden", "top")}

@@ -1,1 +1,0 @@
-"""Tasks that ask to count blocks by color."""

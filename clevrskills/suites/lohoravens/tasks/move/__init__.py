@@ -1,1 +1,0 @@
-"""Tasks that move blocks between areas."""

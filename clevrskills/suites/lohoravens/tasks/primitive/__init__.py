@@ -1,1 +1,0 @@
-"""Primitives: one pick, one place."""

@@ -1,1 +1,0 @@
-"""Tasks that ask for a shape."""

@@ -1,1 +1,0 @@
-"""Stacking tasks."""

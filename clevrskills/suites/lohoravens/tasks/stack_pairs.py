@@ -1,0 +1,101 @@
+"""Tasks that stack a small block on a big one of its color."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.predicates import OnTop, Predicate, Set
+from clevrskills.suites.lohoravens.predicates.tower import Tower
+from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, Block, FieldScene
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.suites.lohoravens.tasks.catalog import block_slots
+from clevrskills.suites.lohoravens.tasks.towers import stack_towers, tower_roles, towers
+from clevrskills.tasks.layout import EpisodeRng, Layout
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two blocks of a color.
+
+    Attributes:
+        big: The bigger one.
+        small: The smaller one.
+    """
+
+    big: Block
+    small: Block
+
+
+def pairs(scene: FieldScene, colors: Sequence[str]) -> list[Pair]:
+    """A big and a small block of each color at free places.
+
+    Raises:
+        LayoutError: There is no room.
+    """
+    return [Pair(scene.block(color, BIG_M), scene.block(color, SMALL_M)) for color in colors]
+
+
+@dataclass(kw_only=True, eq=False)
+class StackSmallOnBig(RavensTask):
+    """Four or five colors with a big and a small block each, and blocks of further colors: each
+    small one of a pair goes on the big one, wherever that is.
+    """
+
+    FEWEST, MOST, MOST_OTHERS = 4, 5, 2
+
+    family = "stack"
+    predicates = (Set, OnTop)
+    slots = block_slots(2 * MOST + MOST_OTHERS)
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene = FieldScene(rng, self.slots, MIXED_GAP_M)
+        count = int(rng.roles.integers(self.FEWEST, self.MOST + 1))
+        others = int(rng.roles.integers(self.MOST_OTHERS + 1))
+        colors = self.colors(rng, count + others)
+        found = pairs(scene, colors[:count])
+        for color in colors[count:]:
+            scene.block(color, BIG_M if rng.roles.integers(2) else SMALL_M)
+        roles = {
+            "objects": scene.slots_of([pair.small for pair in found], self.MOST),
+            "below": scene.slots_of([pair.big for pair in found], self.MOST),
+            "active": np.arange(self.MOST) < count,
+        }
+        return scene.layout(count, **roles)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        tops, bottoms = (roles[name].clamp(min=0) for name in ("objects", "below"))
+        parts = map(OnTop, tops.unbind(1), bottoms.unbind(1))
+        return Set(tuple(parts), roles["active"])
+
+
+@dataclass(kw_only=True, eq=False)
+class StackSmallOnBigInZone(RavensTask):
+    """Two to four colors with a big block, a small block and a zone each: both become a tower in
+    the zone, the small one on top.
+    """
+
+    FEWEST, MOST = 2, 4
+
+    family = "stack"
+    predicates = (Set, Tower)
+    slots = block_slots(2 * MOST, zones=MOST)
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene = FieldScene(rng, self.slots, MIXED_GAP_M)
+        count = int(rng.roles.integers(self.FEWEST, self.MOST + 1))
+        colors = self.colors(rng, count)
+        zones = [scene.zone(color, tower=True) for color in colors]
+        parts = [
+            tower_roles(scene, (pair.big, pair.small), zone, big_below=True)
+            for pair, zone in zip(pairs(scene, colors), zones, strict=True)
+        ]
+        parts += [tower_roles(scene, (), zones[0])] * (self.MOST - count)
+        active = np.arange(self.MOST) < count
+        return scene.layout(2 * count, **stack_towers(parts), active=active)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        return Set(towers(roles), roles["active"])

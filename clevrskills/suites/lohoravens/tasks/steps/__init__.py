@@ -1,1 +1,0 @@
-"""Tasks whose sentences say the steps."""
