@@ -135,9 +135,7 @@ class Stored(_HouseLeaf):
     def met(self, house: World) -> bool:
         first, others = catalogue().homes[self.kind]
         homes = first if self.preferred else (*first, *others)
-        things = house.of_type(self.kind)
-        parent = house.entities.get(things[0].parent) if things else None
-        return parent is not None and parent.type in homes
+        return any(house.parent_type(thing) in homes for thing in house.of_type(self.kind)[:1])
 
     def describe(self, world: HouseWorld, env: int = 0) -> str:
         return f"The {self.kind} is stored"
@@ -178,7 +176,7 @@ class Held(_HouseLeaf):
     kind: str
 
     def met(self, house: World) -> bool:
-        return house.held is not None and house.held.type == self.kind
+        return house.held_type == self.kind
 
     def describe(self, world: HouseWorld, env: int = 0) -> str:
         return f"The {self.kind} is held"

@@ -12,8 +12,7 @@ def describe(house: World) -> str:
     """The view ``text_state``: what is held, then a line for each thing and fixture that is seen,
     e.g. ``Plate in CounterTop: dirty`` (in stands for on, too).
     """
-    held = house.held
-    lines = [f"In hand: {held.type if held else NOTHING}", "In view:"]
+    lines = [f"In hand: {house.held_type or NOTHING}", "In view:"]
     lines += [f"- {line(house, e)}" for e in house.entities.values() if house.visible(e)]
     return "\n".join(lines)
 
@@ -27,6 +26,6 @@ def line(house: World, entity: Entity) -> str:
         states.append("open" if entity.open else "closed")
     if entity.type in catalogue().toggleable:
         states.append("on" if entity.on else "off")
-    parent = house.entities.get(entity.parent)
-    where = " in hand" if entity.parent == HAND else f" in {parent.type}" if parent else ""
+    parent = "hand" if entity.parent == HAND else house.parent_type(entity)
+    where = f" in {parent}" if parent else ""
     return f"{entity.type}{where}{': ' if states else ''}{', '.join(states)}"

@@ -52,8 +52,58 @@ _LONGEST = 18
 """Commands of the longest plan than which a shorter one is searched for."""
 _TRIES = 50
 _TEXT_ONLY: Mapping[str, Any] = {"images": False, "previous": "none", "hand": False}
-
-
+_IMAGES: Mapping[str, Any] = {"view": ("first_person",), "feedback": "simple"}
+_NO_CAMERAS: Mapping[str, Any] = {"no_cameras": True}
+PRESETS: Mapping[str, Preset] = {
+    DEFAULT_PRESET: Preset("the instances of the paper", {"split": ("test",)}),
+    "baseline": Preset("images before and after the last action, memory, a plan", _IMAGES),
+    "detailed": Preset("and told why an action failed", {**_IMAGES, "feedback": "detailed"}),
+    "no_feedback": Preset("not told what came of actions", {**_IMAGES, "feedback": "none"}),
+    "no_hand": Preset(
+        "no hand is drawn", {**_IMAGES, "view": ("first_person-no_hand",)}, {"hand": False}
+    ),
+    "no_memory": Preset("nothing is kept but actions", _IMAGES, {"memory": False}),
+    "no_previous": Preset("the present image alone", _IMAGES, {"previous": "none"}),
+    "low_contrast": Preset(
+        "states that are hardly seen", {**_IMAGES, "view": ("first_person-low",)}
+    ),
+    "single_action": Preset("no plan is asked for", _IMAGES, {"plan": False}),
+    "text_simple": Preset("no images", {**_NO_CAMERAS, "feedback": "simple"}, _TEXT_ONLY),
+    "text_detailed": Preset(
+        "no images, but told why an action failed",
+        {**_NO_CAMERAS, "feedback": "detailed"},
+        _TEXT_ONLY,
+    ),
+    "text_none": Preset(
+        "no images, and not told what came of actions",
+        {**_NO_CAMERAS, "feedback": "none"},
+        _TEXT_ONLY,
+    ),
+    "state_text": Preset(
+        "what is seen is told in words, and why an action failed",
+        {"view": ("text_state",), "feedback": "detailed"},
+        _TEXT_ONLY,
+    ),
+}
+"""Named bundles of options of a run."""
+REPORT: Sequence[Measure | Pivot | PublishedTable] = (
+    Measure("partial", "partial %"),
+    Measure("partial_released", "partial, released %"),
+    Measure("milestones", "milestones %"),
+    Measure("step_ratio", "turns / n", digits=2, episodes="solved"),
+    Measure("extended", "extended", "share"),
+    Measure("hit_hard_limit", "hard limit", "share"),
+    Measure("refused_share", "refused %"),
+    Measure("invalid_action", "invalid action %"),
+    Measure("invalid_object", "invalid object %"),
+    Measure("undoable", "undoable %"),
+    Measure("unparsable", "unparsable %"),
+    Measure("plan_first", "does its plan's first %"),
+    Pivot("family", "variation"),
+    Pivot("length", "sink_clutter"),
+    *PUBLISHED,
+)
+"""What tables have."""
 CODES = {
     "DONE": ("", ""),
     "UNPARSABLE": ("No action could be read.", "unparsable"),
@@ -170,61 +220,13 @@ class AsgardBenchSuite(SymbolicSuite):
         }
 
     def presets(self) -> Mapping[str, Preset]:
-        images: dict[str, Any] = {"view": ("first_person",), "feedback": "simple"}
-        nothing: dict[str, Any] = {"no_cameras": True}
-        return {
-            DEFAULT_PRESET: Preset("the instances of the paper", {"split": ("test",)}),
-            "baseline": Preset("images before and after the last action, memory, a plan", images),
-            "detailed": Preset("and told why an action failed", {**images, "feedback": "detailed"}),
-            "no_feedback": Preset("not told what came of actions", {**images, "feedback": "none"}),
-            "no_hand": Preset(
-                "no hand is drawn", {**images, "view": ("first_person-no_hand",)}, {"hand": False}
-            ),
-            "no_memory": Preset("nothing is kept but actions", images, {"memory": False}),
-            "no_previous": Preset("the present image alone", images, {"previous": "none"}),
-            "low_contrast": Preset(
-                "states that are hardly seen", {**images, "view": ("first_person-low",)}
-            ),
-            "single_action": Preset("no plan is asked for", images, {"plan": False}),
-            "text_simple": Preset("no images", {**nothing, "feedback": "simple"}, _TEXT_ONLY),
-            "text_detailed": Preset(
-                "no images, but told why an action failed",
-                {**nothing, "feedback": "detailed"},
-                _TEXT_ONLY,
-            ),
-            "text_none": Preset(
-                "no images, and not told what came of actions",
-                {**nothing, "feedback": "none"},
-                _TEXT_ONLY,
-            ),
-            "state_text": Preset(
-                "what is seen is told in words, and why an action failed",
-                {"view": ("text_state",), "feedback": "detailed"},
-                _TEXT_ONLY,
-            ),
-        }
+        return PRESETS
 
     def prompter(self, interface: Interface, options: Mapping[str, Any]) -> HousePrompter:
         return HousePrompter(options)
 
     def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
-        return (
-            Measure("partial", "partial %"),
-            Measure("partial_released", "partial, released %"),
-            Measure("milestones", "milestones %"),
-            Measure("step_ratio", "turns / n", digits=2, episodes="solved"),
-            Measure("extended", "extended", "share"),
-            Measure("hit_hard_limit", "hard limit", "share"),
-            Measure("refused_share", "refused %"),
-            Measure("invalid_action", "invalid action %"),
-            Measure("invalid_object", "invalid object %"),
-            Measure("undoable", "undoable %"),
-            Measure("unparsable", "unparsable %"),
-            Measure("plan_first", "does its plan's first %"),
-            Pivot("family", "variation"),
-            Pivot("length", "sink_clutter"),
-            *PUBLISHED,
-        )
+        return REPORT
 
     def oracle(self, env: Any, interface: Interface | None = None) -> Any:
         return HouseOracle(env)

@@ -36,6 +36,47 @@ EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
 
 
+def _shown(view: str) -> dict[str, Any]:
+    """Options that show a policy the present board and the goal."""
+    return {"view": (view, f"{view}@goal"), "feedback": "none"}
+
+
+PRESETS: Mapping[str, Preset] = {
+    DEFAULT_PRESET: Preset("the base set", {"split": ("base",)}),
+    "text": Preset("boards in words", _shown("text")),
+    "schematic": Preset("boards drawn from above", _shown("schematic")),
+    "view3d": Preset("boards in three dimensions", _shown("view3d")),
+    "random3d": Preset("the same from cameras drawn at random", _shown("random3d")),
+    "nolabels": Preset("in three dimensions, without names of cells", _shown("view3d-none")),
+    "single": Preset(
+        "in three dimensions, all boards in one image",
+        {"view": (SINGLE,), "feedback": "none"},
+    ),
+    "feedback": Preset(
+        "in three dimensions, and told whether a move was made",
+        {**_shown("view3d"), "feedback": "simple"},
+    ),
+}
+"""Named bundles of options of a run."""
+REPORT: Sequence[Measure | Pivot | PublishedTable] = (
+    Measure("d_opt", "d_opt", digits=2),
+    Measure("r_end", "r_end", digits=1),
+    Measure("min_d", "min d", digits=2),
+    Measure("progress_end", "progress", digits=0),
+    Measure("solved_tight", "solved tightly", "share"),
+    Measure("optimal", "optimally", "share"),
+    *(Measure(name, name.replace("_", " "), digits=1) for name in COUNTED),
+    Measure("illegal_transitions", "against rules", digits=2),
+    Measure("disturbance_mm", "moved others (mm)", digits=1),
+    Measure("pieces_right", "pieces right", "share"),
+    Measure("exact", "exactly", "share"),
+    Pivot("k", "c1"),
+    Pivot("k", "c2"),
+    *PUBLISHED,
+)
+"""What tables have."""
+
+
 class IVisparSuite(Suite):
     """Boards whose pieces are slid, as symbols or by an arm.
 
@@ -111,45 +152,13 @@ class IVisparSuite(Suite):
         }
 
     def presets(self) -> Mapping[str, Preset]:
-        return {
-            DEFAULT_PRESET: Preset("the base set", {"split": ("base",)}),
-            "text": Preset("boards in words", _shown("text")),
-            "schematic": Preset("boards drawn from above", _shown("schematic")),
-            "view3d": Preset("boards in three dimensions", _shown("view3d")),
-            "random3d": Preset("the same from cameras drawn at random", _shown("random3d")),
-            "nolabels": Preset(
-                "in three dimensions, without names of cells", _shown("view3d-none")
-            ),
-            "single": Preset(
-                "in three dimensions, all boards in one image",
-                {"view": (SINGLE,), "feedback": "none"},
-            ),
-            "feedback": Preset(
-                "in three dimensions, and told whether a move was made",
-                {**_shown("view3d"), "feedback": "simple"},
-            ),
-        }
+        return PRESETS
 
     def prompter(self, interface: Interface, options: Mapping[str, Any]) -> BoardPrompter:
         return BoardPrompter(options)
 
     def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
-        return (
-            Measure("d_opt", "d_opt", digits=2),
-            Measure("r_end", "r_end", digits=1),
-            Measure("min_d", "min d", digits=2),
-            Measure("progress_end", "progress", digits=0),
-            Measure("solved_tight", "solved tightly", "share"),
-            Measure("optimal", "optimally", "share"),
-            *(Measure(name, name.replace("_", " "), digits=1) for name in COUNTED),
-            Measure("illegal_transitions", "against rules", digits=2),
-            Measure("disturbance_mm", "moved others (mm)", digits=1),
-            Measure("pieces_right", "pieces right", "share"),
-            Measure("exact", "exactly", "share"),
-            Pivot("k", "c1"),
-            Pivot("k", "c2"),
-            *PUBLISHED,
-        )
+        return REPORT
 
     def read_original(self, task: str, split: str, folder: Path) -> Sequence[Episode]:
         check_names(**{"task with files of the original": ((task,), self.boards.tasks)})
@@ -158,8 +167,3 @@ class IVisparSuite(Suite):
     def write_original(self, episode: Episode) -> tuple[str, Mapping[str, Any]]:
         assert isinstance(episode, SymbolicEpisode), "the arm's have no files of the original"
         return self.boards.write_original(episode)
-
-
-def _shown(view: str) -> dict[str, Any]:
-    """Options that show a policy the present board and the goal."""
-    return {"view": (view, f"{view}@goal"), "feedback": "none"}

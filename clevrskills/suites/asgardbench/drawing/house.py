@@ -18,13 +18,7 @@ from clevrskills.suites.asgardbench.models.surfaces import Contrast, Surface
 from clevrskills.suites.asgardbench.rules.layout import Fixture
 from clevrskills.suites.asgardbench.rules.sight import HELD_FORWARD_M, held_low_m
 from clevrskills.suites.asgardbench.rules.slots import Pose
-from clevrskills.suites.asgardbench.rules.world import (
-    GONE,
-    SEE_THROUGH,
-    SHUTTING,
-    Entity,
-    World,
-)
+from clevrskills.suites.asgardbench.rules.world import GONE, Entity, World
 
 WALL_M = 2.6
 SHELL, HAND = "room", "hand"
@@ -81,7 +75,7 @@ class HouseScene:
             drawn = world.fixtures.get(entity.id)
             if drawn is not None:
                 self._show_fixture(entity.id, drawn, state_of(entity), look)
-            elif _shown(world, entity):
+            elif entity.parent != GONE and not world.concealed(entity):
                 self._show_thing(world, entity)
             else:
                 continue
@@ -102,8 +96,7 @@ class HouseScene:
 
     def _show_fixture(self, key: Hashable, fixture: Fixture, state: State, look: Style) -> None:
         drawn = model(fixture.model, state, self._contrast, look, fixture.width_m)
-        pose = (fixture.x_m, fixture.y_m, fixture.z_m, fixture.yaw_rad)
-        self.stage.show_model(key, drawn, pose, state)
+        self.stage.show_model(key, drawn, fixture.origin, state)
 
     def _show_thing(self, world: World, entity: Entity) -> None:
         state = state_of(entity)
@@ -149,12 +142,6 @@ def state_of(entity: Entity) -> State:
         entity.on,
         entity.sprayed,
     )
-
-
-def _shown(world: World, entity: Entity) -> bool:
-    if entity.parent == GONE:
-        return False
-    return not any(p.type in SHUTTING - SEE_THROUGH and not p.open for p in world.parents(entity))
 
 
 def _matrix(pose: Pose) -> np.ndarray:

@@ -87,13 +87,6 @@ class Stage:
             own = np.eye(4) if joint is None else drawn.joints[joint].matrix(state)
             body.set_pose(sapien.Pose(base @ own))
 
-    def place(self, key: Hashable, pose: sapien.Pose, state: State | None = None) -> None:
-        """Move what is shown to any pose, such as into the hand."""
-        shown, state = self._shown[key], state or State()
-        for joint, body in shown.bodies.items():
-            own = np.eye(4) if joint is None else shown.model.joints[joint].matrix(state)
-            body.set_pose(pose * sapien.Pose(own))
-
     def shows(self, key: Hashable) -> bool:
         """Whether an entity is on the stage."""
         return key in self._shown
@@ -185,6 +178,7 @@ def _grouped(drawn: Model) -> dict[tuple[str | None, Surface], list[Piece]]:
 Mesh = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
+@lru_cache(maxsize=4096)
 def mesh(piece: Piece) -> Mesh:
     """Vertices (V, 3) metres, normals (V, 3), texture coordinates (V, 2), faces (F, 3)."""
     vertices, normals, uvs, faces = render_mesh(piece.solid.transformed(np.eye(3) / 1000))
@@ -200,13 +194,8 @@ def mesh(piece: Piece) -> Mesh:
     return vertices, normals, uvs.astype(np.float32), faces
 
 
-@lru_cache(maxsize=4096)
-def _mesh_of(piece: Piece) -> Mesh:
-    return mesh(piece)
-
-
 def _shape(pieces: list[Piece], surface: Surface) -> sapien.render.RenderShapeTriangleMesh:
-    meshes = [_mesh_of(piece) for piece in pieces]
+    meshes = [mesh(piece) for piece in pieces]
     starts = np.cumsum([0, *(len(vertices) for vertices, *_ in meshes)])
     faces = [m[3] + start for m, start in zip(meshes, starts[:-1], strict=True)]
     vertices, normals, uvs = (np.concatenate([m[k] for m in meshes]) for k in range(3))

@@ -36,6 +36,11 @@ class Fixture:
     front_m: float = 0.0
     taken: tuple[int, ...] = ()
 
+    @property
+    def origin(self) -> tuple[float, float, float, float]:
+        """Pose of the origin of its model: x, y, z and yaw."""
+        return self.x_m, self.y_m, self.z_m, self.yaw_rad
+
 
 @dataclass(frozen=True)
 class Room:

@@ -4,8 +4,6 @@ behind nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import cos, sin
 
@@ -14,7 +12,7 @@ import numpy as np
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules.camera import HALF_VIEW, Camera
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
-from clevrskills.suites.asgardbench.rules.slots import Pose, origin_of
+from clevrskills.suites.asgardbench.rules.slots import Origin, Pose, origin_of
 
 FAR_M = 5.0
 """How far the agent sees."""
@@ -32,81 +30,65 @@ HAND = (-0.075, 0.08, -0.36, -0.24)
 """The hand that holds it: left, right, lower and upper edge in the image (tangents)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """Boxes that hide what is behind them.
+def blocks_at(kind: str, width_m: float, opened: bool, origin: Origin, owner: int) -> np.ndarray:
+    """Return the boxes of a model, which hide what is behind them.
 
-    Attributes:
-        columns: A column for each (15, b): its middle, half its size, cosine and sine of its yaw,
-            the number of its entity (-1: of none), and the corners of the box around it along the
-            axes of the room, with some slack, the lower one first.
+    Returns:
+        A column for each (15, b): its middle, half its size, cosine and sine of its yaw, the number
+        of its entity (-1: of none), and the corners of the box around it along the axes of the
+        room, with some slack, the lower one first.
     """
-
-    columns: np.ndarray
-
-    @staticmethod
-    def joined(parts: Sequence[Blocks]) -> Blocks:
-        """All boxes of several."""
-        return Blocks(np.concatenate([part.columns for part in parts], axis=1))
-
-
-NO_BLOCKS = Blocks(np.zeros((15, 0)))
-
-
-def blocks_at(
-    kind: str, width_m: float, opened: bool, origin: tuple[float, float, float, float], owner: int
-) -> Blocks:
-    """The boxes of a model at a pose: x, y, z and yaw of its origin."""
     boxes = shape(kind, width_m).boxes[opened]
     middle, half = (boxes[:, :3] + boxes[:, 3:]) / 2, (boxes[:, 3:] - boxes[:, :3]) / 2
-    c, s = cos(origin[3]), sin(origin[3])
-    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+    turn = _yaw_matrix(origin[3])
     columns = np.empty((15, len(boxes)))
     columns[:3], columns[3:6] = (middle @ turn.T + origin[:3]).T, half.T
-    columns[6], columns[7], columns[8] = c, s, owner
+    columns[6], columns[7], columns[8] = turn[0, 0], turn[1, 0], owner
     around = (half @ abs(turn).T).T + 1e-6
     columns[9:12], columns[12:] = columns[:3] - around, columns[:3] + around
-    return Blocks(columns)
+    return columns
+
+
+def _yaw_matrix(yaw: float) -> np.ndarray:
+    c, s = cos(yaw), sin(yaw)
+    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
 
 
 @cache
-def fixture_blocks(fixture: Fixture, opened: bool, owner: int) -> Blocks:
-    """The boxes of a fixture."""
-    origin = (fixture.x_m, fixture.y_m, fixture.z_m, fixture.yaw_rad)
-    return blocks_at(fixture.model, fixture.width_m, opened, origin, owner)
+def fixture_blocks(fixture: Fixture, opened: bool, owner: int) -> np.ndarray:
+    """Return the boxes of a fixture (15, b)."""
+    return blocks_at(fixture.model, fixture.width_m, opened, fixture.origin, owner)
 
 
 @cache
 def fixture_points(fixture: Fixture, opened: bool) -> np.ndarray:
-    """Points on a fixture in the room (n, 3)."""
+    """Return points on a fixture in the room (n, 3)."""
     points = shape(fixture.model, fixture.width_m).points[opened]
-    c, s = cos(fixture.yaw_rad), sin(fixture.yaw_rad)
-    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
-    return points @ turn.T + (fixture.x_m, fixture.y_m, fixture.z_m)
+    return points @ _yaw_matrix(fixture.yaw_rad).T + fixture.origin[:3]
 
 
 @cache
 def turned(kind: str, opened: bool, yaw: float, tilt: float) -> np.ndarray:
-    """Points on a thing about the middle of the box around it (n, 3)."""
+    """Return points on a thing about the middle of the box around it (n, 3)."""
     made = shape(kind)
-    c, s, ct, st = cos(yaw), sin(yaw), cos(tilt), sin(tilt)
+    ct, st = cos(tilt), sin(tilt)
     lean = np.array([[ct, 0, st], [0, 1, 0], [-st, 0, ct]])
-    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
-    return (made.points[opened] - made.middle) @ (turn @ lean).T
+    return (made.points[opened] - made.middle) @ (_yaw_matrix(yaw) @ lean).T
 
 
 @cache
-def thing_blocks(kind: str, opened: bool, pose: Pose, owner: int) -> Blocks:
-    """The boxes of a thing in the room; of one that leans none."""
+def thing_blocks(kind: str, opened: bool, pose: Pose, owner: int) -> np.ndarray:
+    """Return the boxes of a thing in the room (15, b); one that leans has none."""
     if pose[4]:
-        return NO_BLOCKS
-    return blocks_at(kind, 0.0, opened, origin_of(kind, pose)[:4], owner)
+        return np.zeros((15, 0))
+    return blocks_at(kind, 0.0, opened, origin_of(kind, pose), owner)
 
 
 @cache
-def scenery_blocks(room: Room) -> Blocks:
-    """The boxes of what is no entity."""
-    return Blocks.joined([NO_BLOCKS, *(fixture_blocks(each, False, -1) for each in room.scenery)])
+def scenery_blocks(room: Room) -> np.ndarray:
+    """Return the boxes of what is no entity (15, b)."""
+    parts = [fixture_blocks(each, False, -1) for each in room.scenery]
+    return np.concatenate([np.zeros((15, 0)), *parts], axis=1)
 
 
 @cache
@@ -150,7 +132,7 @@ def sees(
     points: np.ndarray,
     areas_m2: tuple[float, float, float],
     yaw: float,
-    blocks: Blocks,
+    blocks: np.ndarray,
     owner: int,
     held: str,
 ) -> bool:
@@ -161,7 +143,7 @@ def sees(
         points: Points on it (n, 3).
         areas_m2: Its silhouette along its own axes.
         yaw: By how much it is turned.
-        blocks: What hides.
+        blocks: What hides, (15, b), see :func:`blocks_at`.
         owner: Its number among the entities: it does not hide itself.
         held: Type of what is held, which hides what is behind it; empty: nothing.
     """
@@ -193,11 +175,10 @@ def sees(
 
 
 def _hidden(
-    eye: tuple[float, float, float], rays: np.ndarray, blocks: Blocks, owner: int
+    eye: tuple[float, float, float], rays: np.ndarray, columns: np.ndarray, owner: int
 ) -> np.ndarray:
-    """Which points, given by rays from the eye (p, 3), are behind a box (p,)."""
+    """Return which points, given by rays from the eye (p, 3), are behind a box (p,)."""
     # only boxes that reach the box around the rays
-    columns = blocks.columns
     low = np.minimum(np.minimum.reduce(rays), 0.0) + eye
     high = np.maximum(np.maximum.reduce(rays), 0.0) + eye
     near = columns[8] != owner

@@ -22,6 +22,8 @@ TALL_M = 0.16
 Pose = tuple[float, float, float, float, float]
 """Middle of the box around a thing, x, y, z in metres; by how much it is turned about the vertical
 and, before that, about its y axis, radians."""
+Origin = tuple[float, float, float, float]
+"""Origin of a model, x, y, z in metres; by how much it is turned about the vertical, radians."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,7 @@ def middle(model: str, width_m: float) -> tuple[float, float, float]:
     return x, y, z
 
 
-def under(origin: Pose, child: Pose) -> Pose:
+def under(origin: Origin, child: Pose) -> Pose:
     """Pose in the room of what is in something, from the pose of the origin of that."""
     x, y, z, yaw, tilt = child
     c, s = cos(origin[3]), sin(origin[3])
@@ -237,8 +239,8 @@ def under(origin: Pose, child: Pose) -> Pose:
     )
 
 
-def origin_of(kind: str, pose: Pose) -> Pose:
+def origin_of(kind: str, pose: Pose) -> Origin:
     """Pose of the origin of a thing's model, from that of the middle of the box around it."""
     x, y, z = middle(kind, 0.0)
     c, s = cos(pose[3]), sin(pose[3])
-    return pose[0] - c * x + s * y, pose[1] - s * x - c * y, pose[2] - z, pose[3], 0.0
+    return pose[0] - c * x + s * y, pose[1] - s * x - c * y, pose[2] - z, pose[3]

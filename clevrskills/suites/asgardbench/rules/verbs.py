@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.world import GONE, HAND, SHUTTING, Entity, World
+from clevrskills.suites.asgardbench.rules.world import GONE, HAND, Entity, World
 
 VERBS = (
     *("CLEAN", "CLOSE", "DRINK", "EMPTY", "FIND", "OPEN", "PICKUP", "PUT", "SLICE", "SPRAY"),
@@ -39,9 +38,6 @@ class Result:
     args: dict[str, str] = field(default_factory=dict)
 
 
-Check = Callable[[World, Entity], str]
-
-
 def apply(world: World, verb: str, kind: str) -> Result:
     """Do a verb with an object of a type, if that can be done; else nothing changes but where the
     agent stands: it goes near what it sees, to see why.
@@ -55,21 +51,20 @@ def apply(world: World, verb: str, kind: str) -> Result:
     if code == DONE:
         _settle(world)
         world.last_verb = verb
-    held = world.held
-    args = {"object": about or kind, "held": held.type if held else "nothing"}
+    args = {"object": about or kind, "held": world.held_type or "nothing"}
     return Result(code == DONE, code, args)
 
 
 def allowed(world: World, verb: str, kind: str) -> bool:
-    """Whether a verb would be done."""
+    """Return whether a verb would be done."""
     if verb == "PUT":
-        fits = catalogue().fits[world.held.type] if world.held else ()
+        fits = catalogue().fits.get(world.held_type, ())
         return kind in fits and apply(world.copy(), verb, kind).ok
-    checks = sorted(RULES[verb][0], key=lambda check: check is _seen)  # the dearest one last
+    codes = sorted(RULES[verb][0], key="NOT_VISIBLE".__eq__)  # the dearest check last
     there = world.of_type(kind)
     if world.released and all(map(world.serves, there)):
         return False
-    return any(not any(check(world, e) for check in checks) for e in there)
+    return any(not any(CHECKS[code](world, e) for code in codes) for e in there)
 
 
 def _apply(world: World, verb: str, kind: str) -> tuple[str, str]:
@@ -91,7 +86,7 @@ def _apply(world: World, verb: str, kind: str) -> tuple[str, str]:
     else:
         code, target = _other(world, verb, first, candidates)
     if target is None:
-        if not _seen(world, first):
+        if not CHECKS["NOT_VISIBLE"](world, first):
             _approach(world, first)
         return code, kind
     return DONE, target.type
@@ -104,7 +99,7 @@ def _other(
     checks, effect = RULES[verb]
     codes = []
     for entity in chain((first,), others):
-        code = next((code for check in checks if (code := check(world, entity))), "")
+        code = next((code for code in checks if CHECKS[code](world, entity)), "")
         if not code:
             _use(world, entity)
             effect(world, entity)
@@ -117,11 +112,8 @@ def instances(world: World, verb: str, kind: str) -> Iterator[Entity]:
     """What a type may mean, the likeliest first: what was last used of it, else what is seen, by
     angle and distance; what serves the goal already comes last.
     """
-    first = ""
-    if verb == "PUT" and world.last_verb not in ("FIND", "OPEN"):
-        first = world.opened.get(kind, "")
-    else:
-        first = world.found.get(kind, "")
+    opened = verb == "PUT" and world.last_verb not in ("FIND", "OPEN")
+    first = (world.opened if opened else world.found).get(kind, "")
     if verb == "TOGGLE_ON" and kind in ("StoveBurner", "StoveKnob"):
         under = [p for pan in world.of_type("Pan") for p in world.parents(pan)]
         burner = next((p.id for p in under if p.type == "StoveBurner"), "")
@@ -149,132 +141,64 @@ def _use(world: World, entity: Entity) -> None:
 
 def _approach(world: World, entity: Entity) -> None:
     """Go before something and look at it, unless it is in the hand."""
-    if entity.parent != HAND and all(p.parent != HAND for p in world.parents(entity)):
+    if not world.in_hand(entity):
         world.look_at(entity)
 
 
-# ---- checks: the code of what is wrong, or nothing ----
-
-
-def _seen(world: World, entity: Entity) -> str:
-    return "" if world.visible(entity) or world.seen_by_turning(entity) else "NOT_VISIBLE"
-
-
-def _hand_free(world: World, entity: Entity) -> str:
-    return "HAND_FULL" if world.held else ""
-
-
-def _hand_full(world: World, entity: Entity) -> str:
-    return "" if world.held else "NOT_HELD"
-
-
-def _reached(world: World, entity: Entity) -> str:
-    return "INSIDE_CLOSED" if world.shut_in(entity) else ""
-
-
-def _movable(world: World, entity: Entity) -> str:
-    return "" if entity.type in catalogue().sizes else "NOT_PICKUPABLE"
-
-
-def _openable(world: World, entity: Entity) -> str:
-    return "" if entity.type in catalogue().openable else "NOT_OPENABLE"
-
-
-def _is_closed(world: World, entity: Entity) -> str:
-    return "ALREADY_OPEN" if entity.open else ""
-
-
-def _is_open(world: World, entity: Entity) -> str:
-    return "" if entity.open else "ALREADY_CLOSED"
-
-
-def _stopped(world: World, entity: Entity) -> str:
-    return "DEVICE_ON" if entity.type == "Microwave" and entity.on else ""
-
-
-def _whole(world: World, entity: Entity) -> str:
-    return "ALREADY_SLICED" if entity.type in catalogue().slices.values() else ""
-
-
-def _sliceable(world: World, entity: Entity) -> str:
-    return "" if entity.type in catalogue().slices else "NOT_SLICEABLE"
-
-
-def _on_top(world: World, entity: Entity) -> str:
-    parent = world.entities.get(entity.parent)
+def _is_low(world: World, entity: Entity) -> bool:
+    """Return whether it lies on no counter or table; an egg may be cracked anywhere."""
     if entity.type == "Egg":
-        return ""
-    flat = parent is not None and parent.type in TOPS
-    return "" if flat and world.place(entity)[2] >= TOP_M else "NOT_ON_TOP"
+        return False
+    return world.parent_type(entity) not in TOPS or world.place(entity)[2] < TOP_M
 
 
-def _knife(world: World, entity: Entity) -> str:
-    held = world.held
-    if entity.type == "Egg" or (held is not None and "Knife" in held.type):
-        return ""
-    return "NEEDS_KNIFE"
+def _is_blocked(world: World, entity: Entity) -> bool:
+    """Return whether it is a faucet above something that must not get wet."""
+    if entity.type != "Faucet":
+        return False
+    may = {*catalogue().classes["Dishes"], *catalogue().classes["Cookware"], "DishSponge"}
+    basins = world.of_type("SinkBasin")
+    return not may >= {thing.type for basin in basins for thing in world.all_contents(basin)}
 
 
-def _washable(world: World, entity: Entity) -> str:
-    held = world.held.type if world.held else ""
-    if entity.type == "Mirror":
-        if not entity.sprayed and not (world.released and ("SPRAY", "Mirror") in world.events):
-            return "NOT_SPRAYED"
-        return "" if held == "Cloth" else "NEEDS_CLOTH"
-    if not any(faucet.on for faucet in world.of_type("Faucet")):
-        return "FAUCET_OFF"
-    if all(parent.type != "SinkBasin" for parent in world.parents(entity)):
-        return "NOT_IN_SINK"
-    return "" if held == "DishSponge" else "NEEDS_SPONGE"
-
-
-def _toggleable(world: World, entity: Entity) -> str:
-    return "" if entity.type in catalogue().toggleable else "NOT_TOGGLEABLE"
-
-
-def _is_off(world: World, entity: Entity) -> str:
-    return "ALREADY_ON" if entity.on else ""
-
-
-def _is_on(world: World, entity: Entity) -> str:
-    return "" if entity.on else "ALREADY_OFF"
-
-
-def _remote(world: World, entity: Entity) -> str:
-    held = world.held
-    if entity.type != "Television" or (held is not None and held.type == "RemoteControl"):
-        return ""
-    return "NEEDS_REMOTE"
-
-
-def _ready(world: World, entity: Entity) -> str:
-    if entity.type == "Microwave" and entity.open:
-        return "DOOR_OPEN"
-    if entity.type == "Faucet":
-        allowed = {*catalogue().classes["Dishes"], *catalogue().classes["Cookware"], "DishSponge"}
-        basins = world.of_type("SinkBasin")
-        inside = {thing.type for basin in basins for thing in world.all_contents(basin)}
-        return "SINK_BLOCKED" if inside - allowed else ""
-    if entity.type != "CoffeeMachine":
-        return ""
-    inside_it = world.contents(entity)
-    if not inside_it:
-        return "MACHINE_EMPTY"
-    mug = inside_it[0]
-    if mug.type != "Mug":
-        return "WRONG_CONTENT"
-    if mug.filled:
-        return "MUG_FULL"
-    return "MUG_DIRTY" if mug.dirty else ""
-
-
-def _filled(world: World, entity: Entity) -> str:
-    return "" if entity.filled else "NOT_FILLED"
-
-
-def _sprayer(world: World, entity: Entity) -> str:
-    held = world.held
-    return "" if held is not None and held.type == "SprayBottle" else "NEEDS_SPRAYER"
+_COFFEE, _MIRROR = "CoffeeMachine", "Mirror"
+CHECKS: Mapping[str, Callable[[World, Entity], bool]] = {
+    "HAND_FULL": lambda w, e: w.held is not None,
+    "NOT_HELD": lambda w, e: w.held is None,
+    "NEEDS_KNIFE": lambda w, e: e.type != "Egg" and "Knife" not in w.held_type,
+    "NEEDS_CLOTH": lambda w, e: e.type == _MIRROR and w.held_type != "Cloth",
+    "NEEDS_SPONGE": lambda w, e: e.type != _MIRROR and w.held_type != "DishSponge",
+    "NEEDS_REMOTE": lambda w, e: e.type == "Television" and w.held_type != "RemoteControl",
+    "NEEDS_SPRAYER": lambda w, e: w.held_type != "SprayBottle",
+    "NOT_VISIBLE": lambda w, e: not (w.visible(e) or w.seen_by_turning(e)),
+    "INSIDE_CLOSED": lambda w, e: w.shut_in(e) is not None,
+    "NOT_PICKUPABLE": lambda w, e: e.type not in catalogue().sizes,
+    "NOT_OPENABLE": lambda w, e: e.type not in catalogue().openable,
+    "NOT_SLICEABLE": lambda w, e: e.type not in catalogue().slices,
+    "NOT_TOGGLEABLE": lambda w, e: e.type not in catalogue().toggleable,
+    "WRONG_CONTENT": lambda w, e: e.type == _COFFEE and w.contents(e)[0].type != "Mug",
+    "ALREADY_SLICED": lambda w, e: e.type in catalogue().slices.values(),
+    "ALREADY_OPEN": lambda w, e: e.open,
+    "ALREADY_CLOSED": lambda w, e: not e.open,
+    "ALREADY_ON": lambda w, e: e.on,
+    "ALREADY_OFF": lambda w, e: not e.on,
+    "DEVICE_ON": lambda w, e: e.type == "Microwave" and e.on,
+    "NOT_ON_TOP": _is_low,
+    "NOT_SPRAYED": lambda w, e: (
+        e.type == _MIRROR and not (e.sprayed or (w.released and ("SPRAY", _MIRROR) in w.events))
+    ),
+    "FAUCET_OFF": lambda w, e: e.type != _MIRROR and not any(f.on for f in w.of_type("Faucet")),
+    "NOT_IN_SINK": lambda w, e: (
+        e.type != _MIRROR and all(p.type != "SinkBasin" for p in w.parents(e))
+    ),
+    "MACHINE_EMPTY": lambda w, e: e.type == _COFFEE and not w.contents(e),
+    "MUG_FULL": lambda w, e: e.type == _COFFEE and bool(w.contents(e)[0].filled),
+    "MUG_DIRTY": lambda w, e: e.type == _COFFEE and w.contents(e)[0].dirty,
+    "SINK_BLOCKED": _is_blocked,
+    "DOOR_OPEN": lambda w, e: e.type == "Microwave" and e.open,
+    "NOT_FILLED": lambda w, e: not e.filled,
+}
+"""When a verb is refused with each code; PUT has checks of its own."""
 
 
 # ---- effects ----
@@ -322,18 +246,20 @@ def _clean(world: World, entity: Entity) -> None:
     entity.dirty = entity.sprayed = False
 
 
+def _switch(world: World, entity: Entity, on: bool) -> None:
+    entity.on = on
+    if entity.type.startswith("Stove") and (twin := _twin(world, entity.id)):
+        world.entities[twin].on = on
+
+
 def _switch_on(world: World, entity: Entity) -> None:
-    entity.on = True
-    if twin := _twin(world, entity.id) if entity.type.startswith("Stove") else "":
-        world.entities[twin].on = True
+    _switch(world, entity, True)
     if entity.type == "CoffeeMachine":
         world.contents(entity)[0].filled = "coffee"
 
 
 def _switch_off(world: World, entity: Entity) -> None:
-    entity.on = False
-    if twin := _twin(world, entity.id) if entity.type.startswith("Stove") else "":
-        world.entities[twin].on = False
+    _switch(world, entity, False)
     vessels: Iterable[Entity] = ()
     if world.released:
         vessels = world.entities.values()
@@ -352,7 +278,7 @@ def _drink(world: World, entity: Entity) -> None:
     world.events.append(("DRINK", entity.filled))
     world.held_while_drinking = entity.id if entity.parent == HAND else ""
     entity.filled = ""
-    if world.held is not None and world.held.type == "Mug" and entity.type in catalogue().dirtyable:
+    if world.held_type == "Mug" and entity.type in catalogue().dirtyable:
         entity.dirty = True
 
 
@@ -362,20 +288,39 @@ def _spray(world: World, entity: Entity) -> None:
         entity.sprayed = True
 
 
-RULES: dict[str, tuple[Sequence[Check], Callable[[World, Entity], Any]]] = {
+RULES: Mapping[str, tuple[Sequence[str], Callable[[World, Entity], None]]] = {
     "FIND": ((), _find),
-    "PICKUP": ((_hand_free, _seen, _reached, _movable), _pick_up),
-    "OPEN": ((_seen, _openable, _is_closed, _stopped), _open),
-    "CLOSE": ((_seen, _openable, _is_open), _close),
-    "SLICE": ((_whole, _seen, _sliceable, _on_top, _knife), _slice),
-    "CLEAN": ((_seen, _washable), _clean),
-    "TOGGLE_ON": ((_toggleable, _is_off, _seen, _remote, _ready), _switch_on),
-    "TOGGLE_OFF": ((_toggleable, _is_on, _seen, _remote), _switch_off),
-    "EMPTY": ((_seen, _filled), _empty),
-    "DRINK": ((_seen, _hand_full, _filled), _drink),
-    "SPRAY": ((_seen, _sprayer), _spray),
+    "PICKUP": (("HAND_FULL", "NOT_VISIBLE", "INSIDE_CLOSED", "NOT_PICKUPABLE"), _pick_up),
+    "OPEN": (("NOT_VISIBLE", "NOT_OPENABLE", "ALREADY_OPEN", "DEVICE_ON"), _open),
+    "CLOSE": (("NOT_VISIBLE", "NOT_OPENABLE", "ALREADY_CLOSED"), _close),
+    "SLICE": (
+        ("ALREADY_SLICED", "NOT_VISIBLE", "NOT_SLICEABLE", "NOT_ON_TOP", "NEEDS_KNIFE"),
+        _slice,
+    ),
+    "CLEAN": (
+        (
+            *("NOT_VISIBLE", "NOT_SPRAYED", "NEEDS_CLOTH"),
+            *("FAUCET_OFF", "NOT_IN_SINK", "NEEDS_SPONGE"),
+        ),
+        _clean,
+    ),
+    "TOGGLE_ON": (
+        (
+            *("NOT_TOGGLEABLE", "ALREADY_ON", "NOT_VISIBLE", "NEEDS_REMOTE", "DOOR_OPEN"),
+            *("SINK_BLOCKED", "MACHINE_EMPTY", "WRONG_CONTENT", "MUG_FULL", "MUG_DIRTY"),
+        ),
+        _switch_on,
+    ),
+    "TOGGLE_OFF": (
+        ("NOT_TOGGLEABLE", "ALREADY_OFF", "NOT_VISIBLE", "NEEDS_REMOTE"),
+        _switch_off,
+    ),
+    "EMPTY": (("NOT_VISIBLE", "NOT_FILLED"), _empty),
+    "DRINK": (("NOT_VISIBLE", "NOT_HELD", "NOT_FILLED"), _drink),
+    "SPRAY": (("NOT_VISIBLE", "NEEDS_SPRAYER"), _spray),
 }
-"""Checks of each verb, in order, and its effect; PUT has a function of its own."""
+"""Codes with which each verb may be refused, in the order of the checks, and its effect; PUT has a
+function of its own."""
 
 
 def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, Entity | None]:
@@ -385,11 +330,11 @@ def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, En
         return "NOT_HELD", None
     fits = catalogue().fits[thing.type]
     inside = {e.id for e in world.all_contents(thing)} | {thing.id}
-    if code := _seen(world, first):
-        return code, None
+    if CHECKS["NOT_VISIBLE"](world, first):
+        return "NOT_VISIBLE", None
     if first.dirty and first.type in _VESSELS:
         return "TARGET_DIRTY", None
-    if _shut(first) or world.shut_in(first):
+    if first.shut or world.shut_in(first):
         return "CLOSED", None
     if kind not in fits or first.id in inside:
         return "INCOMPATIBLE", None
@@ -402,7 +347,7 @@ def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, En
             continue
         if world.shut_in(target):
             continue
-        if _shut(target):
+        if target.shut:
             target.open = True
             world.opened[target.type] = target.id
         thing.parent, thing.slot = target.id, slot
@@ -411,13 +356,9 @@ def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, En
     return "NO_SPACE", None
 
 
-def _shut(entity: Entity) -> bool:
-    return entity.type in SHUTTING and not entity.open
-
-
 def _settle(world: World) -> None:
     """What devices do by themselves: water washes and fills, heat cooks."""
-    cooked_by, data = catalogue().cooked_by, catalogue()
+    data = catalogue()
     for device in [e for e in world.entities.values() if e.on]:
         if device.type == "Faucet":
             for basin in world.of_type("SinkBasin"):
@@ -427,8 +368,6 @@ def _settle(world: World) -> None:
                         thing.filled = "water"
             continue
         for thing in world.all_contents(device):
-            in_pan = device.type != "StoveBurner" or (
-                thing.parent in world.entities and world.entities[thing.parent].type == "Pan"
-            )
-            if cooked_by.get(thing.type) == device.type and in_pan:
+            in_pan = device.type != "StoveBurner" or world.parent_type(thing) == "Pan"
+            if data.cooked_by.get(thing.type) == device.type and in_pan:
                 thing.cooked = True

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules import slots
 from clevrskills.suites.asgardbench.rules.camera import CROUCHED_M, EYE_M, Camera, aimed, before
 from clevrskills.suites.asgardbench.rules.catalogue import SIZES, catalogue
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Placed, Room
 from clevrskills.suites.asgardbench.rules.sight import (
-    Blocks,
     fixture_blocks,
     fixture_points,
     may_see,
@@ -24,12 +25,10 @@ from clevrskills.suites.asgardbench.rules.sight import (
     thing_blocks,
     turned,
 )
-from clevrskills.suites.asgardbench.rules.slots import Pose
+from clevrskills.suites.asgardbench.rules.slots import Origin, Pose
 
 HAND = "hand"
 """Parent of what is held."""
-START_EYE_M = 1.58
-"""Height of the eye in the middle of the room, where the agent is at the start."""
 GONE = "gone"
 """Parent of a whole food that has been sliced."""
 SEE_THROUGH = frozenset({"Microwave"})
@@ -61,6 +60,11 @@ class Entity:
     open: bool = False
     on: bool = False
     sprayed: bool = False
+
+    @property
+    def shut(self) -> bool:
+        """Whether it is closed, so that nothing in it can be reached."""
+        return self.type in SHUTTING and not self.open
 
 
 class World:
@@ -109,11 +113,9 @@ class World:
         )
         self._key: list[tuple[str, str, int, bool]] = []
         self._views: dict[Camera, dict[str, bool]] = {}
-        self._fixed_of: dict[tuple[str, ...], Blocks] = {}
-        self._things: dict[tuple[Any, ...], Blocks] = {}
-        x_m, y_m, z_m = self.place(self.entities[self.focus])
-        away = aimed((0.0, 0.0, START_EYE_M), (x_m, y_m, z_m))
-        self.camera: Camera = away
+        self._fixed_of: dict[tuple[str, ...], np.ndarray] = {}
+        self._things: dict[tuple[Any, ...], np.ndarray] = {}
+        self.camera: Camera = aimed((0.0, 0.0, EYE_M), self.place(self.entities[self.focus]))
 
     def copy(self) -> World:
         """Another world in the same state."""
@@ -140,6 +142,11 @@ class World:
         """What the agent holds."""
         return next((e for e in self.entities.values() if e.parent == HAND), None)
 
+    @property
+    def held_type(self) -> str:
+        """Type of what the agent holds; empty: it holds nothing."""
+        return self.held.type if self.held else ""
+
     def of_type(self, kind: str) -> list[Entity]:
         """What there is now of a type, in order of id."""
         return [e for e in self.entities.values() if e.type == kind and e.parent != GONE]
@@ -159,6 +166,11 @@ class World:
         while entity.parent in self.entities:
             entity = self.entities[entity.parent]
             yield entity
+
+    def parent_type(self, entity: Entity) -> str:
+        """Return the type of what an entity is in or on; empty: it is a fixture, held or gone."""
+        parent = self.entities.get(entity.parent)
+        return parent.type if parent else ""
 
     def base(self, entity: Entity) -> Entity:
         """The last of the :meth:`parents`; of what has none, itself."""
@@ -192,15 +204,15 @@ class World:
 
     def serves(self, entity: Entity) -> bool:
         """Whether something is where the goal wants one of its type."""
-        parent = self.entities.get(entity.parent)
-        return parent is not None and (entity.type, parent.type) in self.locations
+        return (entity.type, self.parent_type(entity)) in self.locations
 
     def shut_in(self, entity: Entity) -> Entity | None:
         """The closed container in which something is."""
-        for parent in self.parents(entity):
-            if parent.type in SHUTTING and not parent.open:
-                return parent
-        return None
+        return next((parent for parent in self.parents(entity) if parent.shut), None)
+
+    def concealed(self, entity: Entity) -> bool:
+        """Return whether something is behind a closed door through which nothing is seen."""
+        return any(p.shut and p.type not in SEE_THROUGH for p in self.parents(entity))
 
     # ---- where things are, and what is seen ----
 
@@ -218,18 +230,17 @@ class World:
         """
         fixture = self.fixtures.get(entity.id)
         if fixture is not None:
-            x, y, z = slots.middle(fixture.model, fixture.width_m)
-            origin = (fixture.x_m, fixture.y_m, fixture.z_m, fixture.yaw_rad, 0.0)
-            return slots.under(origin, (x, y, z, 0.0, 0.0))
+            middle = slots.middle(fixture.model, fixture.width_m)
+            return slots.under(fixture.origin, (*middle, 0.0, 0.0))
         parent = self.entities.get(entity.parent)
         if parent is None:
             return 0.0, 0.0, 0.0, 0.0, 0.0
         return slots.under(self._origin(parent), self._rest(parent, entity.type, entity.slot))
 
-    def _origin(self, entity: Entity) -> Pose:
+    def _origin(self, entity: Entity) -> Origin:
         fixture = self.fixtures.get(entity.id)
         if fixture is not None:
-            return fixture.x_m, fixture.y_m, fixture.z_m, fixture.yaw_rad, 0.0
+            return fixture.origin
         return slots.origin_of(entity.type, self.pose(entity))
 
     def place(self, entity: Entity) -> tuple[float, float, float]:
@@ -281,7 +292,7 @@ class World:
         distance = sum((a - b) ** 2 for a, b in zip(place, eye, strict=True)) ** 0.5
         return max(abs(across), abs(above)), distance
 
-    def _hiding(self) -> Blocks:
+    def _hiding(self) -> np.ndarray:
         """What hides now what is behind it."""
         key = list(map(_PLACED, self.entities.values()))
         if self._key != key:
@@ -290,20 +301,20 @@ class World:
             parts = [self._fixed()]
             things = [e for e in self.entities.values() if e.parent]
             parts += (self._of_thing(thing) for thing in things if self._lies(thing))
-            self._blocks = Blocks.joined(parts)
+            self._blocks = np.concatenate(parts, axis=1)
         return self._blocks
 
     def _lies(self, entity: Entity) -> bool:
         """Whether it is a thing that lies in the open."""
         while (parent := self.entities.get(entity.parent)) is not None:
-            if parent.type in SHUTTING and not parent.open:
+            if parent.shut:
                 return False
             entity = parent
             if entity.id in self.fixtures:
                 return True
         return False
 
-    def _of_thing(self, thing: Entity) -> Blocks:
+    def _of_thing(self, thing: Entity) -> np.ndarray:
         """What hides of a thing."""
         number, parent = self._numbers[thing.id], self.entities[thing.parent]
         if parent.id not in self.fixtures:
@@ -313,14 +324,14 @@ class World:
             self._things[key] = thing_blocks(thing.type, thing.open, self.pose(thing), number)
         return self._things[key]
 
-    def _fixed(self) -> Blocks:
+    def _fixed(self) -> np.ndarray:
         """What hides of the fixtures and the scenery."""
         opened = tuple(name for name in self.fixtures if self.entities[name].open)
         if opened not in self._fixed_of:
             parts = [scenery_blocks(self.room)]
             for number, (name, fixture) in enumerate(self.fixtures.items()):
                 parts.append(fixture_blocks(fixture, name in opened, number))
-            self._fixed_of[opened] = Blocks.joined(parts)
+            self._fixed_of[opened] = np.concatenate(parts, axis=1)
         return self._fixed_of[opened]
 
     def visible(self, entity: Entity) -> bool:
@@ -329,13 +340,12 @@ class World:
         """
         return self._visible(entity, self._hiding())
 
-    def _visible(self, entity: Entity, blocks: Blocks) -> bool:
+    def _visible(self, entity: Entity, blocks: np.ndarray) -> bool:
         if entity.parent == GONE:
             return False
         if self.in_hand(entity):
             return True
-        above = self.parents(entity)
-        if any(p.type in SHUTTING - SEE_THROUGH and not p.open for p in above):
+        if self.concealed(entity):
             return False
         known = self._views.setdefault(self.camera, {})
         if entity.id not in known:
@@ -344,7 +354,7 @@ class World:
             return True
         return any(self._visible(thing, blocks) for thing in self.contents(entity))
 
-    def _seen(self, entity: Entity, blocks: Blocks) -> bool:
+    def _seen(self, entity: Entity, blocks: np.ndarray) -> bool:
         """Whether enough of it is in the image and hidden by nothing."""
         fixture = self.fixtures.get(entity.id)
         x, y, z, yaw, tilt = self.pose(entity)
@@ -355,10 +365,8 @@ class World:
             points = fixture_points(fixture, entity.open)
         else:
             points = turned(entity.type, entity.open, yaw, tilt) + (x, y, z)
-        held, number = self.held, self._numbers[entity.id]
-        areas = shape(kind, width_m).areas_m2
-        holds = held.type if held else ""
-        return sees(self.camera, points, areas, yaw, blocks, number, holds)
+        areas, number = shape(kind, width_m).areas_m2, self._numbers[entity.id]
+        return sees(self.camera, points, areas, yaw, blocks, number, self.held_type)
 
     def nearest(self, entities: Sequence[Entity]) -> Iterator[Entity]:
         """Entities, those in view first, then by angle, distance and id; no further are looked at

@@ -18,7 +18,7 @@ import numpy as np
 
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules.camera import DISTANCES_M, STAND_M
-from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
+from clevrskills.suites.asgardbench.rules.layout import Box, Fixture, Room
 from clevrskills.suites.asgardbench.rules.slots import grids
 
 KITCHENS = (*(1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 25, 26, 28),)
@@ -67,6 +67,26 @@ class Wall:
             self.start[1] + along_m * s - away_m * c,
         )
 
+    def fixture(
+        self,
+        kind: str,
+        along_m: float,
+        away_m: float = 0.0,
+        z_m: float = 0.0,
+        *,
+        model: str = "",
+        width_m: float = 0.0,
+        edge_m: float | None = None,
+        taken: tuple[int, ...] = (),
+    ) -> Fixture:
+        """Return a fixture of a type at the wall, without a name; `edge_m` is how far the edge of
+        what it stands on is from the wall, that of itself if ``None``.
+        """
+        model, (x_m, y_m) = model or kind, self.point(along_m, away_m)
+        front = -float(shape(model, width_m).low[1]) if edge_m is None else edge_m - away_m
+        place = (round(x_m, 4), round(y_m, 4), round(z_m, 4), self.yaw_rad)
+        return Fixture("", kind, *place, model, round(width_m, 3), round(front, 4), taken)
+
 
 @dataclass
 class _Builder:
@@ -86,97 +106,63 @@ class _Builder:
         start = {NORTH: (-w, d), EAST: (w, d), SOUTH: (w, -d), WEST: (-w, -d)}[yaw_rad]
         return Wall(yaw_rad, start, self.width_m if yaw_rad in (NORTH, SOUTH) else self.depth_m)
 
-    def add(
-        self,
-        kind: str,
-        wall: Wall,
-        along_m: float,
-        away_m: float = 0.0,
-        z_m: float = 0.0,
-        model: str = "",
-        width_m: float = 0.0,
-        edge_m: float | None = None,
-        taken: tuple[int, ...] = (),
-    ) -> Fixture:
-        """Add a fixture of a type at a wall; `edge_m` is how far the edge of what it stands on is
-        from the wall, that of itself if ``None``.
-        """
+    def add(self, fixture: Fixture) -> None:
+        """Add a fixture, numbered among those of its type."""
+        kind = fixture.type
         self._count[kind] += 1
-        name, model = f"{kind}_{self._count[kind]}", model or kind
-        made = self._made(name, kind, wall, along_m, away_m, z_m, model, width_m, edge_m, taken)
-        self.fixtures.append(made)
-        return made
+        self.fixtures.append(replace(fixture, id=f"{kind}_{self._count[kind]}"))
 
-    def decorate(
-        self, model: str, wall: Wall, along_m: float, away_m: float = 0.0, z_m: float = 0.0,
-        width_m: float = 0.0,
-    ) -> None:  # fmt: skip
+    def decorate(self, fixture: Fixture) -> None:
         """Add what is no object of the rules."""
-        name = f"{model}.{len(self.scenery)}"
-        self.scenery.append(
-            self._made(name, model, wall, along_m, away_m, z_m, model, width_m, None, ())
-        )
-
-    def _made(
-        self, name: str, kind: str, wall: Wall, along_m: float, away_m: float, z_m: float,
-        model: str, width_m: float, edge_m: float | None, taken: tuple[int, ...],
-    ) -> Fixture:  # fmt: skip
-        x_m, y_m = wall.point(along_m, away_m)
-        front = -float(shape(model, width_m).low[1]) if edge_m is None else edge_m - away_m
-        place = (round(x_m, 4), round(y_m, 4), round(z_m, 4), wall.yaw_rad)
-        return Fixture(name, kind, *place, model, round(width_m, 3), round(front, 4), taken)
+        self.scenery.append(replace(fixture, id=f"{fixture.model}.{len(self.scenery)}"))
 
     def free(
         self,
         kind: str,
         walls: Sequence[Wall],
         *,
-        model: str = "",
         z_m: float = 0.0,
         gap_m: float = 0.02,
         away_m: Sequence[float] = (0.0,),
         rule: bool = True,
     ) -> Fixture | None:
         """Add what stands free or hangs somewhere along one of the walls, if there is room."""
-        model = model or kind
-        low, high = shape(model).low, shape(model).high
+        low, high = shape(kind).low, shape(kind).high
+        half = float(high[0] - low[0]) / 2
         for _ in range(60):
             wall = walls[int(self.rng.integers(len(walls)))]
-            half = float(high[0] - low[0]) / 2
             if wall.length_m < 2 * half + 0.1:
                 continue
             along = float(self.rng.uniform(half + 0.05, wall.length_m - half - 0.05))
             off = float(away_m[int(self.rng.integers(len(away_m)))]) + gap_m
-            back = off + float(high[1])
-            trial = self._made("", kind, wall, along, back, z_m, model, 0.0, None, ())
+            trial = wall.fixture(kind, along, off + float(high[1]), z_m)
             if self._fits(trial):
-                add = self.add if rule else self.decorate
-                add(kind, wall, along, back, z_m)
+                (self.add if rule else self.decorate)(trial)
                 return trial
         return None
 
     def _fits(self, trial: Fixture) -> bool:
-        room = Room(self.label, self.kind, self.width_m, self.depth_m, ())
-        body = box_of(trial)
+        body, zone = box_of(trial), zone_of(trial)
         there = [*self.fixtures, *self.scenery]
-        if not _inside(room, body) or any(_meet(body, box_of(f), 0.03) for f in there):
-            return False
-        zone = zone_of(trial)
-        tall = [box_of(f) for f in there if f.model not in ("Rug", "BackSplash")]
-        if trial.model != "Rug":
-            if not _inside(room, zone, 0.02) or any(_meet(zone, b, -0.02) for b in tall):
-                return False
-            return not any(_meet(body, zone_of(f), -0.02) for f in self.fixtures)
-        return True
+        tall = [f for f in there if f.model not in ("Rug", "BackSplash")]
+        return (
+            self.encloses(body)
+            and not any(_meet(body, box_of(f), 0.03) for f in there)
+            and self.encloses(zone, 0.02)
+            and not any(_meet(zone, box_of(f), -0.02) for f in tall)
+            and not any(_meet(body, zone_of(f), -0.02) for f in self.fixtures)
+        )
+
+    def encloses(self, box: Box, slack_m: float = 0.005) -> bool:
+        """Return whether a box is within the walls."""
+        wide, deep = self.width_m / 2 + slack_m, self.depth_m / 2 + slack_m
+        return -wide <= box[0] and box[3] <= wide and -deep <= box[1] and box[4] <= deep
 
     def room(self) -> Room:
         return Room(
             self.label, self.kind, self.width_m, self.depth_m,
             tuple(self.fixtures), tuple(self.scenery),
         )  # fmt: skip
-
-
-Box = tuple[float, float, float, float, float, float]
 
 
 @cache
@@ -212,19 +198,13 @@ def _meet(a: Box, b: Box, gap_m: float) -> bool:
     return all(a[k] < b[k + 3] + gap_m and b[k] < a[k + 3] + gap_m for k in range(3))
 
 
-def _inside(room: Room, box: Box, slack_m: float = 0.005) -> bool:
-    wide, deep = room.width_m / 2 + slack_m, room.depth_m / 2 + slack_m
-    return -wide <= box[0] and box[3] <= wide and -deep <= box[1] and box[4] <= deep
-
-
 @cache
 def room(label: int) -> Room:
     """The room of a label: 1-99 a kitchen, 200-299 a living room, 400-499 a bathroom."""
     for attempt in count():
         rng = np.random.default_rng((label, crc32(b"asgardbench room"), attempt))
         draw = _kitchen if label < 100 else _living_room if label < 300 else _bathroom
-        made = draw(label, rng)
-        if made is not None:
+        if made := draw(label, rng):
             return made
     raise AssertionError
 
@@ -232,7 +212,7 @@ def room(label: int) -> Room:
 # ---- kitchens ----
 
 
-def _counter(build: _Builder, wall: Wall, modules: int, on: Sequence[str], window: bool) -> None:
+def _counter(build: _Builder, wall: Wall, modules: int, on: Sequence[str]) -> None:
     """Counter with cupboards below and above, and appliances on it, each on a module of its own
     but for the coffee machine and the toaster, which share one.
     """
@@ -248,61 +228,61 @@ def _counter(build: _Builder, wall: Wall, modules: int, on: Sequence[str], windo
     middle = start + wide / 2
     columns = grids("CounterTop", wide)[0]
     left = middle + columns.left_m
-    taken = []
-    for column in range(columns.columns):
-        a, b = left + column * 0.15, left + (column + 1) * 0.15
-        for name, at in places:
-            half = APPLIANCES[name][0] / 2 + 0.02
-            if a < at + half and at - half < b:
-                taken.append(column)
-                break
-    build.add("CounterTop", wall, middle, width_m=wide, taken=tuple(taken))
-    build.decorate("BackSplash", wall, middle, width_m=wide)
+    halves = [(at, APPLIANCES[name][0] / 2 + 0.02) for name, at in places]
+    taken = tuple(
+        column
+        for column in range(columns.columns)
+        if any(
+            left + column * 0.15 < at + half and at - half < left + (column + 1) * 0.15
+            for at, half in halves
+        )
+    )
+    build.add(wall.fixture("CounterTop", middle, width_m=wide, taken=taken))
+    build.decorate(wall.fixture("BackSplash", middle, width_m=wide))
     for name, at in places:
-        build.add(name, wall, at, APPLIANCES[name][1], COUNTER_M, edge_m=DEEP_M)
+        build.add(wall.fixture(name, at, APPLIANCES[name][1], COUNTER_M, edge_m=DEEP_M))
     drawers = rng.random(modules) < 0.42
     for k in range(modules):
         at = start + (k + 0.5) * MODULE_M
         if drawers[k] and build._count["Drawer"] < 9:
             for level in (2, 1, 0):
-                build.add("Drawer", wall, at, z_m=0.1 + 0.26 * level)
+                build.add(wall.fixture("Drawer", at, z_m=0.1 + 0.26 * level))
         else:
-            build.add("Cabinet", wall, at)
-        if not window and rng.random() < 0.9:
-            build.add("Cabinet", wall, at, z_m=HIGH_M, model="WallCabinet", edge_m=DEEP_M)
+            build.add(wall.fixture("Cabinet", at))
+        if rng.random() < 0.9:
+            build.add(wall.fixture("Cabinet", at, z_m=HIGH_M, model="WallCabinet", edge_m=DEEP_M))
     wall.at_m += wide
 
 
 def _sink(build: _Builder, wall: Wall) -> None:
     at = wall.at_m + SINK_M / 2
-    build.add("Sink", wall, at)
-    build.add("SinkBasin", wall, at, edge_m=DEEP_M)
-    build.add("Faucet", wall, at, 0.05, COUNTER_M, edge_m=DEEP_M)
-    build.add("Cabinet", wall, at, model="SinkCabinet")
-    build.decorate("BackSplash", wall, at, width_m=SINK_M)
+    build.add(wall.fixture("Sink", at))
+    build.add(wall.fixture("SinkBasin", at, edge_m=DEEP_M))
+    build.add(wall.fixture("Faucet", at, 0.05, COUNTER_M, edge_m=DEEP_M))
+    build.add(wall.fixture("Cabinet", at, model="SinkCabinet"))
+    build.decorate(wall.fixture("BackSplash", at, width_m=SINK_M))
     wall.at_m += SINK_M
 
 
 def _stove(build: _Builder, wall: Wall, burners: int) -> None:
     wide = 0.6 if burners == 4 else 0.9
     at = wall.at_m + wide / 2
-    build.decorate("Stove", wall, at, width_m=wide)
-    build.decorate("BackSplash", wall, at, width_m=wide)
-    build.decorate("Hood", wall, at, z_m=1.58, width_m=wide)
+    build.decorate(wall.fixture("Stove", at, width_m=wide))
+    build.decorate(wall.fixture("BackSplash", at, width_m=wide))
+    build.decorate(wall.fixture("Hood", at, z_m=1.58, width_m=wide))
     across = (-0.14, 0.14) if burners == 4 else (-0.28, 0.0, 0.28)
     spots = [(x, y) for y in (0.17, 0.45) for x in across][:6]
     if burners == 5:
         spots.remove((0.0, 0.17))
     for k, (x, y) in enumerate(spots):
-        build.add("StoveBurner", wall, at + x, y, COUNTER_M, edge_m=DEEP_M)
+        build.add(wall.fixture("StoveBurner", at + x, y, COUNTER_M, edge_m=DEEP_M))
         knob = at + (k - (burners - 1) / 2) * 0.1
-        build.add("StoveKnob", wall, knob, 0.606, 0.82, edge_m=DEEP_M)
+        build.add(wall.fixture("StoveKnob", knob, 0.606, 0.82, edge_m=DEEP_M))
     wall.at_m += wide
 
 
 def _fridge(build: _Builder, wall: Wall) -> None:
-    at = wall.at_m + FRIDGE_GAP_M + FRIDGE_M / 2
-    build.add("Fridge", wall, at, 0.0)
+    build.add(wall.fixture("Fridge", wall.at_m + FRIDGE_GAP_M + FRIDGE_M / 2))
     wall.at_m += FRIDGE_M + 2 * FRIDGE_GAP_M
 
 
@@ -355,10 +335,9 @@ def _kitchen(label: int, rng: np.random.Generator) -> Room | None:
     put: dict[tuple[int, int], list[str]] = {}
     for k, machine in enumerate(machines):
         w, c = chosen[k % len(chosen)]
-        if isinstance(runs[w][1][c], int) and len(put.get((w, c), ())) + 1 < runs[w][1][c]:  # type: ignore[operator]
-            put.setdefault((w, c), []).append(machine)
-        else:
+        if len(put.get((w, c), ())) + 1 >= runs[w][1][c]:  # type: ignore[operator]
             return None
+        put.setdefault((w, c), []).append(machine)
     for w, (yaw, sections) in enumerate(runs):
         wall = build.wall(yaw)
         if plan == "horseshoe" and yaw == WEST:
@@ -366,10 +345,7 @@ def _kitchen(label: int, rng: np.random.Generator) -> Room | None:
         if plan in ("corner", "horseshoe") and yaw == EAST:
             wall.at_m = DEEP_M
         if plan == "corner" and yaw == NORTH:
-            total = wide - (fridge_m + SINK_M + stove_m + 0.6 * (2 + n[0] + n[1]) + DEEP_M)
-            wall.at_m = total
-        if plan == "horseshoe" and yaw == NORTH:
-            pass
+            wall.at_m = wide - (fridge_m + SINK_M + stove_m + 0.6 * (2 + n[0] + n[1]) + DEEP_M)
         for k, section in enumerate(sections):
             if section == "fridge":
                 _fridge(build, wall)
@@ -380,11 +356,11 @@ def _kitchen(label: int, rng: np.random.Generator) -> Room | None:
             elif section == "corner":
                 if k and plan == "horseshoe":
                     wall.at_m = wall.length_m - DEEP_M
-                build.decorate("Corner", wall, wall.at_m + DEEP_M / 2)
-                build.decorate("BackSplash", wall, wall.at_m + DEEP_M / 2, width_m=DEEP_M)
+                build.decorate(wall.fixture("Corner", wall.at_m + DEEP_M / 2))
+                build.decorate(wall.fixture("BackSplash", wall.at_m + DEEP_M / 2, width_m=DEEP_M))
                 wall.at_m += DEEP_M
             elif isinstance(section, int):
-                _counter(build, wall, section, put.get((w, k), ()), False)
+                _counter(build, wall, section, put.get((w, k), ()))
     if mirrored:
         build = _mirrored(build)
     _furnish_kitchen(build, table)
@@ -401,9 +377,7 @@ def _mirrored(build: _Builder) -> _Builder:
 
     def flip(fixture: Fixture) -> Fixture:
         yaw = {NORTH: NORTH, SOUTH: SOUTH, EAST: WEST, WEST: EAST}[fixture.yaw_rad]
-        columns = 0
-        if fixture.taken:
-            columns = grids(fixture.model, fixture.width_m)[0].columns
+        columns = grids(fixture.model, fixture.width_m)[0].columns if fixture.taken else 0
         taken = tuple(sorted(columns - 1 - c for c in fixture.taken))
         return replace(fixture, x_m=-fixture.x_m, yaw_rad=yaw, taken=taken)
 
@@ -420,16 +394,15 @@ def _furnish_kitchen(build: _Builder, table: bool) -> None:
     wall = build.wall(sink.yaw_rad)
     c, s = math.cos(wall.yaw_rad), math.sin(wall.yaw_rad)
     at = (sink.x_m - wall.start[0]) * c + (sink.y_m - wall.start[1]) * s
-    window = build._made("", "Window", wall, at, 0.0, 1.25, "Window", 0.0, DEEP_M, ())
-    if not any(_meet(box_of(window), box_of(f), 0.0) for f in (*above, *build.scenery)
-               if f.model not in ("BackSplash",)):  # fmt: skip
-        build.add("Window", wall, at, 0.0, 1.25, edge_m=DEEP_M)
-    else:
+    window = wall.fixture("Window", at, z_m=1.25, edge_m=DEEP_M)
+    beside = [f for f in (*above, *build.scenery) if f.model != "BackSplash"]
+    if any(_meet(box_of(window), box_of(f), 0.0) for f in beside):
         build.free("Window", walls, z_m=1.1, gap_m=0.0)
-    if table:
-        there = build.free("DiningTable", walls, away_m=(0.02, 0.3, 0.6, 0.9, 1.2))
-        if there is not None:
-            _chairs(build, there)
+    else:
+        build.add(window)
+    away = (0.02, 0.3, 0.6, 0.9, 1.2)
+    if table and (there := build.free("DiningTable", walls, away_m=away)):
+        _chairs(build, there)
     if rng.random() < 0.6:
         build.free("SideTable", walls)
     for _ in range(int(rng.integers(3))):
@@ -449,16 +422,13 @@ def _chairs(build: _Builder, table: Fixture) -> None:
         x_m, y_m = table.x_m + side * 0.86 * c, table.y_m + side * 0.86 * s
         yaw = table.yaw_rad + side * -math.pi / 2
         chair = Fixture("", "Chair", round(x_m, 4), round(y_m, 4), 0.0, yaw, "Chair", 0.0, 0.21)
-        room = Room(build.label, build.kind, build.width_m, build.depth_m, ())
-        there = [*build.fixtures, *build.scenery]
-        if not _inside(room, box_of(chair)):
-            continue
-        if any(_meet(box_of(chair), box_of(f), 0.02) for f in there if f.id != "DiningTable_1"):
-            continue
-        if any(_meet(box_of(chair), zone_of(f), -0.05) for f in there if f.type == "Fridge"):
-            continue
-        build._count["Chair"] += 1
-        build.fixtures.append(replace(chair, id=f"Chair_{build._count['Chair']}"))
+        body, there = box_of(chair), [*build.fixtures, *build.scenery]
+        if (
+            build.encloses(body)
+            and not any(_meet(body, box_of(f), 0.02) for f in there if f.id != "DiningTable_1")
+            and not any(_meet(body, zone_of(f), -0.05) for f in there if f.type == "Fridge")
+        ):
+            build.add(chair)
 
 
 # ---- other rooms ----
@@ -471,18 +441,17 @@ def _bathroom(label: int, rng: np.random.Generator) -> Room | None:
     modules = [int(k) for k in rng.permutation((1, 1 + int(rng.integers(2))))]
     total = SINK_M + MODULE_M * sum(modules)
     north.at_m = float(rng.uniform(0.1, max(width_m - total - 0.75, 0.15)))
-    for k, part in enumerate((modules[0], "sink", modules[1])):
-        if part == "sink":
-            middle = north.at_m + SINK_M / 2
+    for cupboards in (modules[0], 0, modules[1]):
+        start, wide = north.at_m, MODULE_M * cupboards
+        if not cupboards:
             _sink(build, north)
-            build.add("Mirror", north, middle, 0.0, 1.2, edge_m=DEEP_M)
-        elif k == 0 or modules[1]:
-            start, wide = north.at_m, MODULE_M * int(str(part))
-            build.add("CounterTop", north, start + wide / 2, width_m=wide)
-            build.decorate("BackSplash", north, start + wide / 2, width_m=wide)
-            for m in range(int(str(part))):
-                build.add("Cabinet", north, start + (m + 0.5) * MODULE_M)
-            north.at_m += wide
+            build.add(north.fixture("Mirror", start + SINK_M / 2, z_m=1.2, edge_m=DEEP_M))
+            continue
+        build.add(north.fixture("CounterTop", start + wide / 2, width_m=wide))
+        build.decorate(north.fixture("BackSplash", start + wide / 2, width_m=wide))
+        for m in range(cupboards):
+            build.add(north.fixture("Cabinet", start + (m + 0.5) * MODULE_M))
+        north.at_m += wide
     walls = [build.wall(yaw) for yaw in (EAST, WEST, SOUTH)]
     for kind in ("Bathtub", "Toilet"):
         if build.free(kind, walls, gap_m=0.0) is None:
@@ -495,13 +464,7 @@ def _bathroom(label: int, rng: np.random.Generator) -> Room | None:
     build.free("LightSwitch", walls, z_m=1.2, gap_m=0.0)
     if rng.random() < 0.6:
         build.free("Window", walls, z_m=1.2, gap_m=0.0)
-    if _mirrors(rng):
-        build = _mirrored(build)
-    return build.room()
-
-
-def _mirrors(rng: np.random.Generator) -> bool:
-    return bool(rng.random() < 0.5)
+    return (_mirrored(build) if rng.random() < 0.5 else build).room()
 
 
 def _living_room(label: int, rng: np.random.Generator) -> Room | None:
@@ -509,11 +472,11 @@ def _living_room(label: int, rng: np.random.Generator) -> Room | None:
     build = _Builder("living", label, width_m, depth_m, rng)
     north = build.wall(NORTH)
     tv = width_m / 2 + float(rng.uniform(-0.5, 0.5))
-    build.add("TVStand", north, tv, 0.03)
-    build.add("Television", north, tv, 0.24, 0.52, edge_m=0.45)
-    build.decorate("Rug", north, tv, 2.1)
-    build.add("CoffeeTable", north, tv, 2.1)
-    build.add("Sofa", build.wall(SOUTH), width_m - tv, 0.02)
+    build.add(north.fixture("TVStand", tv, 0.03))
+    build.add(north.fixture("Television", tv, 0.24, 0.52, edge_m=0.45))
+    build.decorate(north.fixture("Rug", tv, 2.1))
+    build.add(north.fixture("CoffeeTable", tv, 2.1))
+    build.add(build.wall(SOUTH).fixture("Sofa", width_m - tv, 0.02))
     walls = [build.wall(yaw) for yaw in (EAST, WEST)]
     if build.free("ArmChair", walls, gap_m=0.05) is None:
         return None

@@ -29,7 +29,8 @@ def shortest(plan: Sequence[str], start: World, goal: Predicate, budget: int = B
         budget: Verbs to try.
     """
     types = sorted({command.split()[1] for command in plan})
-    several = {kind for kind, times in Counter(e.type for e in _all(start)).items() if times > 1}
+    counts = Counter(entity.type for entity in start.entities.values())
+    several = {kind for kind, times in counts.items() if times > 1}
     order, best = count(), {_key(start, several): 0}
     queue: list[tuple[int, int, int, World]] = [(_left(goal, start), 0, next(order), start)]
     while queue:
@@ -58,10 +59,6 @@ def shortest(plan: Sequence[str], start: World, goal: Predicate, budget: int = B
     return 0
 
 
-def _all(house: World) -> Iterator[Any]:
-    yield from house.entities.values()
-
-
 def _key(house: World, several: set[str]) -> tuple[Any, ...]:
     """What the rest of a plan depends on."""
     meant = [(kind, house.found.get(kind), house.opened.get(kind)) for kind in sorted(several)]
@@ -78,13 +75,12 @@ def _left(goal: Predicate, house: World) -> int:
     other part of the goal.
     """
     left = 0
-    held = house.held.type if house.held else ""
     for leaf in _leaves(goal):
         if met_now(leaf, house):
             continue
         left += 1
         if isinstance(leaf, Contained | Stored):
-            left += leaf.kind != held
+            left += leaf.kind != house.held_type
         elif isinstance(leaf, StateIs) and leaf.variable == "dirty" and leaf.kind != "Mirror":
             left += 1  # the water that cleans is turned off again
     return left

@@ -114,9 +114,7 @@ class _Solver:
 
     def inside(self, kind: str, container: str) -> bool:
         """Whether a thing of a type is directly in or on something of another type."""
-        entities = self.world.entities
-        parents = [entities.get(thing.parent) for thing in self.world.of_type(kind)]
-        return any(parent is not None and parent.type == container for parent in parents)
+        return any(self.world.parent_type(e) == container for e in self.world.of_type(kind))
 
     def find(self, kind: str) -> Entity:
         """Look at something, unless that was the last thing done."""
@@ -134,8 +132,7 @@ class _Solver:
 
     def pick_up(self, kind: str) -> None:
         """Hold a thing; what was opened for it is closed."""
-        held = self.world.held
-        if held is not None and held.type == kind:
+        if self.world.held_type == kind:
             return
         self.free_hand()
         thing = self.find(kind)
@@ -175,7 +172,7 @@ class _Solver:
     def put(self, kind: str) -> None:
         """Put what is held in or onto something; a door that was opened for it is closed."""
         target = self.find(kind)
-        if kind in SHUTTING and not target.open:
+        if target.shut:
             self.do("OPEN", kind)
         self.do("PUT", kind)
         self.close(kind)
@@ -212,8 +209,7 @@ class _Solver:
             self.set_down(inside.type)
         self.pour_out(kind)
         self.clear_basin(kind)
-        if not self.inside(kind, "SinkBasin"):
-            self.put_into(kind, "SinkBasin")
+        self.serve(kind, "SinkBasin")
         self.pick_up("DishSponge")
         self.find("Faucet")
         self.do("TOGGLE_ON", "Faucet")
@@ -278,32 +274,19 @@ class _Solver:
         self.do("SLICE", kind)
         self.free_hand()
 
-    def cooked(self, kind: str) -> bool:
-        """Whether something of a type is cooked."""
-        return any(piece.cooked for piece in self.world.of_type(kind))
-
-    def heat(self, kind: str, device: str) -> None:
-        """Cook a food in a device."""
-        if self.cooked(kind):
+    def heat(self, kind: str, device: str, pan: str = "") -> None:
+        """Cook a food in a device, or in a pan on it."""
+        if any(piece.cooked for piece in self.world.of_type(kind)):
             return
-        if not self.inside(kind, device):
-            self.put_into(kind, device)
+        if pan:
+            self.serve(kind, pan)
+        self.serve(pan or kind, device)
         self.run(device)
 
-    def fry(self, kind: str) -> None:
-        """Cook a food in the pan, on the stove."""
-        if self.cooked(kind):
-            return
-        if not self.inside(kind, "Pan"):
-            self.put_into(kind, "Pan")
-        if not self.inside("Pan", "StoveBurner"):
-            self.put_into("Pan", "StoveBurner")
-        self.run("StoveBurner")
-
-    def serve(self, kind: str, dish: str) -> None:
-        """Put a piece into a dish that has none."""
-        if not self.inside(kind, dish):
-            self.put_into(kind, dish)
+    def serve(self, kind: str, container: str) -> None:
+        """Put a thing into something that has none of its type."""
+        if not self.inside(kind, container):
+            self.put_into(kind, container)
 
     def cook_potato(self, variant: Variant) -> None:
         self.dishes(variant)
@@ -313,17 +296,16 @@ class _Solver:
     def cook_egg(self, variant: Variant) -> None:
         self.dishes(variant)
         if not self.world.of_type("EggCracked"):
-            if not self.inside("Egg", "Pan"):
-                self.put_into("Egg", "Pan")
+            self.serve("Egg", "Pan")
             self.see("Egg")
             self.do("SLICE", "Egg")
-        self.fry("EggCracked")
+        self.heat("EggCracked", "StoveBurner", "Pan")
         self.serve("EggCracked", "Plate")
 
     def cook_potato_slice(self, variant: Variant) -> None:
         self.dishes(variant)
         self.slice("Potato")
-        self.fry("PotatoSliced")
+        self.heat("PotatoSliced", "StoveBurner", "Pan")
         self.serve("PotatoSliced", "Plate")
 
     def cook_toast(self, variant: Variant) -> None:
@@ -356,15 +338,14 @@ class _Solver:
             return
         self.wash("Mug")
         self.pour_out("Mug")
-        if not self.inside("Mug", "CoffeeMachine"):
-            self.put_into("Mug", "CoffeeMachine")
+        self.serve("Mug", "CoffeeMachine")
         self.run("CoffeeMachine")
 
     # ---- tidying ----
 
     def store(self, kind: str) -> None:
         """Put a thing where it belongs, if there is such a place; else onto a counter."""
-        homes = [home for home in catalogue().homes.get(kind, ((), ()))[0]]
+        homes = catalogue().homes.get(kind, ((), ()))[0]
         if any(self.inside(kind, home) for home in homes):
             return
         self.pick_up(kind)
