@@ -1,7 +1,6 @@
 """The parts of the small policies: images, prompt and the robot's own state as tokens."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -9,6 +8,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Observations, Prompts
+from clevrskills.baselines.policies.layers import (
+    convolutions,
+    mlp,
+    spatial_softmax,
+    transformer_encoder,
+    transformer_layer,
+    with_places,
+)
 from clevrskills.baselines.spec import PolicyConfig
 
 PROMPT_LENGTH = 128
@@ -60,15 +67,10 @@ class ImageEncoder(nn.Module):
 
     def __init__(self, config: SmallEncoderConfig) -> None:
         super().__init__()
-        before = [5, *config.channels]
-        self.convolutions = nn.ModuleList(
-            nn.Conv2d(one, two, 3, stride=2 if k < 2 else 1, padding=1)
-            for k, (one, two) in enumerate(pairwise(before))
-        )
-        self.norms = nn.ModuleList(nn.GroupNorm(8, channels) for channels in config.channels)
+        self.convolutions, self.norms = convolutions((5, *config.channels))
         self.widths = [2 * channels for channels in config.channels]
         self.steer = nn.Linear(config.width, sum(self.widths))
-        self.look = nn.Conv2d(before[-1], config.places, 1)
+        self.look = nn.Conv2d(config.channels[-1], config.places, 1)
         nn.init.normal_(self.look.weight, std=_LOOK_STD)
         self.token = nn.Linear(3 * config.places, config.width)
 
@@ -76,18 +78,12 @@ class ImageEncoder(nn.Module):
         """Images (N, 3, S, S) in [0, 1], and what is looked for (N, width), 0 for nothing in
         particular -> tokens (N, width).
         """
-        features = torch.cat(
-            [images * 2 - 1, pixel_places(images).expand(len(images), -1, -1, -1)], 1
-        )
+        features = with_places(images)
         steered = self.steer(aim)[..., None, None].split(self.widths, 1)
         for convolution, norm, steer in zip(self.convolutions, self.norms, steered, strict=True):
             scale, shift = steer.chunk(2, 1)
             features = functional.gelu(norm(convolution(features)) * (1 + scale) + shift)
-        activations = self.look(features).flatten(2)  # (N, places, pixels)
-        weights = activations.softmax(-1)
-        places = weights @ pixel_places(features).flatten(1).T.to(weights.dtype)  # (N, places, 2)
-        clear = (weights * activations).sum(-1, keepdim=True)
-        token: Tensor = self.token(torch.cat([places, clear], -1).flatten(1))
+        token: Tensor = self.token(spatial_softmax(self.look(features)))
         return token
 
 
@@ -104,11 +100,7 @@ class PromptEncoder(nn.Module):
         self.words = nn.Embedding(vocabulary, config.width)
         self.place = nn.Parameter(torch.randn(PROMPT_LENGTH, config.width) * 0.02)
         self.images = ImageEncoder(config)
-        self.layers = nn.TransformerEncoder(
-            nn.TransformerEncoderLayer(**layer(config)),
-            config.prompt_layers,
-            enable_nested_tensor=False,
-        )
+        self.layers = transformer_encoder(layer(config), config.prompt_layers)
 
     def forward(self, prompts: Prompts) -> Tensor:
         """Prompts, of which :data:`PROMPT_LENGTH` tokens are read -> tokens (B, width)."""
@@ -141,11 +133,7 @@ class SceneEncoder(nn.Module):
         self.images = nn.ModuleDict({name: ImageEncoder(config) for name in config.cameras})
         self.state = None
         if state_size:
-            self.state = nn.Sequential(
-                nn.Linear(state_size, config.width),
-                nn.GELU(),
-                nn.Linear(config.width, config.width),
-            )
+            self.state = mlp(state_size, config.width, config.width)
         self.count = 1 + len(config.cameras) + bool(state_size)
 
     def forward(self, observations: Observations, aim: Tensor) -> Tensor:
@@ -162,19 +150,5 @@ class SceneEncoder(nn.Module):
 
 
 def layer(config: SmallEncoderConfig) -> dict[str, Any]:
-    """Arguments of a transformer's layer."""
-    return {
-        "d_model": config.width,
-        "nhead": config.heads,
-        "dim_feedforward": 4 * config.width,
-        "dropout": config.dropout,
-        "activation": "gelu",
-        "batch_first": True,
-        "norm_first": True,
-    }
-
-
-def pixel_places(images: Tensor) -> Tensor:
-    """Where the pixels of images (..., H, W) are, from -1 to 1: right and down, (2, H, W)."""
-    down, right = (torch.linspace(-1, 1, n, device=images.device) for n in images.shape[-2:])
-    return torch.stack(torch.meshgrid(right, down, indexing="xy")).to(images.dtype)
+    """Return the arguments of a transformer's layer."""
+    return transformer_layer(config.width, config.heads, 4 * config.width, config.dropout)

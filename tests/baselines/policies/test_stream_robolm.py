@@ -20,9 +20,11 @@ from learned_policies import (
 )
 from safetensors.torch import load_file, save_file
 from streams import moment, part, side_by_side, stories
+from torch import Tensor
 from transformers import AutoModel, ViTModel
 
 from clevrskills.baselines import checkpoint, load
+from clevrskills.baselines.batch import Observations, Prompts
 from clevrskills.baselines.policies.stream_robolm.backbones import ImageEncoder, make_language_model
 from clevrskills.baselines.policies.stream_robolm.cache import window_mask
 from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM, StreamRoboLMConfig
@@ -64,6 +66,11 @@ def test_what_a_token_attends_to() -> None:
 # --- streaming
 
 
+def actions_of(policy: StreamRoboLM, seen: Observations, prompts: Prompts) -> Tensor:
+    """The next actions at each step of whole windows, (B, T, H, 7)."""
+    return policy._say(policy._known(seen, prompts))[0]
+
+
 @pytest.mark.parametrize("backbone", BACKBONES)
 @torch.no_grad()
 def test_streaming_equals_the_whole_sequence(demos: Path, backbone: str) -> None:
@@ -80,7 +87,7 @@ def test_streaming_equals_the_whole_sequence(demos: Path, backbone: str) -> None
     policy.eval()
     policy.language.model.config.max_position_embeddings = 30  # the prompts have 23 and 33
     seen, prompts = stories(policy, 14, (1, 2))
-    whole = policy._actions(seen, prompts)[:, :, 0]
+    whole = actions_of(policy, seen, prompts)[:, :, 0]
     memories = policy.begin(prompts, [1, 2])
     assert memories[0].prompt != memories[1].prompt
     for step in range(14):
@@ -105,7 +112,7 @@ def test_long_episodes_are_acted_as_they_are_trained(demos: Path) -> None:
         begin = -(-max(0, step - 47) // 20) * 20  # the earliest window that has this step
         if begin not in windows:
             window = part(seen, slice(None), slice(begin, begin + 48))
-            windows[begin] = policy._actions(window, prompts)[0, :, 0]
+            windows[begin] = actions_of(policy, window, prompts)[0, :, 0]
         actions, memories = policy.step(moment(seen, step), memories)
         assert (actions[0, 0] - windows[begin][step - begin]).abs().max() < 1e-4
         assert len(memories[0].streams) <= 3
@@ -118,8 +125,8 @@ def test_episodes_of_different_age_are_worked_on_together(demos: Path) -> None:
     assert isinstance(policy, StreamRoboLM)
     policy.eval()
     seen, prompts = stories(policy, 8, (1, 2))
-    whole = policy._actions(part(seen, slice(None), slice(5)), prompts)[:, :, 0]
-    late = policy._actions(part(seen, slice(None), slice(3, 8)), prompts)[:, :, 0]
+    whole = actions_of(policy, part(seen, slice(None), slice(5)), prompts)[:, :, 0]
+    late = actions_of(policy, part(seen, slice(None), slice(3, 8)), prompts)[:, :, 0]
     memories = policy.begin(prompts, [1, 2])
     for step in range(5):
         _, memories[:1] = policy.step(moment(seen, step, FIRST), memories[:1])
@@ -150,7 +157,7 @@ def test_it_does_the_first_of_the_actions_that_it_learns(demos: Path) -> None:
     assert isinstance(policy, StreamRoboLM)
     policy.eval()
     seen, prompts = stories(policy, 4, (1,))
-    whole, memories = policy._actions(seen, prompts), policy.begin(prompts, [1])
+    whole, memories = actions_of(policy, seen, prompts), policy.begin(prompts, [1])
     assert whole.shape == (1, 4, 3, 7)
     for step in range(4):
         actions, memories = policy.step(moment(seen, step), memories)

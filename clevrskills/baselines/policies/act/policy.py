@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
+from clevrskills.baselines.policies.layers import transformer_encoder
 from clevrskills.baselines.policies.small_encoders import (
     TINY,
     SceneEncoder,
@@ -72,11 +73,7 @@ class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
     def __init__(self, config: ActionChunkingConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
         self.scene = SceneEncoder(config, self.tokenizer.size, self.state_size)
-        self.encoder = nn.TransformerEncoder(
-            nn.TransformerEncoderLayer(**layer(config)),
-            config.encoder_layers,
-            enable_nested_tensor=False,
-        )
+        self.encoder = transformer_encoder(layer(config), config.encoder_layers)
         self.queries = nn.Parameter(torch.randn(config.horizon, config.width) * 0.02)
         self.decoder = nn.TransformerDecoder(
             nn.TransformerDecoderLayer(**layer(config)), config.layers, nn.LayerNorm(config.width)

@@ -16,11 +16,8 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts
-from clevrskills.baselines.policies.bc.slots import (
-    Sight,
-    SlotEncoder,
-    SlotEncoderConfig,
-)
+from clevrskills.baselines.policies.bc.slots import Sight, SlotEncoder, SlotEncoderConfig
+from clevrskills.baselines.policies.layers import mlp
 from clevrskills.baselines.policies.losses import (
     PLACE_SCALE_M,
     PLACES,
@@ -110,9 +107,7 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         super().__init__(config, spec)
         self.scene = SlotEncoder(config, self.tokenizer.size, self.state_size)
         told = self.scene.size + 3 * PLACES
-        self.waypoint = nn.Sequential(
-            nn.Linear(told, config.hidden), nn.GELU(), nn.Linear(config.hidden, _WAYPOINT)
-        )
+        self.waypoint = mlp(told, config.hidden, _WAYPOINT)
         self.head = nn.Sequential(
             nn.Linear(told + _WAYPOINT, config.hidden),
             nn.GELU(),

@@ -13,8 +13,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Observations, Prompts
+from clevrskills.baselines.policies.layers import (
+    mlp,
+    pixel_places,
+    transformer_encoder,
+    transformer_layer,
+    with_places,
+)
 from clevrskills.baselines.policies.losses import PLACES
-from clevrskills.baselines.policies.small_encoders import PROMPT_LENGTH, pixel_places
+from clevrskills.baselines.policies.small_encoders import PROMPT_LENGTH
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.errors import ClevrSkillsError
 
@@ -85,10 +92,7 @@ class Features(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images in [0, 1]."""
-        placed = torch.cat(
-            [images * 2 - 1, pixel_places(images).expand(len(images), -1, -1, -1)], 1
-        )
-        features: Tensor = functional.relu(self.patches(placed))
+        features: Tensor = functional.relu(self.patches(with_places(images)))
         for layer, norm in zip(self.layers, self.norms, strict=True):
             features = features + functional.relu(norm(layer(features)))
         return features
@@ -104,14 +108,8 @@ class PromptReader(nn.Module):
         self.features = Features(config.channels, config.layers, 2 * config.patch_px)
         self.look = nn.Conv2d(config.channels, _LOOKS, 1)
         self.image = nn.Linear(2 * config.channels + 2 * _LOOKS, config.width)
-        layer = nn.TransformerEncoderLayer(
-            *(config.width, config.heads, 2 * config.width),
-            dropout=0.0,
-            activation="gelu",
-            batch_first=True,
-            norm_first=True,
-        )
-        self.layers = nn.TransformerEncoder(layer, config.prompt_layers, enable_nested_tensor=False)
+        layer = transformer_layer(config.width, config.heads, 2 * config.width)
+        self.layers = transformer_encoder(layer, config.prompt_layers)
 
     def forward(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
         """Tokens (B, L, width), and which of them exist (B, L)."""
@@ -164,9 +162,7 @@ class Round(nn.Module):
         self.read = nn.MultiheadAttention(width, config.heads, batch_first=True)
         self.looks = nn.ModuleDict({camera: Look(config) for camera in config.cameras})
         self.share = nn.MultiheadAttention(width, config.heads, batch_first=True)
-        self.think = nn.Sequential(
-            nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
-        )
+        self.think = mlp(width, 2 * width, width)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(4))
 
     def forward(
@@ -206,9 +202,7 @@ class SlotEncoder(nn.Module):
         sizes = config.channels, config.layers, config.patch_px
         self.images = nn.ModuleDict({camera: Features(*sizes) for camera in config.cameras})
         self.slots = nn.Parameter(torch.randn(config.slots, width) * 0.5)
-        self.state = nn.Sequential(
-            nn.Linear(max(state_size, 1), width), nn.GELU(), nn.Linear(width, width)
-        )
+        self.state = mlp(max(state_size, 1), width, width)
         self.rounds = nn.ModuleList(Round(config) for _ in range(config.rounds))
         self.norm = nn.LayerNorm(width)
         self.tell = nn.Linear(width, 3)

@@ -9,6 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from clevrskills.baselines.policies.cliport.config import TURNS, CliportConfig
+from clevrskills.baselines.policies.layers import mlp, pixel_places
+
+STEP_RAD = 2 * pi / TURNS
+"""Angle between two turns of the interface."""
 STRIDE = 4
 """Pixels of the map to a cell of the features."""
 
@@ -125,10 +130,7 @@ class Hearing(nn.Module):
 
 def _places(images: Tensor) -> Tensor:
     """Row and column of each pixel of images (B, C, H, W), in [-1, 1], (B, 2, H, W)."""
-    batch, _, height, width = images.shape
-    rows = torch.linspace(-1, 1, height, device=images.device)[:, None].expand(height, width)
-    columns = torch.linspace(-1, 1, width, device=images.device)[None].expand(height, width)
-    return torch.stack((rows, columns)).expand(batch, 2, height, width)
+    return pixel_places(images).flip(0).expand(len(images), -1, -1, -1)
 
 
 @dataclass(frozen=True)
@@ -186,31 +188,18 @@ class TwoStreams(nn.Module):
     the pick that is turned in steps, and compared with what is at the place.
 
     Args:
-        width: Channels of the first features.
-        words: Numbers of the words.
-        vocabulary: How many words are told apart.
-        turns: Turns of the crop.
-        step_rad: Angle between two of them.
-        crop_px: Side of the crop.
+        config: Sizes.
     """
 
-    def __init__(
-        self, width: int, words: int, vocabulary: int, turns: int, step_rad: float, crop_px: int
-    ) -> None:
+    def __init__(self, config: CliportConfig) -> None:
         super().__init__()
+        self.config, width, words = config, config.width, config.words
         fine, heard = 3 * width, 4 * width
-        self.words = Words(vocabulary, words)
+        self.words = Words(config.vocabulary, words)
         self.seeing, self.hearing = Seeing(width), Hearing(width, 2 * words)
         self.pick, self.place = (Heat(fine, heard, words) for _ in range(2))
         self.key, self.query = (nn.Conv2d(fine, 8, 1) for _ in range(2))
-        self.end = nn.Sequential(
-            nn.Linear(heard + 2 * words, 64),
-            nn.ReLU(),
-            nn.Linear(64, 64),
-            nn.ReLU(),
-            nn.Linear(64, 1),
-        )
-        self.turns, self.step_rad, self.crop_px = turns, step_rad, crop_px
+        self.end = mlp(heard + 2 * words, 64, 64, 1, activation=nn.ReLU)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, images: Tensor, words: Tensor, scenes: Tensor | None = None) -> Features:
@@ -227,7 +216,7 @@ class TwoStreams(nn.Module):
 
     def turn(self, features: Features, picks: Tensor, places: Tensor) -> Tensor:
         """Logits of how far to turn, (B, turns), for picks and places (B, 2) in pixels."""
-        angles = self.step_rad * torch.arange(self.turns, device=picks.device)
+        angles = STEP_RAD * torch.arange(self.config.turns, device=picks.device)
         queries = self._crops(self.query(features.fine), features.scenes, picks, angles)
         keys = self._crops(self.key(features.fine), features.scenes, places, 0 * angles[:1])
         found = (queries * keys).sum((2, 3, 4))
@@ -238,7 +227,7 @@ class TwoStreams(nn.Module):
         (B, R, C, s, s).
         """
         batch, depth, (height, width) = len(at), features.shape[1], features.shape[-2:]
-        side = self.crop_px // STRIDE
+        side = self.config.crop_px // STRIDE
         offsets = (torch.arange(side, device=at.device) - side // 2).float()
         rows, columns = torch.meshgrid(offsets, offsets, indexing="ij")
         cos, sin = angles.cos()[:, None, None], angles.sin()[:, None, None]
@@ -258,8 +247,3 @@ class TwoStreams(nn.Module):
         looks = (features.pick.detach(), features.place.detach())
         logits: Tensor = self.end(torch.cat((seen, *looks), dim=-1))
         return logits[:, 0]
-
-
-def step_rad(turns: int) -> float:
-    """Angle between two of the turns of the interface."""
-    return 2 * pi / turns

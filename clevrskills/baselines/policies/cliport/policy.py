@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -14,54 +14,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from clevrskills.baselines.data.turns import NOTHING, VIEWS, TurnBatch, to_image, words_of
-from clevrskills.baselines.policies.cliport.network import TwoStreams, step_rad
+from clevrskills.baselines.policies.cliport.config import CliportConfig
+from clevrskills.baselines.policies.cliport.network import TwoStreams
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import UnknownNameError
 
-TURNS = 36
-"""Turns that the interface tells apart."""
 TURN_SHARE = 0.2
 """How much the turn counts beside the places."""
 FUSED_VIEWS = ("fused_map", "fused_height")
 SEEN_FROM = {VIEWS: (), FUSED_VIEWS: ("front", "left", "right")}
 """Views of the map, and the cameras that they are made of beside themselves."""
 SUITE, INTERFACE = "lohoravens", "pick_place_pixels"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CliportConfig(PolicyConfig):
-    """Configuration of the actor.
-
-    Attributes:
-        width: Channels of the first features.
-        words: Numbers of what is heard.
-        vocabulary: How many words are told apart.
-        length: Words of an instruction, at most.
-        turns: Turns of what is held that are told apart, 10 degrees each; 9 do for squares.
-        crop_px: Side of the crop around a pick.
-        spread_px: How far from the pixel of a demonstration others count as right, too.
-        augment: Whether turns are mirrored and shifted along with their words, some made noisy, and
-            some words replaced.
-        turns_per_image: Turns of an image that are learned from at once, at most.
-    """
-
-    cameras: tuple[str, ...] = ("map",)
-    width: int = 32
-    words: int = 128
-    vocabulary: int = 2048
-    length: int = 64
-    turns: int = TURNS
-    crop_px: int = 64
-    spread_px: float = 1.5
-    augment: bool = True
-    turns_per_image: int = 4
-    learning_rate: float = 1e-3
-    batch_size: int = 16
-    warm_up_steps: int = 100
-    final_rate: float = 0.02
 
 
 class Cliport(LearnedPolicy[CliportConfig]):
@@ -96,14 +62,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
 
     def __init__(self, config: CliportConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
-        self.network = TwoStreams(
-            config.width,
-            config.words,
-            config.vocabulary,
-            config.turns,
-            step_rad(TURNS),
-            config.crop_px,
-        )
+        self.network = TwoStreams(config)
         self.tokenizer: Any = SimpleNamespace(pad=0)
         self._stops, self._views = False, VIEWS
         self._said: dict[int, str] = {}

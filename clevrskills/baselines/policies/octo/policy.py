@@ -42,6 +42,13 @@ from clevrskills.baselines.prompts import ByteTokenizer
 from clevrskills.baselines.spec import PolicySpec
 
 _PATCH = 16  # pixels to a token, in height and width
+_BASE = OctoConfig(
+    shift_share=0.05,
+    color_share=0.1,
+    weights="rail-berkeley/octo-base-1.5",
+    language_model="google-t5/t5-base",
+    language_dtype="bfloat16",
+)
 
 
 @dataclass(frozen=True)
@@ -84,22 +91,8 @@ class Octo(LearnedPolicy[OctoConfig]):
 
     config_type = OctoConfig
     configurations: ClassVar = {
-        "default": OctoConfig(
-            shift_share=0.05,
-            color_share=0.1,
-            weights="rail-berkeley/octo-base-1.5",
-            language_model="google-t5/t5-base",
-            language_dtype="bfloat16",
-        ),
-        "small": OctoConfig(
-            shift_share=0.05,
-            color_share=0.1,
-            width=384,
-            heads=6,
-            weights="rail-berkeley/octo-small-1.5",
-            language_model="google-t5/t5-base",
-            language_dtype="bfloat16",
-        ),
+        "default": _BASE,
+        "small": replace(_BASE, width=384, heads=6, weights="rail-berkeley/octo-small-1.5"),
         "tiny": OctoConfig(
             image_size=32,
             small_size=16,

@@ -64,13 +64,12 @@ class _Tree:
             raise ClevrSkillsError(f"the weights of {self._name} have no {path}")
         return torch.from_numpy(found.astype(np.float32))
 
-    def linear(self, ours: str, path: str) -> dict[str, Tensor]:
+    def kernel(self, ours: str, path: str) -> dict[str, Tensor]:
+        """Return weights of a linear layer or of a convolution, whose last two dimensions Flax has
+        the other way round.
+        """
         kernel, bias = self.array(f"{path}/kernel"), self.array(f"{path}/bias")
-        return {f"{ours}.weight": kernel.T, f"{ours}.bias": bias}
-
-    def convolution(self, ours: str, path: str) -> dict[str, Tensor]:
-        kernel, bias = self.array(f"{path}/kernel"), self.array(f"{path}/bias")
-        return {f"{ours}.weight": kernel.permute(3, 2, 0, 1), f"{ours}.bias": bias}
+        return {f"{ours}.weight": kernel.movedim((-1, -2), (0, 1)), f"{ours}.bias": bias}
 
     def norm(self, ours: str, path: str) -> dict[str, Tensor]:
         scale, bias = self.array(f"{path}/scale"), self.array(f"{path}/bias")
@@ -92,23 +91,23 @@ class _Tree:
 
 def _converted(tree: _Tree, config: OctoConfig) -> dict[str, Tensor]:
     """The weights by this package's names."""
-    weights = tree.linear("words", f"{_BODY}/task_language_projection")
+    weights = tree.kernel("words", f"{_BODY}/task_language_projection")
     weights["word_places"] = tree.array(f"{_BODY}/task_language_pos_embedding")[0]
     weights["readout_places"] = tree.array(f"{_BODY}/readout_action_pos_embedding")[0]
     for camera, name in zip(config.cameras, CAMERAS, strict=False):
         ours, stem = f"cameras.{camera}", f"{_BODY}/observation_tokenizers_{name}/SmallStem16_0"
         for k in range(len(config.channels)):
-            weights |= tree.convolution(f"{ours}.stem.layers.{3 * k}", f"{stem}/StdConv_{k}")
+            weights |= tree.kernel(f"{ours}.stem.layers.{3 * k}", f"{stem}/StdConv_{k}")
             weights |= tree.norm(f"{ours}.stem.layers.{3 * k + 1}", f"{stem}/GroupNorm_{k}")
-        weights |= tree.convolution(f"{ours}.stem.last", f"{stem}/embedding")
-        weights |= tree.linear(f"{ours}.projection", f"{_BODY}/obs_{name}_projection")
+        weights |= tree.kernel(f"{ours}.stem.last", f"{stem}/embedding")
+        weights |= tree.kernel(f"{ours}.projection", f"{_BODY}/obs_{name}_projection")
         weights[f"camera_places.{camera}"] = tree.array(f"{_BODY}/obs_{name}_pos_embedding")[0]
     for k in range(config.layers):
         ours, block = f"transformer.blocks.{k}", f"{_LAYERS}/encoderblock_{k}"
         weights |= tree.attention(ours, f"{block}/MultiHeadDotProductAttention_0")
         for n in range(2):
             weights |= tree.norm(f"{ours}.norms.{n}", f"{block}/LayerNorm_{n}")
-            weights |= tree.linear(f"{ours}.feed_forward.{2 * n}", f"{block}/MlpBlock_0/Dense_{n}")
+            weights |= tree.kernel(f"{ours}.feed_forward.{2 * n}", f"{block}/MlpBlock_0/Dense_{n}")
     weights |= tree.norm("transformer.norm", f"{_LAYERS}/encoder_norm")
     return weights | _converted_head(tree, config.head_blocks)
 
@@ -116,15 +115,15 @@ def _converted(tree: _Tree, config: OctoConfig) -> dict[str, Tensor]:
 def _converted_head(tree: _Tree, blocks: int) -> dict[str, Tensor]:
     weights = {"head.frequencies": tree.array(f"{_HEAD}/time_preprocess/kernel")[:, 0]}
     for n in range(2):
-        weights |= tree.linear(f"head.time.{2 * n}", f"{_HEAD}/cond_encoder/Dense_{n}")
+        weights |= tree.kernel(f"head.time.{2 * n}", f"{_HEAD}/cond_encoder/Dense_{n}")
     network = f"{_HEAD}/reverse_network"
-    weights |= tree.linear("head.first", f"{network}/Dense_0")
-    weights |= tree.linear("head.last.1", f"{network}/Dense_1")
+    weights |= tree.kernel("head.first", f"{network}/Dense_0")
+    weights |= tree.kernel("head.last.1", f"{network}/Dense_1")
     for k in range(blocks):
         ours, block = f"head.blocks.{k}", f"{network}/MLPResNetBlock_{k}"
         weights |= tree.norm(f"{ours}.0", f"{block}/LayerNorm_0")
-        weights |= tree.linear(f"{ours}.1", f"{block}/Dense_0")
-        weights |= tree.linear(f"{ours}.3", f"{block}/Dense_1")
+        weights |= tree.kernel(f"{ours}.1", f"{block}/Dense_0")
+        weights |= tree.kernel(f"{ours}.3", f"{block}/Dense_1")
     return weights
 
 

@@ -38,6 +38,7 @@ from clevrskills.baselines.policies.flamingo import (
     PerceiverResampler,
 )
 from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
+from clevrskills.baselines.policies.layers import mlp
 from clevrskills.baselines.policies.robo_flamingo.backbones import (
     TINY_IMAGE_ENCODER,
     TINY_LANGUAGE_MODEL,
@@ -131,26 +132,16 @@ class PolicyHead(nn.Module):
 
     Args:
         inputs: Numbers in an answer.
-        width: Numbers in the state of the LSTM.
-        depth: Layers of the LSTM.
-        dropout: Share of the features between them that are dropped in training.
-        widths: Widths of the layers of the networks.
-        horizon: Actions that are given at a step, H.
+        config: Sizes.
     """
 
-    def __init__(
-        self,
-        inputs: int,
-        width: int,
-        depth: int,
-        dropout: float,
-        widths: Sequence[int],
-        horizon: int,
-    ) -> None:
+    def __init__(self, inputs: int, config: RoboFlamingoConfig) -> None:
         super().__init__()
-        self.lstm = nn.LSTM(inputs, width, depth, dropout=dropout, batch_first=True)
-        self.pose = _network([width, *widths, 6 * horizon])
-        self.gripper = _network([width, *widths, horizon])
+        width, dropout = config.lstm_width, config.lstm_dropout
+        self.lstm = nn.LSTM(inputs, width, config.lstm_layers, dropout=dropout, batch_first=True)
+        widths = (width, *config.head_widths)
+        self.pose = mlp(*widths, 6 * config.horizon, activation=nn.ReLU)
+        self.gripper = mlp(*widths, config.horizon, activation=nn.ReLU)
 
     def forward(self, stories: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
         """What to do at the last steps of stories.
@@ -214,14 +205,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         self.image_token = nn.Parameter(torch.randn(self.language.width) * 0.02)
         self.end_of_chunk = nn.Parameter(torch.randn(self.language.width) * 0.02)
         self.state = nn.Linear(self.state_size, self.language.width) if self.state_size else None
-        self.head = PolicyHead(
-            self.language.width,
-            config.lstm_width,
-            config.lstm_layers,
-            config.lstm_dropout,
-            config.head_widths,
-            config.horizon,
-        )
+        self.head = PolicyHead(self.language.width, config)
 
     def start(self) -> None:
         if self.config.weights is not None:
@@ -303,8 +287,8 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         prompt = self._prompt_answers(read, prompts)
         answers = self._step_answers(read, observations)
         stories = [torch.cat(parts) for parts in zip(prompt, answers, strict=True)]
-        pose, gripper = self.head(stories, observations.mask.shape[1])
-        return pose, gripper
+        found: tuple[Tensor, Tensor] = self.head(stories, observations.mask.shape[1])
+        return found
 
     def _read(self, prompts: Prompts) -> Instructions:
         """What is read with each image; what the tokenizer pads with ends a text, too."""
@@ -350,10 +334,3 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         answers = self.language(look, inputs_embeds=read.tokens[rows], use_cache=False)
         missing = ~read.mask[rows][..., None]
         return answers.masked_fill(missing, -torch.inf).amax(1)
-
-
-def _network(widths: Sequence[int]) -> nn.Sequential:
-    layers: list[nn.Module] = [nn.Linear(widths[0], widths[1])]
-    for before, after in zip(widths[1:], widths[2:], strict=False):
-        layers += [nn.ReLU(), nn.Linear(before, after)]
-    return nn.Sequential(*layers)

@@ -4,7 +4,6 @@ A name is one of those in :data:`RANDOM_LANGUAGE_MODELS` or :data:`RANDOM_IMAGE_
 ``from_pretrained`` takes: a folder, or a name on the Hugging Face Hub.
 """
 
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -23,7 +22,7 @@ from transformers import (
 )
 
 from clevrskills.baselines.policies.hub import address, load_model, loading
-from clevrskills.baselines.policies.small_encoders import pixel_places
+from clevrskills.baselines.policies.layers import convolutions, spatial_softmax, with_places
 from clevrskills.baselines.prompts import ByteTokenizer
 
 
@@ -195,11 +194,7 @@ class ConvolutionalEncoder(nn.Module):
 
     def __init__(self, image_size: int) -> None:
         super().__init__()
-        self.convolutions = nn.ModuleList(
-            nn.Conv2d(before, after, 3, stride=2 if k < 2 else 1, padding=1)
-            for k, (before, after) in enumerate(pairwise(self._channels))
-        )
-        self.norms = nn.ModuleList(nn.GroupNorm(8, n) for n in self._channels[1:])
+        self.convolutions, self.norms = convolutions(self._channels)
         self.look = nn.Conv2d(self._channels[-1], self._places, 1)
         nn.init.normal_(self.look.weight, std=0.5)  # so that each starts to look elsewhere
         self.places = nn.Linear(3 * self._places, self.width)
@@ -215,15 +210,10 @@ class ConvolutionalEncoder(nn.Module):
         """Images (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
         if not len(images):
             return images.new_zeros(0, self.count, self.width)
-        where = pixel_places(images).expand(len(images), -1, -1, -1)
-        features = torch.cat([images * 2 - 1, where], 1)
+        features = with_places(images)
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
             features = functional.gelu(norm(convolution(features)))
-        seen = self.look(features).flatten(2)  # (N, places, pixels)
-        weights = seen.softmax(-1)
-        places = weights @ pixel_places(features).flatten(1).T.to(weights.dtype)
-        clear = (weights * seen).sum(-1, keepdim=True)
-        fine = self.places(torch.cat([places, clear], -1).flatten(1))[:, None]
+        fine = self.places(spatial_softmax(self.look(features)))[:, None]
         coarse = self.grid(features).flatten(2).transpose(1, 2) + self.position
         return torch.cat([coarse, fine], 1)
 

@@ -36,6 +36,7 @@ from transformers import DynamicCache
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
 from clevrskills.baselines.policies.flamingo import GatedCrossAttention, Look, LookingModel
 from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
+from clevrskills.baselines.policies.layers import mlp
 from clevrskills.baselines.policies.losses import (
     PLACES,
     TOLD_PER_M,
@@ -276,11 +277,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         if config.place_weight:
             self.tell = nn.Linear(config.lstm_width, 3 * PLACES)
             known += 3 * PLACES
-        self.head = nn.Sequential(
-            nn.Linear(known, config.lstm_width),
-            nn.ReLU(),
-            nn.Linear(config.lstm_width, config.horizon * 7),
-        )
+        self.head = mlp(known, config.lstm_width, config.horizon * 7, activation=nn.ReLU)
 
     def start(self) -> None:
         self.sight.images.start()
@@ -373,10 +370,6 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         if memory.age % (self.config.starts_every or self.config.steps) == 0:
             streams.append(memory.begun)
         return streams
-
-    def _actions(self, observations: Observations, prompts: Prompts) -> Tensor:
-        """The next actions at each step, (B, T, H, 7)."""
-        return self._say(self._known(observations, prompts))[0]
 
     def _say(self, known: Tensor, true: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """The next actions, (..., H, 7), of what the LSTM gives, and where it tells that the things

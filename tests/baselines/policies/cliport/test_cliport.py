@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader
 
 from clevrskills.baselines import load
 from clevrskills.baselines.data.turns import NOTHING, TurnWindows, mirrored, read_turns, to_image
+from clevrskills.baselines.policies.cliport.config import CliportConfig
 from clevrskills.baselines.policies.cliport.network import TwoStreams
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import train
@@ -87,7 +88,7 @@ def test_mirrored_turns_say_the_same(data: Path) -> None:
 
 def test_a_turned_crop_is_turned_as_the_gripper_turns() -> None:
     """Nine turns of ten degrees: what was below the pick, in rows, is to its right."""
-    network = TwoStreams(8, 16, 64, 10, np.pi / 18, 32)
+    network = TwoStreams(CliportConfig(width=8, words=16, vocabulary=64, turns=10, crop_px=32))
     features = torch.zeros(1, 8, 32, 64)
     features[0, 0, 19, 20] = 1.0  # three cells further down than the pick
     at, angles = torch.tensor([[16 * 4 + 1.5, 20 * 4 + 1.5]]), np.pi / 18 * torch.arange(10)

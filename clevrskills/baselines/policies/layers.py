@@ -1,0 +1,72 @@
+"""Layers that several policies are made of."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def mlp(*widths: int, activation: type[nn.Module] = nn.GELU) -> nn.Sequential:
+    """Return linear layers from each width to the next one, with an activation between them."""
+    layers: list[nn.Module] = []
+    for before, after in pairwise(widths):
+        layers += [nn.Linear(before, after), activation()]
+    return nn.Sequential(*layers[:-1])
+
+
+def convolutions(channels: Sequence[int]) -> tuple[nn.ModuleList, nn.ModuleList]:
+    """Return 3 x 3 convolutions from each number of channels to the next one, of which the first
+    two halve width and height, and their normalizations.
+    """
+    return (
+        nn.ModuleList(
+            nn.Conv2d(before, after, 3, stride=2 if k < 2 else 1, padding=1)
+            for k, (before, after) in enumerate(pairwise(channels))
+        ),
+        nn.ModuleList(nn.GroupNorm(8, after) for after in channels[1:]),
+    )
+
+
+def transformer_layer(
+    width: int, heads: int, feed_forward: int, dropout: float = 0.0
+) -> dict[str, Any]:
+    """Return arguments of a layer of torch's transformers."""
+    return {
+        "d_model": width,
+        "nhead": heads,
+        "dim_feedforward": feed_forward,
+        "dropout": dropout,
+        "activation": "gelu",
+        "batch_first": True,
+        "norm_first": True,
+    }
+
+
+def transformer_encoder(layer: dict[str, Any], count: int) -> nn.TransformerEncoder:
+    """Return an encoder of some such layers."""
+    one = nn.TransformerEncoderLayer(**layer)
+    return nn.TransformerEncoder(one, count, enable_nested_tensor=False)
+
+
+def pixel_places(images: Tensor) -> Tensor:
+    """Return right and down of the pixels of images (..., H, W), from -1 to 1, (2, H, W)."""
+    down, right = (torch.linspace(-1, 1, n, device=images.device) for n in images.shape[-2:])
+    return torch.stack(torch.meshgrid(right, down, indexing="xy")).to(images.dtype)
+
+
+def with_places(images: Tensor) -> Tensor:
+    """Return images (N, 3, H, W) in [0, 1] as (N, 5, H, W) in [-1, 1]: colors and places."""
+    return torch.cat([images * 2 - 1, pixel_places(images).expand(len(images), -1, -1, -1)], 1)
+
+
+def spatial_softmax(activations: Tensor) -> Tensor:
+    """Return the mean place of each feature (N, K, H, W) in an image, and how clearly it is seen
+    (spatial softmax, Finn et al. 2016, arXiv 1509.06113), (N, 3 K).
+    """
+    flat = activations.flatten(2)
+    weights = flat.softmax(-1)
+    places = weights @ pixel_places(activations.float()).flatten(1).T.to(weights.dtype)
+    clear = (weights * flat).sum(-1, keepdim=True)
+    return torch.cat([places, clear], -1).flatten(1)
