@@ -30,7 +30,7 @@ import tyro
 from common import print_table
 
 from clevrskills.dataset_tools.manifest import (
-    ManifestLine,
+    Attempt,
     file_hashes,
     latest_lines,
     read_manifest,
@@ -211,7 +211,7 @@ def contents(root: Path) -> dict[str, Any]:
     return found
 
 
-def timeless(line: ManifestLine) -> ManifestLine:
+def timeless(line: Attempt) -> Attempt:
     """The line without who and when."""
     return replace(line, worker="", ended="", times_s={})
 

@@ -22,7 +22,7 @@ import torch
 import tyro
 from common import Args, pick_cube_step_s, print_table
 
-from clevrskills.core.env_config import LOOKS, EnvConfig, Look
+from clevrskills.core.env_config import LOOKS, Look
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
@@ -63,18 +63,19 @@ def recorded(
     task: str, seeds: range, look: Look, after: Callable[[int], None] = lambda _: None
 ) -> tuple[int, float]:
     """Control steps and CPU-seconds of recorded episodes, everything included."""
-    from clevrskills.dataset_tools.generate.schedule import Attempt
     from clevrskills.dataset_tools.generate.worker import make_worker
+    from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.manifest import Attempt
     from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
     steps, spent = 0, 0.0
     with tempfile.TemporaryDirectory() as folder:
-        attempt = make_worker(Path(folder), ClevrSkillsSuite())
-        config = EnvConfig(task, "train", cameras=("base_camera", "hand_camera"), look=look)
-        attempt(Attempt(config, seeds.start - 1))  # what is made once
+        header = Header("", "", ("base_camera", "hand_camera"), 20, look=look)
+        attempt = make_worker(Path(folder), ClevrSkillsSuite(), header)
+        attempt(Attempt(task, "train", seeds.start - 1))  # what is made once
         for number, seed in enumerate(seeds, start=1):
             begin = time.process_time()
-            steps += attempt(Attempt(config, seed)).steps
+            steps += attempt(Attempt(task, "train", seed)).steps
             spent += time.process_time() - begin
             after(number)
     return steps, spent

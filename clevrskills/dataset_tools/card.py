@@ -17,7 +17,7 @@ from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
-    from clevrskills.dataset_tools.manifest import ManifestLine
+    from clevrskills.dataset_tools.manifest import Attempt
 
 MARK = "<!-- written by `clevrskills card`; remove this line to keep your own changes -->"
 _SIZES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
@@ -152,7 +152,7 @@ def _write_episodes(root: Path) -> None:
         "split": pa.array([line.split for line in lines], pa.string()),
         "seed": pa.array([line.seed for line in lines], pa.int64()),
         "slot": pa.array([line.slot for line in lines], pa.int32()),
-        "attempt": pa.array([line.attempt for line in lines], pa.int32()),
+        "attempt": pa.array([line.number for line in lines], pa.int32()),
         "steps": pa.array([line.steps for line in lines], pa.int32()),
         "return": pa.array([line.total_reward for line in lines], pa.float64()),
         "bytes": pa.array([sum(s for s, _ in line.files.values()) for line in lines], pa.int64()),
@@ -163,14 +163,14 @@ def _write_episodes(root: Path) -> None:
 
 
 def _rows(
-    lines: Sequence[ManifestLine], suite: Suite
+    lines: Sequence[Attempt], suite: Suite
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The table of tasks and splits, and that of their failures."""
     from clevrskills.dataset_tools.manifest import KINDS
 
     known = {key: (task.level, task.sentence) for key, task in suite.tasks.items()}
     unknown = "?", "?"
-    groups: dict[tuple[str, str, str], list[ManifestLine]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[Attempt]] = defaultdict(list)
     for line in lines:
         groups[known.get(line.task, unknown)[0], line.task, line.split].append(line)
     rows, failures = [], []
@@ -199,7 +199,7 @@ def _rows(
     return rows, failures
 
 
-def _cameras(root: Path, made: Sequence[ManifestLine]) -> list[tuple[str, dict[str, Any]]]:
+def _cameras(root: Path, made: Sequence[Attempt]) -> list[tuple[str, dict[str, Any]]]:
     """The cameras of the first episode of each task and split, by name."""
     from clevrskills.dataset_tools.dataset import Episode
 

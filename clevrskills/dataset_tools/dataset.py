@@ -32,7 +32,7 @@ from clevrskills.dataset_tools.layout import (
     DatasetError,
     Header,
 )
-from clevrskills.dataset_tools.manifest import ManifestLine, read_manifest
+from clevrskills.dataset_tools.manifest import Attempt, read_manifest
 from clevrskills.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -413,6 +413,6 @@ class Dataset(Sequence[Episode]):
         part._episodes = [e for e in self if all(e.info[k] == v for k, v in given.items())]
         return part
 
-    def failures(self) -> list[ManifestLine]:
+    def failures(self) -> list[Attempt]:
         """The attempts that failed, which have no episode."""
         return [line for line in read_manifest(self.path) if not line.success]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-from clevrskills.core.env_config import LOOKS
+from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings, open_folder, versions
@@ -92,6 +92,21 @@ class Header:
     def in_steps(self) -> bool:
         """Whether the control steps of an arm are recorded."""
         return bool(self.fps)
+
+    def config(self, task: str, split: str) -> EnvConfig:
+        """Return what the environments of a task are made from, and its episodes filmed by."""
+        return EnvConfig(
+            task,
+            split,
+            self.robot,
+            self.criteria,
+            self.cameras,
+            self.size_px,
+            self.look,
+            self.depth,
+            self.segmentation,
+            self.task_args.get(task, {}),
+        )
 
     @classmethod
     def read(cls, root: Path) -> Self:

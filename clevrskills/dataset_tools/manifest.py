@@ -9,39 +9,40 @@ started again.
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from clevrskills.core.episode import episode_id
 from clevrskills.dataset_tools.layout import MANIFEST_DIR
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Journal, parse_record, read_lines
+from clevrskills.jobs.process_setup import now
 
 KINDS = ("skill", "planner", "step limit", "timeout", "crash", "axis")
 """Why an attempt may fail: a skill gave up, a pose or path was not found, the task's step limit or
 the time limit was reached, the program or its process broke down, or the episode cannot be
 perturbed along an axis."""
-_RENAMED = {"total_reward": "return"}
+_RENAMED = {"number": "attempt", "total_reward": "return"}
 
 
 @dataclass(frozen=True, slots=True)
-class ManifestLine:
-    """How one attempt ended.
+class Attempt:
+    """An attempt at an episode and, once it has ended, how; a line of the manifest.
 
     Attributes:
         task: Key of the task.
         split: ``train`` or ``test``.
         seed: Seed of the episode.
         slot: Which of the episodes asked for it is, from 0.
-        attempt: 0, or how many seeds of this slot have failed before.
+        number: 0, or how many seeds of this slot have failed before; ``attempt`` in the file.
         success: Whether it is an episode of the dataset.
         kind: One of :data:`KINDS`; empty on success.
         reason: Why it failed, in words; empty on success.
         steps: Control steps made; of a dataset of turns, turns.
         total_reward: Sum of the rewards; ``return`` in the file.
         worker: Host and process that did it.
-        ended: When, ISO 8601, UTC.
+        ended: When, ISO 8601, UTC; empty: it has not.
         times_s: Seconds spent by phase (``reset``, ``plan``, ``physics``, ``render``, ``encode``,
             ``write``) and in all (``total_cpu``, ``total_wall``).
         files: Size in bytes and SHA-256 of each file of the episode, by name.
@@ -50,9 +51,9 @@ class ManifestLine:
     task: str
     split: str
     seed: int
-    slot: int
-    attempt: int
-    success: bool
+    slot: int = 0
+    number: int = 0
+    success: bool = False
     kind: str = ""
     reason: str = ""
     steps: int = 0
@@ -66,6 +67,10 @@ class ManifestLine:
     def id(self) -> str:
         """Name of the episode within the dataset, e.g. ``sort/train_00000007``."""
         return episode_id(self.task, self.split, self.seed)
+
+    def end(self, kind: str = "", reason: str = "", **more: Any) -> Self:
+        """Return it as one that ended now, in success if no kind of failure is given."""
+        return replace(self, success=not kind, kind=kind, reason=reason, ended=now(), **more)
 
     def to_json(self) -> str:
         """The line, without its end."""
@@ -95,28 +100,30 @@ class Manifest:
     def __init__(self, root: Path, writer: str) -> None:
         self._journal = Journal(root / MANIFEST_DIR / f"{writer}.jsonl")
 
-    def append(self, line: ManifestLine) -> None:
-        """Add one line, whole or not at all; it is on the disk when this returns."""
-        self._journal.append(line.to_json())
+    def append(self, attempt: Attempt) -> None:
+        """Add the line of an attempt that has ended, whole or not at all; it is on the disk when
+        this returns.
+        """
+        self._journal.append(attempt.to_json())
 
 
-def read_manifest(root: Path) -> Iterator[ManifestLine]:
+def read_manifest(root: Path) -> Iterator[Attempt]:
     """All lines of all writers, those of one writer in the order in which the attempts ended.
 
     Raises:
         DatasetError: A line cannot be read.
     """
     for path in sorted((root / MANIFEST_DIR).glob("*.jsonl")):
-        yield from read_lines(path, ManifestLine.from_json)
+        yield from read_lines(path, Attempt.from_json)
 
 
-def latest_lines(root: Path) -> dict[str, ManifestLine]:
+def latest_lines(root: Path) -> dict[str, Attempt]:
     """The last line of every episode that was made, by its name.
 
     Raises:
         DatasetError: A line cannot be read.
     """
-    latest: dict[str, ManifestLine] = {}
+    latest: dict[str, Attempt] = {}
     for line in read_manifest(root):
         if line.success and (line.id not in latest or line.ended >= latest[line.id].ended):
             latest[line.id] = line

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from clevrskills.dataset_tools.generate.schedule import read_history
+from clevrskills.dataset_tools.generate.schedule import TaskQueue, read_history
 from clevrskills.dataset_tools.layout import DatasetError
 from clevrskills.dataset_tools.manifest import (
+    Attempt,
     Manifest,
-    ManifestLine,
     file_hashes,
     latest_lines,
     read_manifest,
 )
 from clevrskills.jobs.files import StorageError
 
-LINE = ManifestLine(
+LINE = Attempt(
     task="sort",
     split="train",
     seed=10_000_003,
     slot=3,
-    attempt=1,
+    number=1,
     success=True,
     steps=17,
     total_reward=2.5,
@@ -32,7 +32,7 @@ LINE = ManifestLine(
     times_s={"plan": 0.5},
     files={"episode.json": [3, "abc"]},  # type: ignore[dict-item]
 )
-FAILURE = replace(LINE, seed=3, attempt=0, success=False, kind="skill", reason="dropped", files={})
+FAILURE = replace(LINE, seed=3, number=0, success=False, kind="skill", reason="dropped", files={})
 
 
 def path_of(root: Path) -> Path:
@@ -131,8 +131,10 @@ def test_history(tmp_path: Path) -> None:
         (tmp_path / name).mkdir(parents=True)
     for line in (LINE, FAILURE, replace(LINE, split="test"), replace(LINE, task="stack")):
         Manifest(tmp_path, "local").append(line)
-    found = read_history(tmp_path, ["sort", "swap", "touch"], "train")
-    assert found["sort"].present == {0, 10_000_003}
-    assert found["sort"].steps == {10_000_003: 17}
-    assert found["sort"].failed == {3: "skill"}
-    assert not found["swap"].present and not found["touch"].present
+    queues = [TaskQueue(task, "L1", "train", range(9), 0) for task in ("sort", "swap", "touch")]
+    read_history(tmp_path, queues)
+    sort, swap, touch = queues
+    assert sort.present == {0, 10_000_003}
+    bare = [replace(line, files={}, times_s={}) for line in (LINE, FAILURE)]
+    assert sort.history == {(line.seed, line.success): line for line in bare}
+    assert not swap.present and not touch.present

@@ -5,26 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.generate.run import AttemptQueue, make_display
-from clevrskills.dataset_tools.generate.schedule import History, TaskQueue
-from clevrskills.dataset_tools.manifest import Manifest
+from clevrskills.dataset_tools.generate.schedule import TaskQueue
+from clevrskills.dataset_tools.manifest import Attempt, Manifest
 from clevrskills.jobs import progress
 
 
 def make_queues() -> list[TaskQueue]:
     """Of "reach" one of four episodes is there, of "visit" none of two."""
-    history = History(present={0}, steps={0: 5})
+    history = {(0, True): Attempt("reach", "train", 0, steps=5).end()}
     return [
-        TaskQueue(EnvConfig("reach"), "L0", range(4), 0, history),
-        TaskQueue(EnvConfig("visit"), "L1", range(2), 0, History()),
+        TaskQueue("reach", "L0", "train", range(4), 0, present={0}, history=history),
+        TaskQueue("visit", "L1", "train", range(2), 0),
     ]
 
 
 def end(queue: TaskQueue, kind: str = "") -> None:
     attempt = queue.next()
     assert attempt is not None
-    queue.ended(attempt, kind, 5)
+    queue.finish(attempt.end(kind, steps=5))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def contents(root: Path) -> tuple[dict, list]:
     """All that must not depend on who made it, nor when: the files and most of the manifest."""
     files = {k: v for k, v in file_hashes(root).items() if not k.startswith((".lock", "manifest/"))}
     lines = [
-        (n.task, n.seed, n.slot, n.attempt, n.success, n.kind, n.reason, n.steps, n.total_reward)
+        (n.task, n.seed, n.slot, n.number, n.success, n.kind, n.reason, n.steps, n.total_reward)
         for n in read_manifest(root)
     ]
     return files, sorted(lines)

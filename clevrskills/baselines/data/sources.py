@@ -25,7 +25,7 @@ from clevrskills.dataset_tools.export.lerobot.features import (
     task_sentences,
 )
 from clevrskills.dataset_tools.layout import DATASET_FILE, DatasetError
-from clevrskills.dataset_tools.manifest import ManifestLine, latest_lines
+from clevrskills.dataset_tools.manifest import Attempt, latest_lines
 from clevrskills.dataset_tools.torch_dataset import DatasetReader
 from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
@@ -220,7 +220,7 @@ def open_source(root: Path, cameras: Sequence[str]) -> DatasetSource | LeRobotSo
     )
 
 
-def _content(episode: Episode, line: ManifestLine | None) -> str:
+def _content(episode: Episode, line: Attempt | None) -> str:
     return _sizes(episode.path) if line is None else _digest(line.files)
 
 

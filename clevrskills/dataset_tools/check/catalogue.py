@@ -15,7 +15,7 @@ from clevrskills.dataset_tools.layout import (
     EPISODES_FILE,
     MANIFEST_DIR,
 )
-from clevrskills.dataset_tools.manifest import ManifestLine
+from clevrskills.dataset_tools.manifest import Attempt
 from clevrskills.jobs.files import PARTIAL_PREFIX
 from clevrskills.jobs.run_folder import LOCK_FILE
 
@@ -28,7 +28,7 @@ class Catalogue:
     """What a dataset says that it holds, and what is there."""
 
     # by the name of an episode: what the manifest says of it
-    lines: dict[str, ManifestLine] = field(default_factory=dict)
+    lines: dict[str, Attempt] = field(default_factory=dict)
     # directories of the episodes that are there, sorted
     episodes: list[Path] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)  # what is wrong
@@ -45,7 +45,7 @@ def read_catalogue(root: Path, suite: Suite) -> Catalogue:
     header = json.loads((root / DATASET_FILE).read_text(encoding="utf-8"))
     catalogue.faults += (Fault("", DATASET_FILE, w) for w in schema_faults("dataset", header))
     catalogue.faults += _directory_faults(root, suite, catalogue.episodes)
-    attempts: dict[tuple[str, str, int], tuple[str, ManifestLine]] = {}
+    attempts: dict[tuple[str, str, int], tuple[str, Attempt]] = {}
     for place, line in _lines(root, catalogue.faults):
         key = (line.task, line.split, line.seed)
         for what in _line_faults(line, tasks, all_splits(suite)):
@@ -92,7 +92,7 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
                     yield Fault("", name, "is no episode")
 
 
-def _lines(root: Path, faults: list[Fault]) -> Iterator[tuple[str, ManifestLine]]:
+def _lines(root: Path, faults: list[Fault]) -> Iterator[tuple[str, Attempt]]:
     """The lines of all manifests that can be read, with their places."""
     folder = root / MANIFEST_DIR
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
@@ -115,12 +115,10 @@ def _lines(root: Path, faults: list[Fault]) -> Iterator[tuple[str, ManifestLine]
                 wrong = [Fault("", place, what) for what in schema_faults("manifest", data)]
                 faults.extend(wrong)
                 if not wrong:
-                    yield place, ManifestLine.from_json(text)
+                    yield place, Attempt.from_json(text)
 
 
-def _line_faults(
-    line: ManifestLine, tasks: Collection[str], splits: Collection[str]
-) -> Iterator[str]:
+def _line_faults(line: Attempt, tasks: Collection[str], splits: Collection[str]) -> Iterator[str]:
     if line.task not in tasks:
         yield f"unknown task {line.task!r}"
     if line.split not in splits:
@@ -129,11 +127,11 @@ def _line_faults(
         yield f"success is {line.success}, but kind {line.kind!r}"
     if line.success != bool(line.files):
         yield f"success is {line.success}, but {len(line.files)} files"
-    if line.seed < line.attempt * SUBSTITUTE + line.slot:
-        yield f"seed {line.seed} cannot be attempt {line.attempt} of slot {line.slot}"
+    if line.seed < line.number * SUBSTITUTE + line.slot:
+        yield f"seed {line.seed} cannot be attempt {line.number} of slot {line.slot}"
 
 
-def _made_again(place: str, line: ManifestLine, before_place: str, before: ManifestLine) -> bool:
+def _made_again(place: str, line: Attempt, before_place: str, before: Attempt) -> bool:
     """Whether an episode was removed and made again by the same writer, with the same content."""
     same_writer = place.rpartition(" line ")[0] == before_place.rpartition(" line ")[0]
     same = line.success and before.success and line.files == before.files
@@ -141,14 +139,14 @@ def _made_again(place: str, line: ManifestLine, before_place: str, before: Manif
 
 
 def _attempt_faults(
-    attempts: dict[tuple[str, str, int], tuple[str, ManifestLine]],
+    attempts: dict[tuple[str, str, int], tuple[str, Attempt]],
 ) -> Iterator[Fault]:
     """Attempts that were made after a success, or without those before them."""
     for (task, split, seed), (place, line) in attempts.items():
-        for number in range(line.attempt):
-            earlier = attempts.get((task, split, seed - (line.attempt - number) * SUBSTITUTE))
+        for number in range(line.number):
+            earlier = attempts.get((task, split, seed - (line.number - number) * SUBSTITUTE))
             if earlier is None:
-                yield Fault("", place, f"attempt {line.attempt}, but no line of attempt {number}")
+                yield Fault("", place, f"attempt {line.number}, but no line of attempt {number}")
             elif earlier[1].success:
-                what = f"attempt {line.attempt} after the success of {earlier[0]}"
+                what = f"attempt {line.number} after the success of {earlier[0]}"
                 yield Fault("", place, what)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.check.fault import Fault
     from clevrskills.dataset_tools.dataset import Episode
     from clevrskills.dataset_tools.layout import Header
-    from clevrskills.dataset_tools.manifest import ManifestLine
+    from clevrskills.dataset_tools.manifest import Attempt
     from clevrskills.dataset_tools.standard import Standard
 
 
@@ -145,7 +145,7 @@ class Job:
     """An episode to check, with its line of the manifest, or to replay."""
 
     path: Path
-    line: ManifestLine | None = None
+    line: Attempt | None = None
     replay: bool = False
 
 

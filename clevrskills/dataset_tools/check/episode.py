@@ -24,13 +24,13 @@ from clevrskills.dataset_tools.layout import (
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.layout import Header
-    from clevrskills.dataset_tools.manifest import ManifestLine
+    from clevrskills.dataset_tools.manifest import Attempt
 
 
 def check_episode(
     path: Path,
     header: Header,
-    line: ManifestLine | None,
+    line: Attempt | None,
     keystep_camera: str,
     decode: bool = False,
     images: bool = False,
@@ -53,7 +53,7 @@ def check_episode(
 def _faults(
     path: Path,
     header: Header,
-    line: ManifestLine | None,
+    line: Attempt | None,
     keystep_camera: str,
     decode: bool,
     images: bool,
@@ -132,7 +132,7 @@ def _checks(
     return checks
 
 
-def _hash_faults(path: Path, line: ManifestLine, existing: set[str]) -> Iterator[tuple[str, str]]:
+def _hash_faults(path: Path, line: Attempt, existing: set[str]) -> Iterator[tuple[str, str]]:
     """What differs from the sizes and hashes of the manifest."""
     for file in sorted(existing - set(line.files)):
         yield file, "is not in the manifest"
@@ -156,7 +156,7 @@ def _info_faults(
     info: Mapping[str, Any],
     path: Path,
     header: Header,
-    line: ManifestLine | None,
+    line: Attempt | None,
     keystep_camera: str,
 ) -> Iterator[str]:
     """What in ``episode.json`` does not fit its directory, the header, the manifest or itself."""

@@ -17,14 +17,14 @@ from clevrskills.dataset_tools.check.fault import schema_faults
 from clevrskills.dataset_tools.check.tables import image_faults
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import IMAGES_FILE, TURNS_FILE, Header
-from clevrskills.dataset_tools.manifest import ManifestLine
+from clevrskills.dataset_tools.manifest import Attempt
 from clevrskills.dataset_tools.record.turns import COLUMNS, look, state_json, turn_facts
 
 _RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
 
 
 def info_faults(
-    info: Mapping[str, Any], path: Path, header: Header, line: ManifestLine | None
+    info: Mapping[str, Any], path: Path, header: Header, line: Attempt | None
 ) -> Iterator[str]:
     """What in ``episode.json`` is not as the schema says, or does not fit its directory, the header
     or the manifest.

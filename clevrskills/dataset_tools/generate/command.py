@@ -125,14 +125,11 @@ def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue], header:
 
     root = args.out.absolute()
     manifest = Manifest(root, args.writer)
-    history = read_history(root, [q.config.task for q in queues], queues[0].config.split)
-    for queue in queues:
-        queue.history = history[queue.config.task]
-    views = header.views if header.in_turns else None
-    make = partial(make_worker, root, suite, args.writer, views, header.interface, header.axes)
+    read_history(root, queues)
+    make = partial(make_worker, root, suite, header, args.writer, args.frozen)
     pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout)
-    lines = run(queues, pool, manifest, root)
-    return _report(args, queues, [summarize(q, lines[q.config.task], args.workers) for q in queues])
+    run(queues, pool, manifest, root)
+    return _report(args, queues, [summarize(queue, args.workers) for queue in queues])
 
 
 def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
@@ -202,13 +199,6 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         criteria=((args.criteria,), suite.criteria()),
         camera=(cameras, known_cameras),
     )
-    config = EnvConfig(
-        "",
-        args.split or all_splits(suite)[0],
-        args.robot or robots[0],
-        args.criteria or suite.criteria()[0],
-        **(filmed := args.filmed(cameras, known_cameras)),
-    )
     turns: dict[str, Any] = {}
     if in_turns:
         views = args.view or tuple(name for name, kind in kinds.items() if kind == "text")
@@ -221,22 +211,22 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         suite.check(EnvConfig(task, task_args=task_args))
     index, of = args.part
     header = Header(
-        robot=config.robot,
-        criteria=config.criteria,
+        robot=args.robot or robots[0],
+        criteria=args.criteria or suite.criteria()[0],
         fps=int(step_interface(suite).spec[RATE]) if has_arm else 0,
         standard=args.standard,
         task_args=given,
         axes=axes,
-        **filmed,
+        **args.filmed(cameras, known_cameras),
         **turns,
     )
+    split = args.split or all_splits(suite)[0]
     slots, first_seed = range(index, args.episodes, of), seeds.start + args.seed
-    configs = [replace(config, task=task, task_args=given.get(task, {})) for task in tasks]
-    frozen = [_frozen_seeds(args, suite, c) if args.frozen else () for c in configs]
-    queues = [
-        TaskQueue(c, suite.tasks[c.task].level, slots, first_seed, seeds_of_slots=of)
-        for c, of in zip(configs, frozen, strict=True)
-    ]
+    queues = []
+    for task in tasks:
+        frozen = _frozen_seeds(args, suite, header.config(task, split)) if args.frozen else ()
+        level = suite.tasks[task].level
+        queues.append(TaskQueue(task, level, split, slots, first_seed, frozen))
     return header, queues
 
 
@@ -300,7 +290,7 @@ def _report(args: GenerateArgs, queues: list[TaskQueue], summaries: list[TaskSum
             screen.print(text, highlight=False)
     missing = [queue for queue in queues if not queue.complete]
     if missing:
-        names = ", ".join(f"{q.config.task} ({len(q.failed)} failures)" for q in missing)
+        names = ", ".join(f"{q.task} ({len(q.failed)} failures)" for q in missing)
         raise ClevrSkillsError(
             f"gave up on {names}: the reasons are in {args.out / MANIFEST_DIR}; "
             "remove the lines of failed attempts there to try those seeds again"

@@ -3,24 +3,22 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 
-from clevrskills.dataset_tools.generate.schedule import Attempt, TaskQueue, next_attempt
-from clevrskills.dataset_tools.generate.worker import line_of
-from clevrskills.dataset_tools.manifest import Manifest, ManifestLine
+from clevrskills.dataset_tools.generate.schedule import TaskQueue, next_attempt
+from clevrskills.dataset_tools.manifest import Attempt, Manifest
 from clevrskills.jobs.pool import Pool, TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.work import JobQueue, work
 
 
-class AttemptQueue(JobQueue[Attempt, ManifestLine]):
-    """The attempts of all tasks; ``lines`` are those of this run by task."""
+class AttemptQueue(JobQueue[Attempt, Attempt]):
+    """The attempts of all tasks."""
 
     def __init__(
         self, queues: Sequence[TaskQueue], manifest: Manifest, root: Path, display: Display
     ) -> None:
         super().__init__()
-        self._queues = {queue.config.task: queue for queue in queues}
+        self._queues = {queue.task: queue for queue in queues}
         self._manifest, self._root, self._display = manifest, root, display
-        self.lines: dict[str, list[ManifestLine]] = {task: [] for task in self._queues}
 
     def key(self, job: Attempt) -> Hashable:
         return job.id
@@ -29,19 +27,18 @@ class AttemptQueue(JobQueue[Attempt, ManifestLine]):
         return next_attempt(self._queues.values())
 
     def requeue(self, job: Attempt) -> None:
-        self._queues[job.config.task].requeue(job)
+        self._queues[job.task].requeue(job)
 
-    def finish(self, job: Attempt, result: ManifestLine) -> None:
+    def finish(self, job: Attempt, result: Attempt) -> None:
         self._manifest.append(result)
-        self._queues[job.config.task].ended(job, result.kind, result.steps)
-        self.lines[job.config.task].append(result)
+        self._queues[job.task].finish(result)
 
     def give_up(self, job: Attempt, end: WorkerDied | TimedOut) -> None:
         """A failed attempt, unless its episode is there: then it is only to be entered."""
         if (self._root / job.id).is_dir():
             return self.requeue(job)
         kind = "timeout" if isinstance(end, TimedOut) else "crash"
-        return self.finish(job, line_of(job, kind, end.reason))
+        return self.finish(job, job.end(kind, end.reason))
 
     def update(self) -> None:
         queues = self._queues.values()
@@ -55,14 +52,11 @@ class AttemptQueue(JobQueue[Attempt, ManifestLine]):
 
 def run(
     queues: Sequence[TaskQueue],
-    start_pool: Callable[[], Pool[Attempt, ManifestLine]],
+    start_pool: Callable[[], Pool[Attempt, Attempt]],
     manifest: Manifest,
     root: Path,
-) -> dict[str, list[ManifestLine]]:
+) -> None:
     """Work until no queue has anything left; the pool is not started if none has at the start.
-
-    Returns:
-        The attempts of this run by task.
 
     Raises:
         ClevrSkillsError: It makes no sense to go on.
@@ -73,12 +67,11 @@ def run(
         if first is not None:
             attempts.requeue(first)
         work(attempts, start_pool)
-    return attempts.lines
 
 
 def make_display(queues: Sequence[TaskQueue]) -> Display:
     """A bar for each task that is being worked on, and one for all."""
-    names = [queue.config.task for queue in queues]
+    names = [queue.task for queue in queues]
     totals = [len(queue.slots) for queue in queues]
     done = sum(len(queue.succeeded) for queue in queues)
     if len(names) == 1:

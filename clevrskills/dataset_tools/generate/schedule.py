@@ -9,12 +9,11 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE, episode_id
-from clevrskills.dataset_tools.manifest import read_manifest
+from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE
+from clevrskills.dataset_tools.manifest import Attempt, read_manifest
 from clevrskills.jobs.files import storage_errors
 
 MIN_FAILURES = 20
@@ -22,56 +21,37 @@ MIN_FAILURES = 20
 
 
 @dataclass
-class History:
-    """What is there of one task in one split."""
-
-    present: set[int] = field(default_factory=set)  # seeds with an episode
-    # length of the episodes that have a line in the manifest, by seed
-    steps: dict[int, int] = field(default_factory=dict)
-    failed: dict[int, str] = field(default_factory=dict)  # kind of failure of the seeds that failed
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One seed to try."""
-
-    config: EnvConfig  # what the environment is made from
-    seed: int
-    slot: int = 0  # which of the episodes asked for it is to be
-    number: int = 0  # 0, or how many seeds of the slot have failed before
-    frozen: bool = False  # whether it is of the frozen episode with this seed
-
-    @property
-    def id(self) -> str:
-        """Name of the episode within the dataset."""
-        return episode_id(self.config.task, self.config.split, self.seed)
-
-
-@dataclass
 class TaskQueue:
     """The slots of one task, in order; substitutes come before what was not tried yet.
 
     Args:
-        config: What the environment is made from.
-        level: Level of the task.
+        task: Key of the task.
+        level: Its level.
+        split: What the episodes are drawn from.
         slots: The slots that are to be filled.
         first_seed: Seed of slot 0.
-        history: What is there already; it is kept up to date.
         seeds_of_slots: Of frozen episodes the seed of each slot; there are no substitutes then.
+        present: Seeds whose episode is there already.
+        history: Last attempts of earlier runs, by seed and success.
 
     Attributes:
-        succeeded: Seeds of the episodes that are there.
-        failed: Seeds that failed, in earlier runs or in this one.
+        succeeded: Attempts whose episodes are there, of earlier runs or of this one.
+        failed: Attempts that failed, in earlier runs or in this one.
+        ended: Attempts that ended in this run.
+        pending: Number of attempts that were handed out and have not ended.
     """
 
-    config: EnvConfig
+    task: str
     level: str
+    split: str
     slots: range
     first_seed: int
-    history: History = field(default_factory=History)
     seeds_of_slots: tuple[int, ...] = ()
-    succeeded: list[int] = field(default_factory=list, init=False)
-    failed: list[int] = field(default_factory=list, init=False)
+    present: set[int] = field(default_factory=set)
+    history: dict[tuple[int, bool], Attempt] = field(default_factory=dict)
+    succeeded: list[Attempt] = field(default_factory=list, init=False)
+    failed: list[Attempt] = field(default_factory=list, init=False)
+    ended: list[Attempt] = field(default_factory=list, init=False)
     pending: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -97,14 +77,12 @@ class TaskQueue:
                 attempt = self._attempt(slot, 0)
             else:
                 return None
-            seed = attempt.seed
-            if seed not in self.history.present and seed in self.history.failed:
-                self._fail(attempt)
-            elif seed in self.history.present and seed in self.history.steps:
-                self.succeeded.append(seed)
-            else:  # to be made, or to be entered into the manifest
+            present = attempt.seed in self.present
+            ended = self.history.get((attempt.seed, present))
+            if ended is None:  # to be made, or to be entered into the manifest
                 self.pending += 1
                 return attempt
+            self._sort(ended, attempt)
         return None
 
     def requeue(self, attempt: Attempt) -> None:
@@ -112,26 +90,23 @@ class TaskQueue:
         self.pending -= 1
         self._requeued.appendleft(attempt)
 
-    def ended(self, attempt: Attempt, kind: str, steps: int) -> None:
-        """Take note of how an attempt ended; ``kind`` is that of the failure, empty on success."""
+    def finish(self, attempt: Attempt) -> None:
+        """Take note of an attempt that has ended; hashes of files are not kept."""
         self.pending -= 1
-        if kind:
-            self.history.failed[attempt.seed] = kind
-            self._fail(attempt)
-        else:
-            self.history.present.add(attempt.seed)
-            self.history.steps[attempt.seed] = steps
-            self.succeeded.append(attempt.seed)
+        attempt = replace(attempt, files={})
+        self.ended.append(attempt)
+        self._sort(attempt, attempt)
 
-    def _fail(self, attempt: Attempt) -> None:
-        self.failed.append(attempt.seed)
-        if attempt.number + 1 < ATTEMPTS and not self.seeds_of_slots:
+    def _sort(self, ended: Attempt, attempt: Attempt) -> None:
+        """Count how the seed of an attempt of this run ended, now or in an earlier run."""
+        (self.succeeded if ended.success else self.failed).append(ended)
+        if not ended.success and attempt.number + 1 < ATTEMPTS and not self.seeds_of_slots:
             self._requeued.append(self._attempt(attempt.slot, attempt.number + 1))
 
     def _attempt(self, slot: int, number: int) -> Attempt:
-        if self.seeds_of_slots:
-            return Attempt(self.config, self.seeds_of_slots[slot], slot, frozen=True)
-        return Attempt(self.config, self.first_seed + slot + number * SUBSTITUTE, slot, number)
+        seeds = self.seeds_of_slots
+        seed = seeds[slot] if seeds else self.first_seed + slot + number * SUBSTITUTE
+        return Attempt(self.task, self.split, seed, slot, number)
 
 
 def next_attempt(queues: Iterable[TaskQueue]) -> Attempt | None:
@@ -139,23 +114,20 @@ def next_attempt(queues: Iterable[TaskQueue]) -> Attempt | None:
     return next((attempt for queue in queues if (attempt := queue.next())), None)
 
 
-def read_history(root: Path, tasks: Iterable[str], split: str) -> dict[str, History]:
-    """What is there of some tasks.
+def read_history(root: Path, queues: Iterable[TaskQueue]) -> None:
+    """Give the queues what is there of their tasks.
 
     Raises:
         DatasetError: A line of the manifest cannot be read.
         StorageError: A folder cannot be read.
     """
-    found = {task: History(_seeds(root / task, split)) for task in tasks}
-    for line in read_manifest(root):
-        if line.split != split or line.task not in found:
-            continue
-        history = found[line.task]
-        if line.success:
-            history.steps[line.seed] = line.steps
-        else:
-            history.failed[line.seed] = line.kind
-    return found
+    of = {(queue.task, queue.split): queue for queue in queues}
+    for queue in of.values():
+        queue.present = _seeds(root / queue.task, queue.split)
+    for attempt in read_manifest(root):
+        if queue := of.get((attempt.task, attempt.split)):
+            bare = replace(attempt, files={}, times_s={})
+            queue.history[attempt.seed, attempt.success] = bare
 
 
 def _seeds(folder: Path, split: str) -> set[int]:

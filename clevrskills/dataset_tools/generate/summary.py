@@ -9,7 +9,6 @@ from rich.table import Table
 
 from clevrskills.core.statistics import wilson
 from clevrskills.dataset_tools.generate.schedule import TaskQueue
-from clevrskills.dataset_tools.manifest import ManifestLine
 
 
 @dataclass(frozen=True)
@@ -50,12 +49,11 @@ class TaskSummary:
         return {**vars(self), "interval": list(self.interval) if self.interval else None}
 
 
-def summarize(queue: TaskQueue, lines: Sequence[ManifestLine], workers: int) -> TaskSummary:
+def summarize(queue: TaskQueue, workers: int) -> TaskSummary:
     """Sum up one task.
 
     Args:
         queue: The task's queue, at the end of the run.
-        lines: The task's attempts of this run.
         workers: Number of processes that made them.
     """
     made, failures = len(queue.succeeded), len(queue.failed)
@@ -63,22 +61,21 @@ def summarize(queue: TaskQueue, lines: Sequence[ManifestLine], workers: int) -> 
     if made + failures:
         rate, interval = made / (made + failures), wilson(made, made + failures)
     times_s: Counter[str] = Counter()
-    for line in lines:
-        times_s.update(line.times_s)
+    for attempt in queue.ended:
+        times_s.update(attempt.times_s)
     cpu_s, wall_s = times_s.pop("total_cpu", 0.0), times_s.pop("total_wall", 0.0)
-    fresh = [line for line in lines if line.success]
-    steps = sum(queue.history.steps[seed] for seed in queue.succeeded)
+    fresh = [attempt for attempt in queue.ended if attempt.success]
     return TaskSummary(
-        task=queue.config.task,
+        task=queue.task,
         level=queue.level,
         episodes=made,
         failures=failures,
-        kinds=dict(Counter(queue.history.failed[seed] for seed in queue.failed)),
+        kinds=dict(Counter(attempt.kind for attempt in queue.failed)),
         success_rate=rate,
         interval=interval,
-        mean_steps=_share(steps, made),
+        mean_steps=_share(sum(attempt.steps for attempt in queue.succeeded), made),
         cpu_s=_share(cpu_s, len(fresh)),
-        cpu_s_per_step=_share(cpu_s, sum(line.steps for line in fresh)),
+        cpu_s_per_step=_share(cpu_s, sum(attempt.steps for attempt in fresh)),
         episodes_per_h=_share(3600 * workers * len(fresh), wall_s),
         times_s={**times_s, "other": max(0.0, cpu_s - times_s.total())} if fresh else {},
     )

@@ -1,10 +1,8 @@
 """Generate worker: makes attempts at demonstrations."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -24,8 +22,8 @@ from clevrskills.core.suite import (
     step_interface,
 )
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.generate.schedule import Attempt
-from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
+from clevrskills.dataset_tools.layout import Header
+from clevrskills.dataset_tools.manifest import Attempt, file_hashes
 from clevrskills.dataset_tools.record.arm_turns import ArmTurnRecorder
 from clevrskills.dataset_tools.record.recorder import Recorder
 from clevrskills.dataset_tools.record.rollout import EpisodeRecorder, rollout
@@ -34,7 +32,6 @@ from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.files import StorageError, TakenError
 from clevrskills.jobs.process_setup import (
     block_pandas_import,
-    now,
     return_freed_memory,
     trim_heap,
     worker_name,
@@ -47,33 +44,30 @@ class GenerateWorker:
     Args:
         root: The dataset.
         suite: Where environments come from.
+        header: Header of the dataset.
         writer: Name of the writer, see :mod:`clevrskills.dataset_tools.manifest`.
-        views: Views that are recorded at each turn; ``None``: control steps alone are recorded.
-        interface: What the oracle acts by; empty: what makes one control step each.
-        axes: Level of each axis that perturbs the episodes.
+        frozen: Whether attempts are of the frozen episodes with their seeds.
     """
 
     def __init__(
         self,
         root: Path,
         suite: Suite,
+        header: Header,
         writer: str = "local",
-        views: tuple[str, ...] | None = None,
-        interface: str = "",
-        axes: Mapping[str, int] | None = None,
+        frozen: bool = False,
     ) -> None:
-        self._root = root
-        self._axes = axes or {}
-        self._suite = suite
-        self._writer = writer
-        self._views = views
-        kinds = all_views(suite) if views else {}
-        self._images = tuple(view for view in views or () if kinds[view] == "image")
-        self._interface = find_interface(suite, interface) if interface else step_interface(suite)
+        self._root, self._suite, self._header = root, suite, header
+        self._writer, self._frozen = writer, frozen
+        kinds = all_views(suite) if header.views else {}
+        self._images = tuple(view for view in header.views if kinds[view] == "image")
+        self._interface = (
+            find_interface(suite, header.interface) if header.in_turns else step_interface(suite)
+        )
         self._config: EnvConfig | None = None
         self._made: tuple[Env, Oracle, TrajectoryRenderer | None] | None = None
 
-    def __call__(self, attempt: Attempt) -> ManifestLine:
+    def __call__(self, attempt: Attempt) -> Attempt:
         """Roll out one seed and keep the episode if it succeeds.
 
         An episode that is there already, left by a worker that died before it could tell, is
@@ -87,11 +81,12 @@ class GenerateWorker:
             return self._adopt(attempt, final)
         start = self._start(attempt)
         if isinstance(start, str):
-            kind = "axis" if self._axes else "crash"
-            return line_of(attempt, kind, start, worker=worker_name())
-        env, oracle, film = self._prepare(attempt.config)
+            kind = "axis" if self._header.axes else "crash"
+            return attempt.end(kind, start, worker=worker_name())
+        config = self._header.config(attempt.task, attempt.split)
+        env, oracle, film = self._prepare(config)
         cpu_s, wall_s = time.process_time(), time.perf_counter()
-        with self._recorder(attempt, start, film) as recorder:
+        with self._recorder(config, start, film) as recorder:
             times_s = recorder.times_s
             try:
                 done = rollout(env, oracle, recorder)
@@ -111,8 +106,7 @@ class GenerateWorker:
         trim_heap()
         times_s["total_cpu"] = time.process_time() - cpu_s
         times_s["total_wall"] = time.perf_counter() - wall_s
-        return line_of(
-            attempt,
+        return attempt.end(
             kind,
             reason,
             steps=steps,
@@ -123,40 +117,40 @@ class GenerateWorker:
         )
 
     def _recorder(
-        self, attempt: Attempt, start: Start, film: TrajectoryRenderer | None
+        self, config: EnvConfig, start: Start, film: TrajectoryRenderer | None
     ) -> EpisodeRecorder:
-        config, suite = attempt.config, self._suite
-        if self._views is None:
+        suite, views = self._suite, self._header.views
+        if not self._header.in_turns:
             return Recorder(self._root, config, start, suite, film, self._writer)
         if config.robot == NO_ROBOT:
             shown = replace(config, cameras=self._images)
             return TurnRecorder(
-                self._root, shown, start, suite, self._interface, self._views, self._writer
+                self._root, shown, start, suite, self._interface, views, self._writer
             )
         return ArmTurnRecorder(
-            *(self._root, config, start, suite, self._interface, self._views, self._images, film),
+            *(self._root, config, start, suite, self._interface, views, self._images, film),
             self._writer,
         )
 
     def _start(self, attempt: Attempt) -> Start | str:
         """Return the episode that an attempt is of, or why there is none."""
-        config, seed, suite = attempt.config, attempt.seed, self._suite
-        if attempt.frozen:
-            frozen = suite.frozen(config.task, config.split)
+        suite, header, seed = self._suite, self._header, attempt.seed
+        if self._frozen:
+            frozen = suite.frozen(attempt.task, attempt.split)
             found = next(episode for episode in frozen if episode.seed == seed)
-            return perturbed(suite, found, self._axes)
-        of = config.task, config.split, seed, 0, config.robot, config.task_args
+            return perturbed(suite, found, header.axes)
+        task_args = header.task_args.get(attempt.task, {})
+        of = attempt.task, attempt.split, seed, 0, header.robot, task_args
         try:
-            drawn = suite.draw(*of, wording=None if self._axes or self._views is None else 0)
+            drawn = suite.draw(*of, wording=None if header.axes or not header.in_turns else 0)
         except ClevrSkillsError as error:  # no scene fits
             return one_line(error)
-        return perturbed(suite, drawn, self._axes)
+        return perturbed(suite, drawn, header.axes)
 
-    def _adopt(self, attempt: Attempt, path: Path) -> ManifestLine:
+    def _adopt(self, attempt: Attempt, path: Path) -> Attempt:
         info = Episode(path).info
-        return line_of(
-            attempt,
-            steps=info["steps"] if self._views is None else info["turns"],
+        return attempt.end(
+            steps=info["turns" if self._header.in_turns else "steps"],
             total_reward=info["return"],
             worker=worker_name(),
             files=file_hashes(path),
@@ -176,31 +170,10 @@ class GenerateWorker:
 
 
 def make_worker(
-    root: Path,
-    suite: Suite,
-    writer: str = "local",
-    views: tuple[str, ...] | None = None,
-    interface: str = "",
-    axes: Mapping[str, int] | None = None,
+    root: Path, suite: Suite, header: Header, writer: str = "local", frozen: bool = False
 ) -> GenerateWorker:
     """Return a worker in a process of its own, whose memory is kept small."""
     return_freed_memory()
     block_pandas_import()
     torch.set_num_threads(1)
-    return GenerateWorker(root, suite, writer, views, interface, axes)
-
-
-def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> ManifestLine:
-    """Return the line of an attempt that just ended, with no kind of failure if it succeeded."""
-    return ManifestLine(
-        task=attempt.config.task,
-        split=attempt.config.split,
-        seed=attempt.seed,
-        slot=attempt.slot,
-        attempt=attempt.number,
-        success=not kind,
-        kind=kind,
-        reason=reason,
-        ended=now(),
-        **more,
-    )
+    return GenerateWorker(root, suite, header, writer, frozen)

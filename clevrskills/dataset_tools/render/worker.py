@@ -11,7 +11,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import Suite, TrajectoryRenderer, image_views, make_renderer
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE, TURNS_FILE
-from clevrskills.dataset_tools.manifest import Manifest, ManifestLine, file_hashes, latest_lines
+from clevrskills.dataset_tools.manifest import Attempt, Manifest, file_hashes, latest_lines
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.recorder import write_info
 from clevrskills.errors import ClevrSkillsError
@@ -22,7 +22,7 @@ from clevrskills.jobs.progress import Display
 from clevrskills.jobs.work import JobQueue
 
 
-class RenderQueue(JobQueue[str, ManifestLine]):
+class RenderQueue(JobQueue[str, Attempt]):
     """Names of the episodes that are to be filmed; ``total`` counts those that are, too."""
 
     def __init__(
@@ -32,7 +32,7 @@ class RenderQueue(JobQueue[str, ManifestLine]):
         self._manifest, self._display = manifest, display
         self._done = total - len(names)
 
-    def finish(self, job: str, result: ManifestLine) -> None:
+    def finish(self, job: str, result: Attempt) -> None:
         self._manifest.append(result)
         self._done += 1
 
@@ -60,7 +60,7 @@ class RenderWorker:
         self._film: TrajectoryRenderer | None = None
         self._lines = latest_lines(recorded)
 
-    def __call__(self, name: str) -> ManifestLine:
+    def __call__(self, name: str) -> Attempt:
         """Film an episode, unless it is there already; returns its line of the manifest.
 
         Raises:
@@ -82,7 +82,7 @@ class RenderWorker:
         times_s["total_cpu"] = time.process_time() - cpu_s
         times_s["total_wall"] = time.perf_counter() - wall_s
         return replace(
-            self._lines.get(name) or _line(episode.info),
+            self._lines.get(name) or _attempt(episode.info),
             worker=worker_name(),
             ended=now(),
             times_s={phase: round(value, 6) for phase, value in times_s.items()},
@@ -123,14 +123,12 @@ class RenderWorker:
             write_info(path, {**info, "prompt": prompt, "keysteps": keysteps, "cameras": cameras})
 
 
-def _line(info: Mapping[str, Any]) -> ManifestLine:
-    """The line of an episode whose own is missing."""
-    return ManifestLine(
+def _attempt(info: Mapping[str, Any]) -> Attempt:
+    """Return the attempt of an episode whose line is missing."""
+    return Attempt(
         info["task"],
         info["split"],
         info["seed"],
-        slot=0,
-        attempt=0,
         success=info["success"],
         steps=info.get("turns", info["steps"]),
         total_reward=info["return"],

@@ -15,7 +15,7 @@ from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Dataset, Episode
-    from clevrskills.dataset_tools.manifest import ManifestLine
+    from clevrskills.dataset_tools.manifest import Attempt
 
 PAGE_LIMIT = 20
 """Episodes on one page, unless asked for more; each takes 0.3 to 2 MB."""
@@ -94,7 +94,7 @@ def page(
     episodes: Sequence[Episode],
     title: str,
     total: int,
-    failures: Iterable[ManifestLine] = (),
+    failures: Iterable[Attempt] = (),
     links: dict[str, str | None] | None = None,
 ) -> str:
     """A page with some episodes, as HTML.
@@ -132,7 +132,7 @@ def _write_folder(
     episodes: Sequence[Episode],
     title: str,
     total: int,
-    failures: Sequence[ManifestLine],
+    failures: Sequence[Attempt],
     turns: bool,
 ) -> None:
     """Write ``index.html``, and for each episode ``episodes/<id>.html`` and ``.jpg``."""

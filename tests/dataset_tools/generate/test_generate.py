@@ -51,10 +51,10 @@ def test_successes_failures_and_summary(tmp_path: Path, capsys: pytest.CaptureFi
         "cannot reach it",
         3,
     )
-    assert (failures[3].kind, failures[3].slot, failures[3].attempt) == ("crash", 2, 0)
+    assert (failures[3].kind, failures[3].slot, failures[3].number) == ("crash", 2, 0)
     assert failures[3].reason.startswith("ValueError: a bug in the oracle (fake_source.py:")
     line = latest_lines(tmp_path)["visit/train_10000003"]
-    assert (line.slot, line.attempt, line.kind) == (2, 1, "")
+    assert (line.slot, line.number, line.kind) == (2, 1, "")
     assert line.total_reward == Dataset(tmp_path).episode(line.id).info["return"]
     assert set(line.times_s) > {"reset", "plan", "physics", "render", "encode", "write"}
     assert_complete(tmp_path)

@@ -1,20 +1,21 @@
 import random
+from collections.abc import Iterable
 
 import pytest
 
-from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE
-from clevrskills.dataset_tools.generate.schedule import (
-    MIN_FAILURES,
-    Attempt,
-    History,
-    TaskQueue,
-    next_attempt,
-)
+from clevrskills.dataset_tools.generate.schedule import MIN_FAILURES, TaskQueue, next_attempt
+from clevrskills.dataset_tools.manifest import Attempt
 
 
-def make_queue(slots: range, history: History | None = None, first_seed: int = 0) -> TaskQueue:
-    return TaskQueue(EnvConfig("sort", "train"), "L1", slots, first_seed, history or History())
+def make_queue(slots: range, earlier: Iterable[Attempt] = (), first_seed: int = 0) -> TaskQueue:
+    history = {(attempt.seed, attempt.success): attempt for attempt in earlier}
+    present = {attempt.seed for attempt in earlier if attempt.success}
+    return TaskQueue("sort", "L1", "train", slots, first_seed, (), present, history)
+
+
+def seeds_of(attempts: Iterable[Attempt]) -> set[int]:
+    return {attempt.seed for attempt in attempts}
 
 
 def succeeds(seed: int) -> bool:
@@ -24,7 +25,7 @@ def succeeds(seed: int) -> bool:
 
 
 def end(queue: TaskQueue, attempt: Attempt) -> None:
-    queue.ended(attempt, "" if succeeds(attempt.seed) else "skill", 5)
+    queue.finish(attempt.end("" if succeeds(attempt.seed) else "skill", steps=5))
 
 
 def work_off(queue: TaskQueue) -> list[Attempt]:
@@ -39,9 +40,9 @@ def work_off(queue: TaskQueue) -> list[Attempt]:
 @pytest.mark.parametrize("order", range(5))
 def test_seeds_do_not_depend_on_workers_order_or_interruptions(workers: int, order: int) -> None:
     shuffle = random.Random(order)
-    history = History()
+    earlier: list[Attempt] = []
     for run in range(3):  # interrupted after a few attempts, but for the last
-        queue, works = make_queue(range(10), history, first_seed=7), []
+        queue, works = make_queue(range(10), earlier, first_seed=7), []
         for _ in range(shuffle.randrange(12) if run < 2 else 100):
             while len(works) < workers and (attempt := queue.next()):
                 works.append(attempt)
@@ -51,12 +52,15 @@ def test_seeds_do_not_depend_on_workers_order_or_interruptions(workers: int, ord
             if shuffle.random() < 0.2:
                 queue.requeue(attempt)  # its worker died
             else:
-                assert attempt.seed not in history.present | set(history.failed)
+                assert attempt.seed not in seeds_of(earlier)
                 end(queue, attempt)
+                earlier.append(queue.ended[-1])
     assert queue.complete and queue.pending == 0
     usual = {8, 9, 11, 12, 14, 15} | {10_000_000 + seed for seed in (7, 10, 16)}
-    assert history.present == set(queue.succeeded) == usual | {20_000_013}
-    assert set(history.failed) == set(queue.failed) == {7, 10, 13, 16, 10_000_013}
+    failed = {7, 10, 13, 16, 10_000_013}
+    assert seeds_of(queue.succeeded) == usual | {20_000_013}
+    assert seeds_of(queue.failed) == failed
+    assert seeds_of(earlier) == usual | {20_000_013} | failed
 
 
 def test_shards_share_the_slots() -> None:
@@ -76,24 +80,25 @@ def test_an_attempt_says_which_one_it_is() -> None:
 
 
 def test_what_is_there_counts_only_with_its_line() -> None:
-    history = History(present={0, 1, 3}, steps={0: 5, 2: 5, 3: 5}, failed={3: "timeout"})
-    queue = make_queue(range(4), history)
+    ended = [Attempt("sort", "train", seed, seed).end() for seed in (0, 2, 3)]
+    queue = make_queue(range(4), [*ended, Attempt("sort", "train", 3, 3).end("timeout")])
+    queue.present = {0, 1, 3}
     made = [attempt.seed for attempt in (queue.next(), queue.next()) if attempt]
     assert made == [1, 2]  # one without a line, one without a folder
     for seed, slot in ((1, 1), (2, 2)):
-        queue.ended(Attempt(queue.config, seed, slot), "", 5)
+        queue.finish(Attempt("sort", "train", seed, slot).end())
     assert queue.next() is None
-    assert sorted(queue.succeeded) == [0, 1, 2, 3] and queue.failed == []
+    assert seeds_of(queue.succeeded) == {0, 1, 2, 3} and queue.failed == []
 
 
 def test_gives_a_task_up_after_many_failures() -> None:
     queue, attempts = make_queue(range(100)), 0
     while attempt := queue.next():
         attempts += 1
-        queue.ended(attempt, "skill", 5)
+        queue.finish(attempt.end("skill"))
     assert queue.exhausted and not queue.complete
     assert attempts == 101
-    again = make_queue(range(100), queue.history)
+    again = make_queue(range(100), queue.ended)
     assert again.next() is None and again.exhausted
     assert MIN_FAILURES < 100
 
@@ -103,7 +108,7 @@ def test_gives_a_slot_up_after_some_attempts_but_not_the_others() -> None:
     while attempt := queue.next():
         hopeless = attempt.slot == 3
         tried += [attempt.seed] * hopeless
-        queue.ended(attempt, "skill" if hopeless else "", 5)
+        queue.finish(attempt.end("skill" if hopeless else ""))
     assert tried == [3 + j * SUBSTITUTE for j in range(ATTEMPTS)]
     assert len(queue.succeeded) == 49 and not queue.complete and not queue.exhausted
     assert max(tried) < 2**31  # simulators take no larger seeds

@@ -46,7 +46,7 @@ def assert_equal(root: Path, other: Path) -> None:
         assert filecmp.cmp(root / name, other / name, shallow=False), name
     told = [
         {
-            (line.id, line.slot, line.attempt, line.kind, line.steps, tuple(sorted(line.files)))
+            (line.id, line.slot, line.number, line.kind, line.steps, tuple(sorted(line.files)))
             for line in read_manifest(path)
         }
         for path in (root, other)

@@ -7,7 +7,7 @@ import pytest
 
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
-from clevrskills.dataset_tools.manifest import ManifestLine
+from clevrskills.dataset_tools.manifest import Attempt
 from clevrskills.dataset_tools.view.command import ViewArgs, choose, page, view
 from clevrskills.dataset_tools.view.page_data import contents
 from clevrskills.errors import ClevrSkillsError
@@ -156,7 +156,7 @@ def test_folder(demos: Path, tmp_path: Path) -> None:
 
 
 def test_failures_are_those_of_the_manifest(demos: Path) -> None:
-    line = ManifestLine("reach", "train", 7, 7, 0, False, "planner", "no way <i>there</i>")
+    line = Attempt("reach", "train", 7, 7, 0, False, "planner", "no way <i>there</i>")
     text = page(list(Dataset(demos)), "demos", total=6, failures=[line])
     assert "1 failed attempt" in text
     assert "planner: no way &lt;i&gt;there&lt;/i&gt;" in text
