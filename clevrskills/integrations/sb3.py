@@ -12,7 +12,6 @@ With images the policy is a ``MultiInputPolicy``.
 """
 
 import time
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,7 +97,7 @@ class SB3VecEnv(VecEnv):
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        return [getattr(self.envs, attr_name)] * len(self._chosen(indices))
+        return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         raise ClevrSkillsError(f"{attr_name} cannot be set: the environments are one object")
@@ -110,8 +109,4 @@ class SB3VecEnv(VecEnv):
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """Whether environments do what a wrapper does; what ``Monitor`` does they do."""
-        return [issubclass(wrapper_class, Monitor)] * len(self._chosen(indices))
-
-    def _chosen(self, indices: int | Iterable[int] | None) -> Sequence[int]:
-        chosen: Sequence[int] = self._get_indices(indices)
-        return chosen
+        return [issubclass(wrapper_class, Monitor)] * len(list(self._get_indices(indices)))

@@ -16,7 +16,6 @@ Images are flattened together with the state, as skrl's models have them.
 from typing import Any
 
 import torch
-from gymnasium.vector import VectorEnv
 from torch import Tensor
 
 from clevrskills.core.interface import in_range
@@ -43,12 +42,9 @@ class SkrlEnv(GymnasiumWrapper):
         envs: The environments; they start anew within the step in which an episode ends.
     """
 
-    def __init__(self, envs: VectorEnv) -> None:
-        super().__init__(envs)
-
     def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Any]:
         actions, clipped = in_range(actions)
-        *rest, infos = super().step(actions)
+        observation, reward, terminated, truncated, infos = super().step(actions)
         infos["clipped"] = clipped
         if "final_info" in infos:
             ended = infos["_final_info"]
@@ -59,7 +55,6 @@ class SkrlEnv(GymnasiumWrapper):
             space = self.observation_space
             final = tensorize_space(space, infos["final_obs"], device=self.device)
             infos["final_obs"] = flatten_tensorized_space(final)
-        observation, reward, terminated, truncated = rest
         return observation, reward, terminated, truncated, infos
 
     def render(self, *args: Any, **kwargs: Any) -> None:

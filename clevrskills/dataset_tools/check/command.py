@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -168,7 +168,7 @@ class Checker:
         Raises:
             ClevrSkillsError: An environment to replay in cannot be built.
         """
-        from clevrskills.dataset_tools.check.episode import check_episode
+        from clevrskills.dataset_tools.check.episode import episode_faults
         from clevrskills.dataset_tools.check.fault import Fault
         from clevrskills.dataset_tools.dataset import Episode
 
@@ -176,13 +176,13 @@ class Checker:
             return self._replay(job.path)
         known, task = self._suite.tasks, job.path.parent.name
         keystep_camera = next(iter(image_views(known[task].views if task in known else {})), "")
-        faults = check_episode(
-            *(job.path, self._header, job.line, keystep_camera, self._decode),
-            images=bool(self._images),
+        found = episode_faults(
+            *(job.path, self._header, job.line, keystep_camera, self._decode), bool(self._images)
         )
+        name = "/".join(job.path.parts[-2:])
+        faults = [Fault(name, file, what) for file, what in found]
         if self._standard is not None and not faults:
-            episode = Episode(job.path)
-            faults += (Fault(episode.id, "", what) for what in self._standard.faults(episode))
+            faults += (Fault(name, "", what) for what in self._standard.faults(Episode(job.path)))
         return faults
 
     def _replay(self, path: Path) -> list[Fault]:
@@ -211,17 +211,8 @@ class Checker:
         return [] if report else [Fault(episode.id, STATES_FILE, f"replay: {report}")]
 
     def _environment(self, episode: Episode) -> Env:
-        from clevrskills.core.env_config import EnvConfig
-
-        info = episode.info
-        config = EnvConfig(
-            info["task"],
-            info["split"],
-            info["robot"],
-            info["criteria"],
-            cameras=self._images,
-            task_args=info["task_args"],
-        )
+        config = self._header.config(episode.info["task"], episode.info["split"])
+        config = replace(config, cameras=self._images)
         if self._env is None or config != self._config:
             if self._env is not None:
                 self._env.close()

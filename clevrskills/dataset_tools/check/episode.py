@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.episode import RecordedName
-from clevrskills.dataset_tools.check.fault import Fault, schema_faults
+from clevrskills.dataset_tools.check.fault import schema_faults
 from clevrskills.dataset_tools.layout import (
     CAMERAS_FILE,
     EPISODE_FILE,
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.manifest import Attempt
 
 
-def check_episode(
+def episode_faults(
     path: Path,
     header: Header,
     line: Attempt | None,
     keystep_camera: str,
-    decode: bool = False,
-    images: bool = False,
-) -> list[Fault]:
+    decode: bool,
+    images: bool,
+) -> Iterator[tuple[str, str]]:
     """Check all files of an episode, and that they fit each other and what is said of them.
 
     Args:
@@ -44,21 +44,10 @@ def check_episode(
         keystep_camera: Name of the camera that takes the images of key-steps.
         decode: Decode all frames of all videos, not only the first and the last.
         images: Whether views of turns are images.
+
+    Yields:
+        Pairs of a file's name and what is wrong with it.
     """
-    name = "/".join(path.parts[-2:])
-    faults = _faults(path, header, line, keystep_camera, decode, images)
-    return [Fault(name, file, what) for file, what in faults]
-
-
-def _faults(
-    path: Path,
-    header: Header,
-    line: Attempt | None,
-    keystep_camera: str,
-    decode: bool,
-    images: bool,
-) -> Iterator[tuple[str, str]]:
-    """Pairs of a file's name and what is wrong with it."""
     from clevrskills.dataset_tools.check import turns
 
     expected = _files(header, images)
@@ -76,9 +65,10 @@ def _faults(
     except (OSError, ValueError) as error:
         yield EPISODE_FILE, f"damaged: {error}"
         return
-    faults = list(turns.info_faults(info, path, header, line)) if header.in_turns else []
-    if header.in_steps:
-        faults += schema_faults("episode", info)
+    schemas = ["turns"] * header.in_turns + ["episode"] * header.in_steps
+    faults = [what for schema in schemas for what in schema_faults(schema, info)]
+    if header.in_turns and not faults:
+        faults = [*_origin_faults(info, path, header, line), *turns.info_faults(info)]
     yield from ((EPISODE_FILE, what) for what in faults)
     if faults:
         return  # what follows relies on it
@@ -152,22 +142,16 @@ def _hash_faults(path: Path, line: Attempt, existing: set[str]) -> Iterator[tupl
             yield file, "its SHA-256 is not that of the manifest"
 
 
-def _info_faults(
-    info: Mapping[str, Any],
-    path: Path,
-    header: Header,
-    line: Attempt | None,
-    keystep_camera: str,
+def _origin_faults(
+    info: Mapping[str, Any], path: Path, header: Header, line: Attempt | None
 ) -> Iterator[str]:
-    """What in ``episode.json`` does not fit its directory, the header, the manifest or itself."""
+    """Yield what in ``episode.json`` does not fit its directory, the header or the manifest."""
     name = RecordedName.parse(f"{path.parent.name}/{path.name}")
     facts: list[tuple[str, Any, str]] = [
-        ("task", name.task, "directory"),
-        ("split", name.split, "directory"),
-        ("seed", name.seed, "directory"),
+        *((key, getattr(name, key), "directory") for key in ("task", "split", "seed")),
         ("robot", header.robot, "dataset"),
         ("criteria", header.criteria, "dataset"),
-        ("fps", header.fps, "dataset"),
+        *([("fps", header.fps, "dataset")] if header.in_steps else []),
         ("success", True, "dataset"),
     ]
     if line is not None:
@@ -176,6 +160,17 @@ def _info_faults(
     for key, value, where in facts:
         if info[key] != value:
             yield f"{key} is {info[key]!r}, but {value!r} in the {where}"
+
+
+def _info_faults(
+    info: Mapping[str, Any],
+    path: Path,
+    header: Header,
+    line: Attempt | None,
+    keystep_camera: str,
+) -> Iterator[str]:
+    """What in ``episode.json`` does not fit its directory, the header, the manifest or itself."""
+    yield from _origin_faults(info, path, header, line)
     if set(info["cameras"]) != set(header.cameras):
         found, expected = ", ".join(info["cameras"]), ", ".join(header.cameras)
         yield f"cameras are {found or 'none'}, but {expected or 'none'} in the dataset"

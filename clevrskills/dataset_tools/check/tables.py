@@ -14,9 +14,8 @@ import pyarrow.compute
 import pyarrow.parquet as pq
 from PIL import Image
 
-from clevrskills.core.episode import episode_id
 from clevrskills.dataset_tools.layout import POSE, TEACHER_ACTION
-from clevrskills.dataset_tools.record.columns import OWNER
+from clevrskills.dataset_tools.record.columns import OWNER, owner
 
 _FLAG, _REAL, _WHOLE = pa.bool_(), pa.float32(), pa.int32()
 _RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
@@ -40,8 +39,6 @@ def steps_faults(path: Path, info: Mapping[str, Any], in_turns: bool = False) ->
     """
     lengths = {name: len(info["nodes"]) for name in ("holds", "terms")}
     lengths["object_poses"] = len(POSE) * len(info["objects"])
-    owner = {name: info[name] for name in ("task", "split", "seed")}
-    owner = {"episode": episode_id(**owner), **owner}
     columns = _steps_columns(info) | OWNER
     with contextlib.suppress(OSError, pa.ArrowException):
         if TEACHER_ACTION in pq.read_schema(path).names:
@@ -49,9 +46,9 @@ def steps_faults(path: Path, info: Mapping[str, Any], in_turns: bool = False) ->
     table = yield from _read(path, int(info["steps"]), columns, lengths)
     if table is None:
         return
-    for name in OWNER:
-        if (table[name] != owner[name]).any():
-            yield f"{name} is not {owner[name]} in all rows"
+    for name, value in owner(info).items():
+        if (table[name] != value).any():
+            yield f"{name} is not {value} in all rows"
     nodes = {node["leaf"]: node["predicate"] for node in info["nodes"] if node["leaf"] is not None}
     rows = np.arange(len(table["step"]))
     reached = {keystep["step"] - 1 for keystep in info["keysteps"]}

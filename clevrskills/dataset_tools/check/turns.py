@@ -10,41 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.core.env import Env, RecordableEnv
-from clevrskills.core.episode import RecordedName
 from clevrskills.core.interface import Step
 from clevrskills.core.suite import Suite, all_views, find_interface
-from clevrskills.dataset_tools.check.fault import schema_faults
 from clevrskills.dataset_tools.check.tables import image_faults
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import IMAGES_FILE, TURNS_FILE, Header
-from clevrskills.dataset_tools.manifest import Attempt
+from clevrskills.dataset_tools.record.columns import owner
 from clevrskills.dataset_tools.record.turns import COLUMNS, look, state_json, turn_facts
 
 _RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
 
 
-def info_faults(
-    info: Mapping[str, Any], path: Path, header: Header, line: Attempt | None
-) -> Iterator[str]:
-    """What in ``episode.json`` is not as the schema says, or does not fit its directory, the header
-    or the manifest.
-    """
-    faults = list(schema_faults("turns", info))
-    yield from faults
-    if faults:
-        return
-    name = RecordedName.parse(f"{path.parent.name}/{path.name}")
-    facts: list[tuple[str, Any, str]] = [
-        *((key, getattr(name, key), "directory") for key in ("task", "split", "seed")),
-        ("robot", header.robot, "dataset"),
-        ("criteria", header.criteria, "dataset"),
-        ("success", True, "dataset"),
-    ]
-    if line is not None:
-        facts += [("turns", line.steps, "manifest"), ("return", line.total_reward, "manifest")]
-    for key, value, where in facts:
-        if info[key] != value:
-            yield f"{key} is {info[key]!r}, but {value!r} in the {where}"
+def info_faults(info: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what in ``episode.json`` does not fit the start, or the limit, of turns."""
     for key in ("task", "split", "seed"):
         if info["episode"].get(key) != info[key]:
             yield f"{key} is {info[key]!r}, but {info['episode'].get(key)!r} in the start"
@@ -77,13 +55,11 @@ def _row_faults(
     if len(rows) != info["turns"]:
         yield f"{len(rows)} rows, not {info['turns']}"
         return
-    whose = {"episode": f"{info['task']}/{info['split']}_{info['seed']:08d}"}
-    whose |= {name: info[name] for name in ("task", "split", "seed")}
     stop = 0
     for k, row in enumerate(rows):
         last = k == len(rows) - 1
         wrong = {
-            "is of another episode": any(row[name] != value for name, value in whose.items()),
+            "is of another episode": any(row[name] != value for name, value in owner(info).items()),
             f"turn is {row['turn']}": row["turn"] != k,
             "success is not at the last turn, or not only there": row["success"] != last,
             "holds of the whole goal and success disagree": row["holds"][:1] != [row["success"]],

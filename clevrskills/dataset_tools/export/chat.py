@@ -32,7 +32,7 @@ def write(selection: Selection, out: Path) -> None:
         for episode in selection:
             files = _Images(out, f"images/{episode.id}")
             for turn, messages, reply in requests(episode, suite, interface):
-                files.begin()
+                files.named = []
                 told = [{"role": m.role, "content": files.text(m)} for m in messages]
                 told.append({"role": "assistant", "content": reply})
                 row = {"id": f"{episode.id}/{turn}", "messages": told, "images": files.named}
@@ -50,6 +50,7 @@ def requests(
     about = PromptInput(prompt["plain"], {}, int(episode.info["seed"]), prompt.get("about", {}))
     if prompter is not None:
         prompter.begin(about)
+    shown = max(1, prompter.history if prompter else 1)
     history: list[tuple[Any, TextAction]] = []
     turns: list[dict[str, Any]] = []
     for k, row in enumerate(episode.turns.to_dict("records")):
@@ -78,7 +79,7 @@ def requests(
         history.append(
             (seen, TextAction(action) if prompter is None else _said(prompter, action, plan))
         )
-        history = history[-_shown(prompter) :]
+        history = history[-shown:]
 
 
 def _said(prompter: Prompter, action: str, plan: tuple[str, ...]) -> TextAction:
@@ -104,11 +105,6 @@ def plain_messages(observation: Mapping[str, Any], interface: Interface) -> list
     return [Message("system", (rules.strip(),)), Message("user", tuple(parts))]
 
 
-def _shown(prompter: Prompter | None) -> int:
-    """How many past turns are kept, at least 1."""
-    return max(1, 1 if prompter is None else prompter.history)
-
-
 class _Images:
     """The images of an episode, each written once.
 
@@ -120,10 +116,6 @@ class _Images:
         self._out, self._folder = out, folder
         self._files: dict[bytes, str] = {}
         self.named: list[str] = []
-
-    def begin(self) -> None:
-        """A conversation begins."""
-        self.named = []
 
     def text(self, message: Message) -> str:
         """What a message says, with :data:`IMAGE` for each image."""

@@ -5,9 +5,9 @@ in a folder for each task and split, such as ``geoms_train``.
 from pathlib import Path
 
 from clevrskills.core.suite import OriginalFormat, load_suite
+from clevrskills.dataset_tools.export.lerobot.features import write_json
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.files import to_json
 
 SUITE = "ivispar"
 
@@ -27,6 +27,4 @@ def write(selection: Selection, out: Path) -> None:
         seed = int(info["seed"])
         episode = suite.draw(info["task"], info["split"], seed, index=seed)
         name, data = suite.write_original(episode)
-        folder = out / f"{info['task']}_{info['split']}"
-        folder.mkdir(exist_ok=True)
-        (folder / name).write_text(to_json(data, indent=1) + "\n", encoding="utf-8")
+        write_json(out / f"{info['task']}_{info['split']}" / name, data)

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills import BATCHED, env_id
-from clevrskills.dataset_tools.export.lerobot.features import task_sentences
+from clevrskills.dataset_tools.export.lerobot.features import task_sentences, write_json
 from clevrskills.dataset_tools.export.selection import Selection
-from clevrskills.jobs.files import to_json
 
 if TYPE_CHECKING:
     import h5py
@@ -49,7 +48,7 @@ def write(selection: Selection, out: Path) -> None:
             "source_type": "motionplanning",
             "source_desc": "The oracle of ClevrSkills: skills on top of a motion planner",
         }
-        (folder / f"{split}.json").write_text(to_json(info, indent=1) + "\n", encoding="utf-8")
+        write_json(folder / f"{split}.json", info)
 
 
 def _write_trajectory(group: h5py.Group, episode: Episode) -> None:

@@ -87,12 +87,12 @@ class _Tracer:
                 turned = {"angle": angle, "restore": False}
                 return _put(first, None, pose, target_pose_function="rotate", **turned)
             case "pushed_towards":
-                towards = {"target_actor": second, "target_pose_function": "towards"}
                 return {
                     "solver_class": "PushSolver",
                     "actor": first,
                     "target_pose": pose,
-                    **towards,
+                    "target_actor": second,
+                    "target_pose_function": "towards",
                 }
             case "pushed" | "at_position_pushed" if pose:
                 path = [pose[0][:2]]

@@ -9,7 +9,6 @@ out. Episodes stand in a fixed random order. Images are JPEG.
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import random
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrskills.core.images import encode_image
 from clevrskills.core.suite import all_views, image_views, step_interface
 from clevrskills.dataset_tools.export.lerobot.features import task_sentences, write_json
 from clevrskills.dataset_tools.export.remux import whole_video
@@ -208,21 +208,14 @@ def _values(
     for camera in episode.cameras:
         frames = islice(iterate_frames(whole_video(episode, camera)), count)
         name = f"steps/observation/{_image_name(episode, camera)}"
-        yield name, [_jpeg(frame) for frame in frames]
+        options = {"quality": JPEG_QUALITY, "subsampling": 0}
+        yield name, [encode_image(frame, "JPEG", **options) for frame in frames]
 
 
 def _encoded(feature: Feature, values: Any) -> np.ndarray | list[bytes]:
     if feature.dtype == "text":
         return [str(value).encode() for value in values]
     return np.asarray(values).astype(feature.dtype)
-
-
-def _jpeg(frame: np.ndarray) -> bytes:
-    from PIL import Image
-
-    file = io.BytesIO()
-    Image.fromarray(frame).save(file, "JPEG", quality=JPEG_QUALITY, subsampling=0)
-    return file.getvalue()
 
 
 def _image_name(episode: Episode, camera: str) -> str:

@@ -4,6 +4,7 @@ Count, mean, standard deviation, minimum and maximum are exact. Quantiles of an 
 images are exact too; those of numbers over all episodes come from an even sample of the rows.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -121,7 +122,8 @@ class Statistics:
     """Statistics of all features of a dataset."""
 
     def __init__(self) -> None:
-        self._features: dict[str, Numbers | Images] = {}
+        self._numbers: defaultdict[str, Numbers] = defaultdict(Numbers)
+        self._images: defaultdict[str, Images] = defaultdict(Images)
 
     def add_numbers(self, columns: Mapping[str, Any]) -> dict[str, Stats]:
         """Take in the columns of an episode, arrays (N,) or (N, D); others have no statistics.
@@ -129,23 +131,20 @@ class Statistics:
         Returns:
             The statistics of these alone, each (D,), (1,) for single numbers.
         """
-        found = {}
-        for name, values in columns.items():
-            if isinstance(values, np.ndarray):
-                numbers = self._features.setdefault(name, Numbers())
-                assert isinstance(numbers, Numbers)
-                found[name] = numbers.add(values.reshape(len(values), -1))
-        return found
+        return {
+            name: self._numbers[name].add(values.reshape(len(values), -1))
+            for name, values in columns.items()
+            if isinstance(values, np.ndarray)
+        }
 
     def add_images(self, name: str, images: Iterable[np.ndarray]) -> Stats:
         """Take in images of an episode; returns the statistics of these alone, each (3, 1, 1)."""
-        counts = self._features.setdefault(name, Images())
-        assert isinstance(counts, Images)
-        return counts.add(images)
+        return self._images[name].add(images)
 
     def total(self) -> dict[str, Stats]:
         """The statistics of everything so far."""
-        return {name: feature.total() for name, feature in self._features.items()}
+        features = {**self._numbers, **self._images}
+        return {name: feature.total() for name, feature in features.items()}
 
 
 def as_lists(stats: Mapping[str, Stats]) -> dict[str, dict[str, list]]:

@@ -8,7 +8,6 @@ are protocol buffers as described in ``tensorflow/core/example/{example,feature}
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 import google_crc32c
@@ -87,9 +86,7 @@ class ShardWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._close_file()
         if kind is None:
             for number in range(len(self.lengths)):

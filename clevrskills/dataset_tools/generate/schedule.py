@@ -121,13 +121,14 @@ def read_history(root: Path, queues: Iterable[TaskQueue]) -> None:
         DatasetError: A line of the manifest cannot be read.
         StorageError: A folder cannot be read.
     """
-    of = {(queue.task, queue.split): queue for queue in queues}
-    for queue in of.values():
+    by_task = {(queue.task, queue.split): queue for queue in queues}
+    for queue in by_task.values():
         queue.present = _seeds(root / queue.task, queue.split)
     for attempt in read_manifest(root):
-        if queue := of.get((attempt.task, attempt.split)):
+        key = attempt.task, attempt.split
+        if key in by_task:
             bare = replace(attempt, files={}, times_s={})
-            queue.history[attempt.seed, attempt.success] = bare
+            by_task[key].history[attempt.seed, attempt.success] = bare
 
 
 def _seeds(folder: Path, split: str) -> set[int]:

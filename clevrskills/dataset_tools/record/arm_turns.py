@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +92,8 @@ class ArmTurnRecorder(Recorder):
     def record_step(self, env: RecordableEnv, step: Step) -> None:
         """Record a control step of the turn."""
         of = self._labels
-        labels = StepLabels(
-            of.subtask,
-            step.doing or of.step,
-            *(of.subgoal, of.predicate, of.skill),
-            step.action_class or of.action_class or "act",
-            of.attempt,
-        )
+        action_class = step.action_class or of.action_class or "act"
+        labels = replace(of, step=step.doing or of.step, action_class=action_class)
         super().record(env, step.action, labels, step)
 
     def record(self, env: RecordableEnv, action: Any, oracle: Labels, turn: Turn) -> None:  # type: ignore[override]
@@ -121,7 +116,7 @@ class ArmTurnRecorder(Recorder):
         return self.log.images
 
     def _write_more(self, path: Path) -> None:
-        self.log.write(path, {name: self._info[name] for name in ("task", "split", "seed")})
+        self.log.write(path, self._info)
         if self._has_images and self._film is None:
             write_images(path, self.log.images)
 

@@ -4,7 +4,6 @@ It is made from recorded numbers alone, so it is the same whether an episode is 
 happens or later.
 """
 
-import io
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.images import encode_image
 from clevrskills.core.suite import TrajectoryRenderer
 from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE, VIDEO_SUFFIXES
 from clevrskills.dataset_tools.record.annotations import Annotator
@@ -112,13 +112,9 @@ class Footage:
         return {key: self._keep(f"prompt/{names[key]}", image) for key, image in images.items()}
 
     def _keep(self, name: str, pixels: np.ndarray) -> str:
-        from PIL import Image
-
         with spent(self._times_s, "encode"):
-            buffer = io.BytesIO()
-            image = Image.fromarray(np.ascontiguousarray(pixels[..., :3]))
-            image.save(buffer, "JPEG", quality=92, subsampling=0)  # a quarter of a PNG
-            self._images[name] = buffer.getvalue()
+            image = encode_image(pixels[..., :3], "JPEG", quality=92, subsampling=0)
+            self._images[name] = image  # a quarter of a PNG
         return name
 
     def close(self, others: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Columns of tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,7 +13,7 @@ OWNER = {
     **{"episode": pa.string(), "task": pa.string(), "split": pa.string()},
     "seed": pa.int64(),
 }
-"""Columns that say what a row is of, the same in all rows of an episode."""
+"""Columns that say what a row is of, the same in all rows of an episode; see :func:`owner`."""
 _PER_NODE_OR_OBJECT = ("holds", "terms", "object_poses")
 _TYPES = {
     "step": pa.int32(),
@@ -69,12 +69,17 @@ def measured(value: np.ndarray, flag: bool) -> Any:
     return bool(array[0]) if flag else array[0].item()
 
 
-def steps_table(rows: list[dict[str, Any]], task: str, split: str, seed: int) -> pa.Table:
-    """One row per control step, each with what it is of."""
+def owner(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns :data:`OWNER` of the rows of the episode that ``info`` describes."""
+    of = {name: info[name] for name in ("task", "split", "seed")}
+    return {"episode": episode_id(**of), **of}
+
+
+def steps_table(rows: list[dict[str, Any]], info: Mapping[str, Any]) -> pa.Table:
+    """Return one row per control step, each with what it is of."""
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    of = {"episode": episode_id(task, split, seed), "task": task, "split": split}
-    whose = {name: pa.array([value] * len(rows), OWNER[name]) for name, value in of.items()}
-    whose["seed"] = pa.array([seed] * len(rows), OWNER["seed"])
+    of = owner(info).items()
+    whose = {name: pa.array([value] * len(rows), OWNER[name]) for name, value in of}
     return pa.table(
         whose
         | {

@@ -87,27 +87,17 @@ class Recorder(EpisodeRecorder):
     def start(self, env: RecordableEnv, limit: int) -> None:
         """Record the state after the reset, the prompt, the goal and the scene."""
         self._words = functools.cache(env.prompt.plain)
-        prompt, scene = env.prompt.to_json(), env.scene_description()
+        scene, described = env.scene_description(), self._described(env)
         if self._film is not None:
             self._footage = Footage(
                 *(self._directory.path, self._film, scene, self._fps, self.config),
                 *(self._keystep_camera, self.times_s),
             )
+            prompt = described["prompt"]
+            prompt["images"] = self._footage.keep_prompt(prompt["data"])
         nodes = [{**node, "plain": self._words(node["text"])} for node in env.nodes]
         self._info = {
-            "task": self.config.task,
-            "level": env.task.level,
-            "split": self.config.split,
-            "seed": self.episode.seed,
-            "robot": self.config.robot,
-            "criteria": self.config.criteria,
-            "task_args": dict(self.config.task_args),
-            "prompt": {
-                "text": env.prompt.text,
-                "plain": env.prompt.plain(),
-                "images": self._footage.keep_prompt(prompt) if self._footage else {},
-                "data": prompt,
-            },
+            **described,
             "goal": env.goal.to_json(),
             "nodes": nodes,
             "objects": _objects(scene["bodies"], [env.prompt.text, *(n["text"] for n in nodes)]),
@@ -168,8 +158,7 @@ class Recorder(EpisodeRecorder):
             for index, row in enumerate(self._rows):
                 row["keystep"], row["failed"] = index in reached, index in failed
             with storage_errors(self._directory.final):
-                of = (self._info[name] for name in ("task", "split", "seed"))
-                table = steps_table(self._rows, *of)
+                table = steps_table(self._rows, self._info)
                 pq.write_table(table, path / STEPS_FILE, compression="zstd")
                 np.savez_compressed(path / STATES_FILE, states=np.stack(self._states))
                 self._write_more(path)

@@ -51,6 +51,25 @@ class EpisodeRecorder(ABC):
     def __exit__(self, *_: object) -> None:
         self.discard()
 
+    def _described(self, env: Env) -> dict[str, Any]:
+        """Return what ``episode.json`` says first of every episode, which has just begun."""
+        config, prompt = self.config, env.prompt
+        return {
+            "task": config.task,
+            "level": env.task.level,
+            "split": config.split,
+            "seed": self.episode.seed,
+            "robot": config.robot,
+            "criteria": config.criteria,
+            "task_args": dict(config.task_args),
+            "prompt": {
+                "text": prompt.text,
+                "plain": prompt.plain(),
+                "images": {},
+                "data": prompt.to_json(),
+            },
+        }
+
     @abstractmethod
     def __len__(self) -> int:
         """Return the number of turns, or of control steps, recorded so far."""

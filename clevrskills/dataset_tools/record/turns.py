@@ -1,6 +1,5 @@
 """Turns: records an episode turn by turn, one row for each; see :mod:`.arm_turns` for arms."""
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,14 +11,14 @@ import pyarrow.parquet as pq
 
 from clevrskills.core.env import Env, Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.episode import episode_id
 from clevrskills.core.feedback import turn_message
 from clevrskills.core.goal.tree import nodes, outcomes
+from clevrskills.core.images import encode_image
 from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.suite import Labels, Suite, path_of
 from clevrskills.dataset_tools.layout import TURNS_FILE
 from clevrskills.dataset_tools.record.camera_tracks import spent, write_images
-from clevrskills.dataset_tools.record.columns import OWNER
+from clevrskills.dataset_tools.record.columns import OWNER, owner
 from clevrskills.dataset_tools.record.recorder import write_info
 from clevrskills.dataset_tools.record.rollout import EpisodeRecorder
 from clevrskills.jobs.files import storage_errors, to_json
@@ -132,10 +131,9 @@ class TurnLog:
         )
         self.look(env)
 
-    def write(self, path: Path, whose: Mapping[str, Any]) -> None:
-        """Write the table into the directory of the episode; ``whose``: task, split and seed."""
-        of = {"episode": episode_id(**whose), **whose}
-        rows = [{**of, **row} for row in self.rows]
+    def write(self, path: Path, info: Mapping[str, Any]) -> None:
+        """Write the table into the directory of the episode that ``info`` describes."""
+        rows = [{**owner(info), **row} for row in self.rows]
         table = pa.Table.from_pylist(rows, pa.schema(list(COLUMNS.items())))
         pq.write_table(table, path / TURNS_FILE, compression="zstd")
 
@@ -180,21 +178,10 @@ class TurnRecorder(EpisodeRecorder):
 
     def start(self, env: Env, limit: int) -> None:
         """Record what is seen after the reset, the prompt, the goal and the episode."""
+        described = self._described(env)
         self._info = {
-            "task": self.config.task,
-            "level": env.task.level,
-            "split": self.config.split,
-            "seed": self.episode.seed,
-            "robot": self.config.robot,
-            "criteria": self.config.criteria,
-            "task_args": dict(self.config.task_args),
-            "prompt": {
-                "text": env.prompt.text,
-                "plain": env.prompt.plain(),
-                "images": {},
-                "data": env.prompt.to_json(),
-                "about": dict(env.prompt.about),
-            },
+            **described,
+            "prompt": {**described["prompt"], "about": dict(env.prompt.about)},
             "nodes": [
                 {
                     "path": node.path,
@@ -217,7 +204,7 @@ class TurnRecorder(EpisodeRecorder):
     def commit(self, success: bool) -> Path:
         path, rows = self._directory.path, self.log.rows
         with spent(self.times_s, "write"), storage_errors(self._directory.final):
-            self.log.write(path, {name: self._info[name] for name in ("task", "split", "seed")})
+            self.log.write(path, self._info)
             if self.config.cameras:
                 write_images(path, self.log.images)
             write_info(
@@ -281,18 +268,5 @@ def state_json(env: Env) -> str:
 def encoded(pixels: np.ndarray) -> bytes:
     """Encode an image (H, W, 3) uint8 as PNG, numbers (H, W) float32 as TIFF, both without loss."""
     if pixels.dtype == np.uint8:
-        return png(pixels)
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "TIFF", compression="tiff_deflate")
-    return buffer.getvalue()
-
-
-def png(pixels: np.ndarray) -> bytes:
-    """Encode an image (H, W, 3) uint8 as PNG."""
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels[..., :3])).save(buffer, "PNG")
-    return buffer.getvalue()
+        return encode_image(pixels[..., :3], "PNG")
+    return encode_image(pixels, "TIFF", compression="tiff_deflate")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrskills.core.images import encode_image
 from clevrskills.core.suite import step_interface
 from clevrskills.dataset_tools.layout import DatasetError
 
@@ -234,9 +234,7 @@ def jpeg(image: np.ndarray, use: str) -> bytes:
     size = _IMAGE_PX[use]
     scaled = Image.fromarray(image)
     scaled.thumbnail((size, size))
-    buffer = io.BytesIO()
-    scaled.save(buffer, "JPEG", quality=88)
-    return buffer.getvalue()
+    return encode_image(np.asarray(scaled), "JPEG", quality=88)
 
 
 def _base64(path: Path) -> str:

@@ -145,42 +145,6 @@ def _video_feature(episode: Episode, camera: str) -> dict[str, Any]:
     }
 
 
-def _columns(
-    episode: Episode,
-    index: int,
-    first_frame: int,
-    task: int,
-    tasks: Sentences,
-    subtasks: Sentences,
-) -> dict[str, Any]:
-    """The features of each frame but the images: arrays (N,) or (N, D), lists of sentences."""
-    steps, count = episode.steps, len(episode)
-    state = [_numbers(steps[name]).reshape(count, -1) for name in state_sizes(episode)]
-    done = steps["terminated"].to_numpy() | steps["truncated"].to_numpy()
-    done[-1] = True
-    frames = np.arange(count)
-    return {
-        "observation.state": np.concatenate(state, axis=1),
-        "action": episode.labels,
-        "next.reward": _numbers(steps["reward"]),
-        "next.progress": _numbers(steps["progress"]),
-        "next.done": done,
-        "next.success": steps["success"].to_numpy(),
-        "next.truncated": steps["truncated"].to_numpy(),
-        "subtask_index": np.array([subtasks.index(text) for text in steps["subtask"]]),
-        ANNOTATIONS[0]: np.full(count, task),
-        ANNOTATIONS[1]: np.array([tasks.index(text) for text in steps["subtask"]]),
-        **{f"label.{name}": steps[name].tolist() for name in _TEXTS},
-        "label.failed": episode.unlearned,
-        **{f"label.{name}": steps[name].to_numpy() for name in _FLAGS},
-        "timestamp": (frames / episode.info["fps"]).astype(np.float32),
-        "frame_index": frames,
-        "episode_index": np.full(count, index),
-        "index": first_frame + frames,
-        "task_index": np.full(count, task),
-    }
-
-
 def _numbers(column: Any) -> np.ndarray:
     values = column.to_numpy()
     return np.stack(values) if values.dtype == object else values.astype(np.float32)
@@ -335,7 +299,7 @@ class LeRobotWriter(ABC):
         sentence = task_sentences(episode)[0]
         task = self.tasks.index(sentence)
         self._asked.add(sentence)
-        data = _columns(episode, self.episodes, self.frames, task, self.tasks, self.subtasks)
+        data = self._columns(episode, task)
         stats = self._statistics.add_numbers(data)
         videos: Row = {}
         for camera in self.first.cameras:
@@ -354,3 +318,33 @@ class LeRobotWriter(ABC):
         self.add_episode(episode, row, videos, frames, as_lists(stats))
         self.episodes += 1
         self.frames += len(episode)
+
+    def _columns(self, episode: Episode, task: int) -> dict[str, Any]:
+        """Return the features of each frame but the images: arrays (N,) or (N, D), or lists of
+        sentences.
+        """
+        steps, count = episode.steps, len(episode)
+        state = [_numbers(steps[name]).reshape(count, -1) for name in state_sizes(episode)]
+        done = steps["terminated"].to_numpy() | steps["truncated"].to_numpy()
+        done[-1] = True
+        frames = np.arange(count)
+        return {
+            "observation.state": np.concatenate(state, axis=1),
+            "action": episode.labels,
+            "next.reward": _numbers(steps["reward"]),
+            "next.progress": _numbers(steps["progress"]),
+            "next.done": done,
+            "next.success": steps["success"].to_numpy(),
+            "next.truncated": steps["truncated"].to_numpy(),
+            "subtask_index": np.array([self.subtasks.index(text) for text in steps["subtask"]]),
+            ANNOTATIONS[0]: np.full(count, task),
+            ANNOTATIONS[1]: np.array([self.tasks.index(text) for text in steps["subtask"]]),
+            **{f"label.{name}": steps[name].tolist() for name in _TEXTS},
+            "label.failed": episode.unlearned,
+            **{f"label.{name}": steps[name].to_numpy() for name in _FLAGS},
+            "timestamp": (frames / episode.info["fps"]).astype(np.float32),
+            "frame_index": frames,
+            "episode_index": np.full(count, self.episodes),
+            "index": self.frames + frames,
+            "task_index": np.full(count, task),
+        }
