@@ -17,6 +17,7 @@ from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
+    from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import Attempt
 
 MARK = "<!-- written by `clevrskills card`; remove this line to keep your own changes -->"
@@ -48,25 +49,24 @@ def write_card(root: Path) -> Path:
     Raises:
         ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
     """
-    from clevrskills.dataset_tools.layout import CARD_FILE, CROISSANT_FILE
+    from clevrskills.dataset_tools.layout import CARD_FILE, CROISSANT_FILE, Header
+    from clevrskills.dataset_tools.manifest import latest_lines
 
-    path, text = root / CARD_FILE, card_text(root)
+    path, text, header = root / CARD_FILE, card_text(root), Header.read(root)
     with storage_errors(path):
         if path.exists() and MARK not in path.read_text(encoding="utf-8"):
             raise ClevrSkillsError(f"{path} was not written by clevrskills: move it away")
-    _write_episodes(root)
-    write_whole(root / CROISSANT_FILE, _croissant(root))
+    lines = sorted(latest_lines(root).values(), key=lambda line: line.id)
+    _write_episodes(root, header, lines)
+    write_whole(root / CROISSANT_FILE, _croissant(root, header, lines))
     write_whole(path, text)
     return path
 
 
-def _croissant(root: Path) -> str:
+def _croissant(root: Path, header: Header, lines: Sequence[Attempt]) -> str:
     from clevrskills.dataset_tools.croissant import croissant
-    from clevrskills.dataset_tools.layout import Header
-    from clevrskills.dataset_tools.manifest import latest_lines
 
-    lines = latest_lines(root).values()
-    tasks, header = len({line.task for line in lines}), Header.read(root)
+    tasks = len({line.task for line in lines})
     kind = "robotic manipulation, made in simulation by a scripted oracle"
     if header.in_turns:
         kind = f"the suite {load_suite(header.suite).title}, made by a solver"
@@ -134,17 +134,14 @@ def card_text(root: Path) -> str:
     )
 
 
-def _write_episodes(root: Path) -> None:
-    """A row for each episode that is there."""
+def _write_episodes(root: Path, header: Header, lines: Sequence[Attempt]) -> None:
+    """Write a row for each episode that is there."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from clevrskills.dataset_tools.layout import EPISODES_FILE, Header
-    from clevrskills.dataset_tools.manifest import latest_lines
+    from clevrskills.dataset_tools.layout import EPISODES_FILE
 
-    lines = sorted(latest_lines(root).values(), key=lambda line: line.id)
-    name = Header.read(root).suite or suite_of(sorted({line.task for line in lines}))
-    levels = all_levels(load_suite(name))
+    levels = all_levels(load_suite(header.suite or suite_of(sorted({line.task for line in lines}))))
     columns: dict[str, pa.Array] = {
         "episode": pa.array([line.id for line in lines], pa.string()),
         "task": pa.array([line.task for line in lines], pa.string()),

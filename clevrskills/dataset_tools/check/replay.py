@@ -57,7 +57,10 @@ def replay(episode: Episode, env: RecordableEnv, start: Start) -> Replay:
     Raises:
         DatasetError: A file of the episode is missing or damaged.
     """
-    states, actions, columns = episode.states, episode.actions, _Columns(episode)
+    states, actions = episode.states, episode.actions
+    final = episode.info["final"]["proprioception"]
+    measured = {name: episode.proprioception(name) for name in final}
+    measured["object_poses"] = episode.object_poses
     env.reset(options={"episode": start})
     step: Step | None = None
     for index, recorded in enumerate(states):
@@ -68,25 +71,12 @@ def replay(episode: Episode, env: RecordableEnv, start: Start) -> Replay:
         if not _equal(recorded, state):
             return Replay(index + 1, success, index, *_difference(episode, recorded, state))
         for name, now in _observed(env, step):
-            before = columns.at(name, index)
+            in_state = name in measured
+            value = measured[name][index] if in_state else episode.steps[name].iloc[index - 1]
+            before = np.asarray(value).reshape(-1)
             if not _equal(before, now := np.asarray(now, dtype=before.dtype).reshape(-1)):
                 return Replay(index + 1, success, index, name, _largest(before, now))
     return Replay(len(states), success)
-
-
-class _Columns:
-    """Recorded values of each state, as arrays (k,)."""
-
-    def __init__(self, episode: Episode) -> None:
-        last = episode.info["final"]
-        self._measured = {name: episode.proprioception(name) for name in last["proprioception"]}
-        self._measured["object_poses"] = episode.object_poses
-        self._steps = episode.steps
-
-    def at(self, name: str, index: int) -> np.ndarray:
-        if name in self._measured:
-            return np.asarray(self._measured[name][index]).reshape(-1)
-        return np.asarray(self._steps[name].iloc[index - 1]).reshape(-1)
 
 
 def _observed(env: RecordableEnv, step: Step | None) -> Iterator[tuple[str, np.ndarray]]:

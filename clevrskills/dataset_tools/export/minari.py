@@ -177,16 +177,13 @@ class Storage:
         group.attrs["source"] = episode.id
         group.attrs["instruction"] = str(episode.prompt["plain"])
         group.attrs["success"] = trajectory.success
-        terminations = np.zeros(steps, bool)
-        terminations[-1] = trajectory.success
-        truncations = np.zeros(steps, bool)
-        truncations[-1] = not trajectory.success
+        last = np.arange(steps) == steps - 1
         columns = {
             "observations": np.stack(trajectory.observations),
             "actions": np.stack(trajectory.actions),
             "rewards": trajectory.rewards,
-            "terminations": terminations,
-            "truncations": truncations,
+            "terminations": last & trajectory.success,
+            "truncations": last & (not trajectory.success),
             "infos/progress": np.array(trajectory.progress, np.float32),
             "infos/dense_reward": np.array([0.0, *trajectory.dense_rewards], np.float32),
         }
@@ -213,10 +210,6 @@ class Storage:
             "criteria": config.criteria,
             "task_args": dict(config.task_args),
         }
-        spaces = {
-            "observation_space": (-np.inf, np.inf, self._size),
-            "action_space": (-1.0, 1.0, self._actions),
-        }
         size = (self._path / "data/main_data.hdf5").stat().st_size
         write_json(
             self._path / "data/metadata.json",
@@ -227,7 +220,8 @@ class Storage:
                 "total_episodes": self.episodes,
                 "total_steps": self._steps,
                 "dataset_size": round(size / 1e6, 1),
-                **{name: _box(*values) for name, values in spaces.items()},
+                "observation_space": _box(np.inf, self._size),
+                "action_space": _box(1.0, self._actions),
                 "env_spec": spec.to_json(),
                 "author": ["The ClevrSkills developers"],
                 "requirements": ["clevrskills"],
@@ -236,7 +230,7 @@ class Storage:
         )
 
 
-def _box(low: float, high: float, size: int) -> str:
-    """A space of Gymnasium as Minari keeps it, JSON in a string."""
-    bounds = {"low": [low] * size, "high": [high] * size}
+def _box(bound: float, size: int) -> str:
+    """Return a space of Gymnasium, up to a bound, as Minari keeps it: JSON in a string."""
+    bounds = {"low": [-bound] * size, "high": [bound] * size}
     return json.dumps({"type": "Box", "dtype": "float32", "shape": [size], **bounds})

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clevrskills.core.images import encode_image
 from clevrskills.core.suite import all_views, image_views, step_interface
 from clevrskills.dataset_tools.export.lerobot.features import task_sentences, write_json
 from clevrskills.dataset_tools.export.remux import whole_video
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example
 from clevrskills.dataset_tools.layout import POSE
+from clevrskills.sim.render.images import encode_image
 from clevrskills.sim.render.video import iterate_frames
 from clevrskills.sim.state_vector import state_parts
 

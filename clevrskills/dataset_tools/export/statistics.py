@@ -143,7 +143,7 @@ class Statistics:
 
     def total(self) -> dict[str, Stats]:
         """The statistics of everything so far."""
-        features = {**self._numbers, **self._images}
+        features: dict[str, Numbers | Images] = {**self._numbers, **self._images}
         return {name: feature.total() for name, feature in features.items()}
 
 

@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.images import encode_image
 from clevrskills.core.suite import TrajectoryRenderer
 from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE, VIDEO_SUFFIXES
 from clevrskills.dataset_tools.record.annotations import Annotator
 from clevrskills.dataset_tools.record.columns import vectors
 from clevrskills.jobs.files import storage_errors
 from clevrskills.sim.cameras import View
+from clevrskills.sim.render.images import encode_image
 from clevrskills.sim.render.video import DepthWriter, SegmentationWriter, VideoWriter
 
 _WRITERS: dict[str, tuple[type[VideoWriter], str]] = {

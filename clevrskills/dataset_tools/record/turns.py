@@ -13,7 +13,6 @@ from clevrskills.core.env import Env, Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import turn_message
 from clevrskills.core.goal.tree import nodes, outcomes
-from clevrskills.core.images import encode_image
 from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.suite import Labels, Suite, path_of
 from clevrskills.dataset_tools.layout import TURNS_FILE
@@ -23,6 +22,7 @@ from clevrskills.dataset_tools.record.recorder import write_info
 from clevrskills.dataset_tools.record.rollout import EpisodeRecorder
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.run_folder import versions
+from clevrskills.sim.render.images import encode_image
 
 COLUMNS = {
     **OWNER,

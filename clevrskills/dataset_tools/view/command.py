@@ -53,7 +53,6 @@ def view(args: ViewArgs) -> int:
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.manifest import read_manifest
     from clevrskills.dataset_tools.view.rerun_export import write_rerun
-    from clevrskills.dataset_tools.view.turns_page import turns_page
 
     if args.limit is not None and args.limit < 1:
         raise ClevrSkillsError(f"--limit must be at least 1, not {args.limit}")
@@ -63,7 +62,6 @@ def view(args: ViewArgs) -> int:
     kind = args.out.suffix.lower()
     limit = args.limit or (PAGE_LIMIT if kind == ".html" else len(dataset))
     episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, limit)
-    turns = not dataset.header.in_steps
     if kind == ".rrd" and len(episodes) > 1:
         raise ClevrSkillsError(f"{args.out} holds one episode: give --episode")
     failures = [line for line in read_manifest(args.dataset) if not line.success]
@@ -73,13 +71,9 @@ def view(args: ViewArgs) -> int:
     if kind == ".rrd":
         write_rerun(episodes[0], args.out)
     elif kind == ".html":
-        if turns:
-            html = turns_page(episodes, title, len(dataset))
-        else:
-            html = page(episodes, title, len(dataset), failures)
-        write_whole(args.out, html)
+        write_whole(args.out, page(episodes, title, len(dataset), failures))
     else:
-        _write_folder(args.out, episodes, title, len(dataset), failures, turns)
+        _write_folder(args.out, episodes, title, len(dataset), failures)
     print(f"{args.out}: {len(episodes)} of {len(dataset)} episodes")
     return 0
 
@@ -97,10 +91,11 @@ def page(
     failures: Iterable[Attempt] = (),
     links: dict[str, str | None] | None = None,
 ) -> str:
-    """A page with some episodes, as HTML.
+    """Return a page with some episodes, as HTML.
 
     Args:
-        episodes: What to show; a list to choose from if there are several.
+        episodes: What to show; a list to choose from if there are several. Where there is no arm,
+            they are shown turn by turn: the views of each side by side.
         title: Name of the dataset.
         total: Number of episodes in it.
         failures: Attempts that failed, for the list.
@@ -109,8 +104,11 @@ def page(
     Raises:
         DatasetError: A file of an episode is missing or damaged.
     """
-    from clevrskills.dataset_tools.view.page_data import contents, data_uri, facts, thumbnail
+    from clevrskills.dataset_tools.view.page_data import contents, data_uri, facts, lane, thumbnail
 
+    if not episodes[0].has_steps:
+        shown = [{**facts(episode), "lane": lane(episode)} for episode in episodes]
+        return render("turns.html", title=title, total=total, links=links, episodes=shown)
     cards = []
     if len(episodes) > 1:
         for episode in episodes:
@@ -133,13 +131,11 @@ def _write_folder(
     title: str,
     total: int,
     failures: Sequence[Attempt],
-    turns: bool,
 ) -> None:
     """Write ``index.html``, and for each episode ``episodes/<id>.html`` and ``.jpg``."""
     from rich.progress import track
 
     from clevrskills.dataset_tools.view.page_data import facts, thumbnail
-    from clevrskills.dataset_tools.view.turns_page import turns_page
 
     cards: list[dict[str, Any]] = []
     paths = [f"episodes/{episode.id}.html" for episode in episodes]
@@ -155,8 +151,7 @@ def _write_folder(
             path.parent.mkdir(parents=True, exist_ok=True)
             if image:
                 path.with_suffix(".jpg").write_bytes(image)
-        write = turns_page if turns else page
-        write_whole(path, write([episode], title, total, links=links))
+        write_whole(path, page([episode], title, total, links=links))
         cards.append({**facts(episode), "page": paths[k], "image": bool(image)})
     failed = [
         {k: v for k, v in asdict(line).items() if k not in ("times_s", "files", "worker")}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clevrskills.core.images import encode_image
 from clevrskills.core.suite import step_interface
 from clevrskills.dataset_tools.layout import DatasetError
+from clevrskills.dataset_tools.record.columns import segments
+from clevrskills.sim.render.images import encode_image
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,16 +150,17 @@ def _runs(steps: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
     ``failed`` is true if it is at every step of the run.
     """
-    rows = list(zip(*(steps[name].tolist() for name in columns), strict=True))
-    failed = steps["failed"].to_numpy()
-    runs, start = [], 0
-    for values, group in groupby(rows):
-        stop = start + len(list(group))
-        run = {"start": start, "stop": stop, "label": values[0]}
-        run |= dict(zip(columns[1:], values[1:], strict=True))
-        runs.append({**run, "failed": bool(failed[start:stop].all())})
-        start = stop
-    return runs
+    rows = steps[list({*columns, "failed"})].to_dict("records")
+    return [
+        {
+            "start": run["start"],
+            "stop": run["stop"],
+            "label": run[columns[0]],
+            **{name: run[name] for name in columns[1:]},
+            "failed": run.get("failed", False),
+        }
+        for run in segments(rows, columns)
+    ]
 
 
 def _true_runs(values: Any) -> list[list[int]]:

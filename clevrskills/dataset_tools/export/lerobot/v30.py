@@ -45,19 +45,17 @@ def write_v31(selection: Selection, out: Path) -> None:
 class _FileName:
     """Number of a file; there are ``FILES_PER_CHUNK`` in each folder."""
 
-    chunk: int = 0
-    file: int = -1
+    number: int = -1
 
-    def advance(self) -> None:
-        self.file += 1
-        if self.file == FILES_PER_CHUNK:
-            self.chunk, self.file = self.chunk + 1, 0
+    def parts(self) -> dict[str, int]:
+        chunk, file = divmod(self.number, FILES_PER_CHUNK)
+        return {"chunk_index": chunk, "file_index": file}
 
     def columns(self, prefix: str) -> dict[str, int]:
-        return {f"{prefix}/chunk_index": self.chunk, f"{prefix}/file_index": self.file}
+        return {f"{prefix}/{name}": value for name, value in self.parts().items()}
 
     def path(self, out: Path, template: str, **names: str) -> Path:
-        path = out / template.format(chunk_index=self.chunk, file_index=self.file, **names)
+        path = out / template.format(**self.parts(), **names)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
@@ -84,7 +82,7 @@ class _Tables:
         size = self._sink.tell() if self._sink else DATA_FILE_MB * 2**20
         if not self._pending and size + self._largest >= DATA_FILE_MB * 2**20:
             self.close()
-            self.name.advance()
+            self.name.number += 1
             self._sink = pa.OSFile(str(self.name.path(self.out, self.template)), "wb")
 
     def append(self, rows: pa.Table) -> None:
@@ -130,7 +128,7 @@ class _Videos:
         ):
             self.close()
         if self._file is None:
-            self._name.advance()
+            self._name.number += 1
             path = self._name.path(self.out, VIDEO_PATH, video_key=self.key)
             self._file = JoinedVideo(path, recording, self.fps)
         start = self._file.frames / self.fps
