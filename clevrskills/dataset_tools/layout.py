@@ -132,10 +132,6 @@ class Header:
             raise DatasetError(f"{path} is damaged: {error!r}") from error
         return cls(**values | {name: tuple(values[name]) for name in ("cameras", "views")})
 
-    def to_json(self) -> dict[str, Any]:
-        """The content of ``dataset.json``."""
-        return asdict(self)
-
     def open(self, root: Path) -> None:
         """Make ``root`` a dataset with this header, or check that it is one.
 
@@ -144,7 +140,7 @@ class Header:
             StorageError: It cannot be written.
         """
         if not open_folder(root, DATASET_FILE, "not a dataset"):
-            write_whole(root / DATASET_FILE, to_json(self.to_json(), indent=1) + "\n")
+            write_whole(root / DATASET_FILE, to_json(asdict(self), indent=1) + "\n")
             return
         settings = [f.name for f in fields(self) if f.compare and not f.name.startswith("format")]
         before, now = ({n: getattr(h, n) for n in settings} for h in (Header.read(root), self))

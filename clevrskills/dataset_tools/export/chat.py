@@ -13,7 +13,7 @@ from typing import Any
 
 from clevrskills.core.feedback import feedback_text
 from clevrskills.core.interface import Interface
-from clevrskills.core.policy import ImagePart, Message, Prompter, PromptInput, TextAction
+from clevrskills.core.policy import ImagePart, Message, PromptInput, TextAction
 from clevrskills.core.suite import Prompting, Suite, find_interface, load_suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.selection import Selection
@@ -64,28 +64,22 @@ def requests(
             "feedback": "detailed",
             "views": episode.seen(k),
         }
-        action = row["action"]
-        plan = tuple(str(row["instruction"]).split("; "))  # of suites that tell it
-        if row["failed"]:
-            pass  # a mistake that was made on purpose: only its repair is to be learned
-        elif prompter is None:
-            yield k, plain_messages(seen, interface), action
-        else:
-            told = prompter.messages(seen, history)
-            yield k, told, prompter.reply(action, plan if plan[0] == action else ())
-        said = {name: row[name] for name in ("action", "ok", "code")}
+        action, plan = row["action"], tuple(str(row["instruction"]).split("; "))
+        plan = plan if plan[0] == action else ()  # not all suites say what is left
+        reply = action if prompter is None else prompter.reply(action, plan)
+        if not row["failed"]:  # of a mistake made on purpose only the repair is to be learned
+            if prompter is None:
+                messages = plain_messages(seen, interface)
+            else:
+                messages = prompter.messages(seen, history)
+            yield k, messages, reply
+        facts = {name: row[name] for name in ("action", "ok", "code")}
         message = feedback_text(bool(row["ok"]), row["message"])
-        turns.append({"index": k, **said, "message": message})
-        history.append(
-            (seen, TextAction(action) if prompter is None else _said(prompter, action, plan))
-        )
-        history = history[-shown:]
-
-
-def _said(prompter: Prompter, action: str, plan: tuple[str, ...]) -> TextAction:
-    """What was said by a reply, as it is shown at the next turn."""
-    said = prompter.parse(prompter.reply(action, plan if plan[0] == action else ()))
-    return replace(said, action=action)
+        turns.append({"index": k, **facts, "message": message})
+        said = TextAction(action)
+        if prompter is not None:
+            said = replace(prompter.parse(reply), action=action)
+        history = [*history, (seen, said)][-shown:]
 
 
 def plain_messages(observation: Mapping[str, Any], interface: Interface) -> list[Message]:
