@@ -1,9 +1,8 @@
 """Cameras: where they stand, what they see and how that is kept, in plain numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import product
+from functools import cached_property
 from math import tan
 from typing import Any
 
@@ -14,8 +13,6 @@ __all__ = ["FixedCamera"]
 NEAR_M, FAR_M = 0.01, 10.0
 UPRIGHT = (0.0, 0.0, 1.0)
 """What is up in the images of most cameras."""
-ROUNDING_M = 1e-9
-"""More than what floating-point numbers lose, where something is told in a shorter way."""
 MIN_SIZE_PX = 16
 TABLE_ID, ROBOT_ID = 254, 255
 """What the table and the robot are in a segmentation; 0 is the background, 1 + k is body k."""
@@ -75,36 +72,6 @@ class FixedCamera:
         inside = (np.abs(across) <= wide) & (np.abs(down) <= half)
         return bool((inside & (depth > 0.01)).all())
 
-    def may_see(self, point: Sequence[float] | np.ndarray, margin: float = 0.02) -> bool:
-        """Whether :meth:`sees` could be true of points around one, in much less time: of no points
-        with that one among them or between them it is if this is not.
-        """
-        (left, up, forward), (x, y, z) = self._axes_of_floats, self.eye_m
-        x, y, z = float(point[0]) - x, float(point[1]) - y, float(point[2]) - z
-        depth = x * forward[0] + y * forward[1] + z * forward[2]
-        half = tan(self.fov_rad / 2) * (1.0 - margin) * depth
-        if self.orthographic_m is not None:
-            half = self.orthographic_m / 2 * (1.0 - margin)
-        wide = half * (self.width_of(self.size_px) / self.size_px)
-        return (
-            depth > 0.01 - ROUNDING_M
-            and abs(x * left[0] + y * left[1] + z * left[2]) <= wide + ROUNDING_M
-            and abs(x * up[0] + y * up[1] + z * up[2]) <= half + ROUNDING_M
-        )
-
-    def sees_box(
-        self, middle: Sequence[float], half_m: tuple[float, float, float], margin: float = 0.02
-    ) -> bool:
-        """What :meth:`sees` tells of the corners of an upright box around a point, which reaches so
-        far along the axes of the world, in much less time.
-        """
-        x, y, z = middle
-        room = min([a * x + b * y + c * z - d for a, b, c, d in _limits(self, half_m, margin)])
-        if abs(room) > ROUNDING_M:
-            return room > 0.0
-        corners = product(*((-h, h) for h in half_m))
-        return self.sees(np.array(middle) + np.array(list(corners)), margin)
-
     def pixels(self, points: np.ndarray) -> np.ndarray:
         """Where world points (N, 3) ahead of it are in the image: right and down from its upper
         left corner, (N, 2).
@@ -123,49 +90,18 @@ class FixedCamera:
 
     def _in_its_frame(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World points (N, 3) to the right, down and ahead of it, metres, each (N,)."""
-        left, up, forward = self._axes
+        left, up, forward = self.axes
         ray = np.asarray(points) - self.eye_m
         return -ray @ left, -ray @ up, ray @ forward
 
-    @property
-    def axes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """To its left, up and ahead, unit vectors (3,) in the world."""
-        return self._axes
-
     @cached_property
-    def _axes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def axes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """To its left, up and ahead, unit vectors (3,) in the world."""
         eye, target = np.asarray(self.eye_m), np.asarray(self.target_m)
         forward = (target - eye) / np.linalg.norm(target - eye)
         left = np.cross(self.up, forward)
         left /= np.linalg.norm(left)
         return left, np.cross(forward, left), forward
-
-    @cached_property
-    def _axes_of_floats(self) -> list[list[float]]:
-        """The same as numbers of Python."""
-        return [axis.tolist() for axis in self._axes]
-
-
-@lru_cache(maxsize=64)
-def _limits(
-    camera: FixedCamera, half_m: tuple[float, float, float], margin: float
-) -> list[tuple[float, float, float, float]]:
-    """Half-spaces ``a x + b y + c z >= d`` with the middles of the upright boxes that a camera sees
-    all of, which reach so far along the axes of the world.
-    """
-    left, up, forward = camera.axes
-    tall, fixed = tan(camera.fov_rad / 2) * (1.0 - margin), 0.0
-    if camera.orthographic_m is not None:
-        tall, fixed = 0.0, camera.orthographic_m / 2 * (1.0 - margin)
-    aspect = camera.width_of(camera.size_px) / camera.size_px
-    limits = [(forward, 0.01)]
-    for axis, ratio in ((left, aspect), (-left, aspect), (up, 1.0), (-up, 1.0)):
-        limits.append((tall * ratio * forward + axis, -fixed * ratio))
-    return [
-        (*normal.tolist(), float(least + normal @ camera.eye_m + np.abs(normal) @ half_m))
-        for normal, least in limits
-    ]
 
 
 OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)
@@ -243,7 +179,7 @@ class View:
     @property
     def depth_mm(self) -> np.ndarray:
         """Millimetres along the optical axis, (H, W) uint16; 0: nothing within range."""
-        depth = NEAR_M / (1.0 - self.buffer.astype(np.float64) * (1.0 - NEAR_M / FAR_M))
+        depth = perspective_depth_m(self.buffer.astype(np.float64))
         return np.where(self.buffer < 1.0, np.rint(1e3 * depth), 0.0).astype(np.uint16)
 
 

@@ -3,16 +3,14 @@
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import product
-from math import dist
 
 import numpy as np
 from sapien import Pose
 
 from clevrskills.assets import Shape, shape
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import ROUNDING_M
 from clevrskills.sim.robots.description import ROBOTS
-from clevrskills.tasks.layout import EpisodeRng, LayoutError, Table, uniform
+from clevrskills.tasks.layout import EpisodeRng, LayoutError, Table
 
 GOAL_M = ((-0.25, -0.3, 0.1), (0.05, 0.3, 0.4))
 """Lowest and highest corner of the space of the goals (released code of ClevrSkills 1.0.0)."""
@@ -26,8 +24,6 @@ GRIPPER_M = np.array([*product((-0.02, 0.02), (-0.045, 0.045), (-0.125, 0.0))])
 """Corners of a box around the gripper in the end-effector frame, (8, 3)."""
 TRIES = 100
 
-Space = tuple[tuple[float, float, float], tuple[float, float, float]]
-"""Lowest and highest corner of a box."""
 Propose = Callable[[Sequence[np.ndarray]], "np.ndarray | None"]
 
 
@@ -47,35 +43,13 @@ def goals(count: int, propose: Propose) -> list[np.ndarray]:
         for _ in range(TRIES):
             goal = propose(found)
             if goal is not None:
-                if _is_apart(goal, (*STARTS_M, *found)):
+                taken = np.array([*STARTS_M, *(other[:3] for other in found)])
+                if np.linalg.norm(taken - goal[:3], axis=1).min() >= APART_M:
                     found.append(goal)
                     break
         else:
             raise LayoutError("no room for another goal")
     return found
-
-
-def _is_apart(goal: np.ndarray, others: Sequence[Sequence[float] | np.ndarray]) -> bool:
-    """Whether a goal is apart from others, all of which start with their positions (3,)."""
-    position = goal[:3].tolist()
-    nearest_m = min(dist(position, other[:3]) for other in others)
-    if abs(nearest_m - APART_M) > ROUNDING_M:
-        return nearest_m >= APART_M
-    taken = np.array([other[:3] for other in others])
-    return bool(np.linalg.norm(taken - goal[:3], axis=1).min() >= APART_M)
-
-
-def position_in(rng: EpisodeRng, space: Space) -> np.ndarray:
-    """A position (3,) in a space, as ``rng.places.uniform`` draws it, which takes longer."""
-    low, way = _low_and_way(space)
-    return low + way * rng.places.random(3)
-
-
-@cache
-def _low_and_way(space: Space) -> tuple[np.ndarray, np.ndarray]:
-    """The lowest corner of a space and the way from there to the highest one, each (3,)."""
-    low, high = (np.array(corner) for corner in space)
-    return low, high - low
 
 
 def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
@@ -87,10 +61,9 @@ def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
 
     def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
         del found
-        half, camera = uniform(rng.places, *TILT_RAD) / 2, rng.setting.main_camera
-        pose = np.array([*position_in(rng, GOAL_M), np.cos(half), np.sin(half), 0.0, 0.0])
-        # the position is on the box around the gripper
-        return pose if camera.may_see(pose) and camera.sees(gripper_points(pose)) else None
+        half = rng.places.uniform(*TILT_RAD) / 2
+        pose = np.array([*rng.places.uniform(*GOAL_M), np.cos(half), np.sin(half), 0.0, 0.0])
+        return pose if rng.setting.main_camera.sees(gripper_points(pose)) else None
 
     return goals(count, propose)
 
@@ -102,11 +75,11 @@ def gripper_points(pose: np.ndarray) -> np.ndarray:
 
 
 @cache
-def half_box(item: Shape) -> tuple[float, float, float]:
-    """How far an upright shape reaches along the axes of the world, however it is turned."""
+def corners_around(item: Shape) -> np.ndarray:
+    """Return the corners (8, 3) of a box around an upright shape, however it is turned."""
     x, y, z = item.half_extents
-    radius = float(np.hypot(x, y))
-    return radius, radius, float(z)
+    radius = np.hypot(x, y)
+    return np.array([*product((-radius, radius), (-radius, radius), (-z, z))])
 
 
 def distractor(rng: EpisodeRng, key: str, table: Table | None = None) -> Body:

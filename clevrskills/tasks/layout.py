@@ -15,7 +15,7 @@ from clevrskills.assets import Pools, Shape, pools, shape
 from clevrskills.assets import split as split_of
 from clevrskills.assets.splits import shows_order, shows_pair
 from clevrskills.sim.body import Body, Pose
-from clevrskills.sim.cameras import ROUNDING_M, FixedCamera
+from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.sim.setting import TABLETOP, Setting, Workspace
 from clevrskills.tasks.arguments import Count
@@ -85,6 +85,8 @@ class Layout:
         return True
 
 
+ROUNDING_M = 1e-9
+"""More than what rounding changes of a distance."""
 SAME_PLACE_M = 0.035
 """How far apart the middles of two bodies in the same place are at most: what lies in the middle of
 an area is elsewhere in a triangle than in a square."""
@@ -313,8 +315,8 @@ class Table:
             return given
         generator, where = self._generator, workspace or self._workspace
         for _ in range(self.TRIES):
-            x, y = uniform(generator, *where.x_m), uniform(generator, *where.y_m)
-            yaw = uniform(generator, 0.0, 2 * pi) if yaw_rad is None else yaw_rad
+            x, y = generator.uniform(*where.x_m), generator.uniform(*where.y_m)
+            yaw = generator.uniform(0.0, 2 * pi) if yaw_rad is None else yaw_rad
             if where.contains(x, y) and self.take(item, x, y, yaw):
                 self.note(x, y, yaw)
                 return pose_on_table(item, x, y, yaw)
@@ -366,8 +368,6 @@ class Table:
     def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
         """Occupy a place if it is free and the camera sees all of it."""
         radius_m = _inner_radius_m(item)
-        if radius_m >= 0.0 and not self._camera.may_see((x, y, 0.0)):
-            return False
         apart_m = radius_m + self._gap_m - ROUNDING_M
         for other in self._taken:
             if hypot(x - other.x, y - other.y) < apart_m + other.inner_radius_m:
@@ -403,11 +403,6 @@ def _corners(item: Shape, x: float, y: float, yaw_rad: float) -> np.ndarray:
     """Corners of the convex outline seen from above, counter-clockwise, (n, 2)."""
     c, s = cos(yaw_rad), sin(yaw_rad)
     return item.outline @ np.array([[c, s], [-s, c]]) + (x, y)
-
-
-def uniform(generator: np.random.Generator, low: float, high: float) -> float:
-    """The number that ``generator.uniform(low, high)`` would give, in a third of the time."""
-    return low + (high - low) * generator.random()
 
 
 @lru_cache(maxsize=1024)

@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from clevrskills import additions
 from clevrskills.core.registry import check_new, load_modules
@@ -12,9 +13,9 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 
 __all__ = ["Skill", "skill_for", "solves"]
 
-Skill = Callable[[Arm, Predicate], Actions]
-"""Yields actions; raises :class:`SkillFailed`, with the reason, where it gives up."""
-"""A function that is decorated with :func:`solves`."""
+Skill = Callable[[Arm, Any], Actions]
+"""Takes a predicate of the type that it is registered for, and yields actions; raises
+:class:`SkillFailed`, with the reason, where it gives up."""
 _SKILLS: dict[type[Predicate], Skill] = {}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills.predicates import Balanced, OnTop, Predicate
+from clevrskills.predicates import Balanced, OnTop
 from clevrskills.predicates.balanced import Loads
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
@@ -20,9 +20,8 @@ SWING_STEPS = 120
 
 
 @solves(Balanced)
-def solve_balanced(arm: Arm, goal: Predicate) -> Actions:
+def solve_balanced(arm: Arm, goal: Balanced) -> Actions:
     """Clear what lies wrong, put each object on a plate, and wait for the scale to swing out."""
-    assert isinstance(goal, Balanced)
     for _ in range(MOVES_PER_OBJECT * goal.objects.shape[1]):
         loads = goal.loads(arm.world)
         wrong = loads.wrong[0].nonzero()[:, 0].tolist()

@@ -7,7 +7,7 @@ from math import pi
 import numpy as np
 from sapien import Pose
 
-from clevrskills.predicates import EndEffectorAtPose, EndEffectorAtPosition, Predicate, Traced
+from clevrskills.predicates import EndEffectorAtPose, EndEffectorAtPosition, Traced
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot
 from clevrskills.solvers.skills import solves
@@ -19,27 +19,24 @@ SETTLE_STEPS = 4
 
 
 @solves(EndEffectorAtPose)
-def solve_end_effector_at_pose(arm: Arm, goal: Predicate) -> Actions:
+def solve_end_effector_at_pose(arm: Arm, goal: EndEffectorAtPose) -> Actions:
     """Move to the pose."""
-    assert isinstance(goal, EndEffectorAtPose)
     position, orientation = goal.position[0].double().numpy(), goal.orientation[0].double().numpy()
     arm.set_label("move", f"Move to the pose at {spot(position)}")
     yield from _move(arm, position, [orientation])
 
 
 @solves(EndEffectorAtPosition)
-def solve_end_effector_at_position(arm: Arm, goal: Predicate) -> Actions:
+def solve_end_effector_at_position(arm: Arm, goal: EndEffectorAtPosition) -> Actions:
     """Move to the position, turned as now if that is possible."""
-    assert isinstance(goal, EndEffectorAtPosition)
     position = goal.position[0].double().numpy()
     arm.set_label("move", f"Move to {spot(position)}")
     yield from _move(arm, position, _orientations(arm))
 
 
 @solves(Traced)
-def solve_traced(arm: Arm, goal: Predicate) -> Actions:
+def solve_traced(arm: Arm, goal: Traced) -> Actions:
     """Move to the goal, turned as now if that is possible."""
-    assert isinstance(goal, Traced)
     body = int(goal.object[0])
     arm.set_label("move", f"Move to {arm.label(body)}")
     yield from _move(arm, arm.body_pose(body).p, _orientations(arm))

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 from sapien import Pose
 
-from clevrskills.predicates import Picked, Predicate
+from clevrskills.predicates import Picked
 from clevrskills.solvers.grasps import Grasp, tilted_grasps, vertical_grasps
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
@@ -158,9 +158,8 @@ def _descend(arm: Arm, tip: Pose, body: int) -> Actions:
 
 
 @solves(Picked)
-def solve_picked(arm: Arm, goal: Predicate) -> Actions:
+def solve_picked(arm: Arm, goal: Picked) -> Actions:
     """Pick the object, then rise until it is clear of everything."""
-    assert isinstance(goal, Picked)
     yield from pick(arm, int(goal.object[0]))
     yield from arm.wait(1)
     while (

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills.predicates import AtPose, AtPosition, OnTop, Predicate, SetDown
+from clevrskills.predicates import AtPose, AtPosition, OnTop, SetDown
 from clevrskills.sim.placement import placements
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z, yaw_of
 from clevrskills.solvers.settling import towards_upright
@@ -148,9 +148,8 @@ def _turning(arm: Arm, body: int) -> Iterator[Pose]:
 
 
 @solves(OnTop)
-def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
+def solve_on_top(arm: Arm, goal: OnTop) -> Actions:
     """Pick the upper body and put it on the lower one."""
-    assert isinstance(goal, OnTop)
     upper, lower = int(goal.top[0]), int(goal.bottom[0])
     if arm.held != upper:
         yield from rest(arm, upper)  # a stack trembles after something was put on it
@@ -167,9 +166,8 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
 
 
 @solves(SetDown)
-def solve_set_down(arm: Arm, goal: Predicate) -> Actions:
+def solve_set_down(arm: Arm, goal: SetDown) -> Actions:
     """As for :class:`OnTop`; what lies there, but was thrown there, is picked first."""
-    assert isinstance(goal, SetDown)
     plain = OnTop(goal.top, goal.bottom, criteria=goal.criteria)
     if bool(plain.evaluate(arm.world, {}).holds[0]):
         upper, lower = int(goal.top[0]), int(goal.bottom[0])
@@ -215,9 +213,8 @@ def _upright_turns(arm: Arm, body: int) -> list[float]:
 
 
 @solves(AtPosition)
-def solve_at_position(arm: Arm, goal: Predicate) -> Actions:
+def solve_at_position(arm: Arm, goal: AtPosition) -> Actions:
     """Pick the object and put it at its place."""
-    assert isinstance(goal, AtPosition)
     body = int(goal.object[0])
     yield from bring(arm, body, lambda: _poses_at(arm, goal, body))
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from scipy.sparse.csgraph import dijkstra
 
-from clevrskills.predicates import AtPositionPushed, Predicate, PushedTowards
+from clevrskills.predicates import AtPositionPushed, PushedTowards
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import (
@@ -176,9 +176,8 @@ def _push_straight(arm: Arm, body: int, end: np.ndarray, direction: np.ndarray) 
 
 
 @solves(AtPositionPushed)
-def solve_at_position_pushed(arm: Arm, goal: Predicate) -> Actions:
+def solve_at_position_pushed(arm: Arm, goal: AtPositionPushed) -> Actions:
     """Push the object to its place."""
-    assert isinstance(goal, AtPositionPushed)
     target = goal.position[0, :2].double().numpy()
     near_m = goal.criteria.pushed_position_m - MARGIN_M
     body = int(goal.object[0])
@@ -189,9 +188,8 @@ def solve_at_position_pushed(arm: Arm, goal: Predicate) -> Actions:
 
 
 @solves(PushedTowards)
-def solve_pushed_towards(arm: Arm, goal: Predicate) -> Actions:
+def solve_pushed_towards(arm: Arm, goal: PushedTowards) -> Actions:
     """Push the object some of the way towards the other."""
-    assert isinstance(goal, PushedTowards)
     body, other = int(goal.object[0]), int(goal.towards[0])
     start, end = start_of(arm, body), start_of(arm, other)
     gain = goal.criteria.push_gain + MARGIN_SHARE

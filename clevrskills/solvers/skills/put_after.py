@@ -1,6 +1,6 @@
 """Skill: brings an object to where another one must be before it."""
 
-from clevrskills.predicates import Inside, InsideAfter, Predicate
+from clevrskills.predicates import Inside, InsideAfter
 from clevrskills.solvers.motion import Actions, Arm
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.place import solve_on_top
@@ -8,9 +8,8 @@ from clevrskills.solvers.skills.uncover import set_aside
 
 
 @solves(InsideAfter)
-def solve_inside_after(arm: Arm, goal: Predicate) -> Actions:
+def solve_inside_after(arm: Arm, goal: InsideAfter) -> Actions:
     """Put the object into the area; if it came too early, it is put aside first."""
-    assert isinstance(goal, InsideAfter)
     inside = Inside(goal.top, goal.bottom, criteria=goal.criteria)
     if bool(inside.evaluate(arm.world, {}).holds[0]):
         yield from set_aside(arm, int(goal.top[0]))

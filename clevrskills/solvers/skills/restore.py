@@ -5,16 +5,15 @@ from collections.abc import Iterator
 import torch
 from sapien import Pose
 
-from clevrskills.predicates import AtPoseOnTop, Predicate
+from clevrskills.predicates import AtPoseOnTop
 from clevrskills.solvers.motion import Actions, Arm, turned_about_z, yaw_of
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.place import SLANT_RAD, bring, tilt_rad
 
 
 @solves(AtPoseOnTop)
-def solve_at_pose_on_top(arm: Arm, goal: Predicate) -> Actions:
+def solve_at_pose_on_top(arm: Arm, goal: AtPoseOnTop) -> Actions:
     """Pick the object and put it on the other one, at its pose."""
-    assert isinstance(goal, AtPoseOnTop)
     yield from bring(arm, int(goal.object[0]), lambda: _poses(arm, goal))
 
 

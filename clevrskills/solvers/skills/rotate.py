@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 from sapien import Pose
 
-from clevrskills.predicates import Predicate, Rotated
+from clevrskills.predicates import Rotated
 from clevrskills.sim.robots.delta_action import ROTATION_RAD
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z
@@ -27,7 +27,7 @@ ABOVE_M = 0.06
 
 
 @solves(Rotated)
-def solve_rotated(arm: Arm, goal: Predicate) -> Actions:
+def solve_rotated(arm: Arm, goal: Rotated) -> Actions:
     """Pick the object, turn it in the air by what is left to turn while it is carried to its place,
     and put it down.
 
@@ -37,7 +37,6 @@ def solve_rotated(arm: Arm, goal: Predicate) -> Actions:
     Raises:
         SkillFailed: It can't be taken, turned or put down, or it takes too many turns.
     """
-    assert isinstance(goal, Rotated)
     body = int(goal.object[0])
     xy, target = goal.position[0, :2].double().numpy(), goal.orientation[0].double().numpy()
     for stage in range(STAGES):

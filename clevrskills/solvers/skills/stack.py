@@ -2,7 +2,7 @@
 
 import torch
 
-from clevrskills.predicates import OnTop, Predicate, SameStack
+from clevrskills.predicates import OnTop, SameStack
 from clevrskills.predicates.same_stack import Towers
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
@@ -16,9 +16,8 @@ FOOT_REACH_M = 0.42
 
 
 @solves(SameStack)
-def solve_same_stack(arm: Arm, goal: Predicate) -> Actions:
+def solve_same_stack(arm: Arm, goal: SameStack) -> Actions:
     """Put one object after the other on the highest tower; what is in the way is put aside."""
-    assert isinstance(goal, SameStack)
     slots = [slot for slot in goal.objects[0].tolist() if slot >= 0]
     for _ in range(MOVES_PER_OBJECT * len(slots)):
         towers = goal.towers(arm.world)

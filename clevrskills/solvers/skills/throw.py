@@ -9,7 +9,7 @@ from sapien import Pose
 
 from clevrskills.core import geometry
 from clevrskills.core.geometry import rotation_vector_np
-from clevrskills.predicates import Hit, HitToppled, Predicate
+from clevrskills.predicates import Hit, HitToppled
 from clevrskills.sim.robots.delta_action import ROTATION_RAD
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.suction import cup_samples
@@ -165,9 +165,8 @@ def _outline(arm: Arm, body: int, direction: np.ndarray) -> float:
 
 
 @solves(Hit)
-def solve_hit(arm: Arm, goal: Predicate) -> Actions:
+def solve_hit(arm: Arm, goal: Hit) -> Actions:
     """Pick the object up if need be, run up, let go at the right moment, and see where it ends."""
-    assert isinstance(goal, Hit)
     body, target = int(goal.object[0]), int(goal.target[0])
     if arm.held != body:
         yield from pick(arm, body)

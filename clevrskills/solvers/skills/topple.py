@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from clevrskills.predicates import Predicate, ToppledStructure, TouchedToppled
+from clevrskills.predicates import ToppledStructure, TouchedToppled
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import (
@@ -77,9 +77,8 @@ def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Action
 
 
 @solves(TouchedToppled)
-def solve_touched_toppled(arm: Arm, goal: Predicate) -> Actions:
+def solve_touched_toppled(arm: Arm, goal: TouchedToppled) -> Actions:
     """Push the object over, near its top; if it lies already, touch it."""
-    assert isinstance(goal, TouchedToppled)
     body = int(goal.object[0])
     yield from empty_hand(arm)
     if tilted(arm, body) >= goal.criteria.topple_angle_rad:
@@ -90,9 +89,8 @@ def solve_touched_toppled(arm: Arm, goal: Predicate) -> Actions:
 
 
 @solves(ToppledStructure)
-def solve_toppled_structure(arm: Arm, goal: Predicate) -> Actions:
+def solve_toppled_structure(arm: Arm, goal: ToppledStructure) -> Actions:
     """Push the lowest hanging body off what carries it, with all above; if none, touch."""
-    assert isinstance(goal, ToppledStructure)
     bodies = [k for k in goal.objects[0].tolist() if k >= 0]
     yield from empty_hand(arm)
     for body in bodies:

@@ -5,7 +5,7 @@ import torch
 from sapien import Pose
 
 from clevrskills.core import geometry
-from clevrskills.predicates import Predicate, Touched, TouchedPushed
+from clevrskills.predicates import Touched, TouchedPushed
 from clevrskills.predicates.touched import tilt
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
@@ -60,9 +60,8 @@ def _above(arm: Arm, body: int) -> Pose:
 
 
 @solves(Touched)
-def solve_touched(arm: Arm, goal: Predicate) -> Actions:
+def solve_touched(arm: Arm, goal: Touched) -> Actions:
     """Touch the object, after pushing it back if it was moved away."""
-    assert isinstance(goal, Touched)
     body, near_m = int(goal.object[0]), 0.6 * goal.criteria.touch_displacement_m
     home = start_of(arm, body)
     if np.linalg.norm(place_of(arm, body) - home) > goal.criteria.touch_displacement_m:
@@ -73,9 +72,8 @@ def solve_touched(arm: Arm, goal: Predicate) -> Actions:
 
 
 @solves(TouchedPushed)
-def solve_touched_pushed(arm: Arm, goal: Predicate) -> Actions:
+def solve_touched_pushed(arm: Arm, goal: TouchedPushed) -> Actions:
     """Push the object away in the direction that is easiest."""
-    assert isinstance(goal, TouchedPushed)
     body, least_m = int(goal.object[0]), goal.criteria.push_displacement_m
     if tilted(arm, body) >= goal.criteria.topple_angle_rad:
         raise SkillFailed(f"{arm.world.keys[body]} has fallen over")

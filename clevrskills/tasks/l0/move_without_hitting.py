@@ -18,9 +18,8 @@ from clevrskills.tasks.end_effector import (
     GOAL_M,
     STARTS_M,
     TRIES,
+    corners_around,
     goal_poses,
-    half_box,
-    position_in,
 )
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -91,13 +90,13 @@ def _places(rng: EpisodeRng, names: Sequence[str], goal: np.ndarray) -> list[np.
     apart = float(np.linalg.norm(SIZE_M)) + GAP_M
     for name in names:
         for _ in range(TRIES):
-            place = position_in(rng, GOAL_M)
+            place = rng.places.uniform(*GOAL_M)
             if not places:
                 share = rng.places.uniform(*BETWEEN)
                 place = start + share * (goal - start) + SPREAD_M * rng.places.normal(size=3)
             free = all(np.linalg.norm(place - other) >= apart for other in places)
-            half_m = half_box(shape(name, SIZE_M))
-            if free and rng.setting.main_camera.sees_box(place.tolist(), half_m):
+            corners = place + corners_around(shape(name, SIZE_M))
+            if free and rng.setting.main_camera.sees(corners):
                 places.append(place)
                 break
         else:

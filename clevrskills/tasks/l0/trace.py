@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
-from math import hypot, sqrt
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.predicates import Order, Outcome, Predicate, Strict, Traced
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import ROUNDING_M, FixedCamera
+from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks.arguments import Count, count, switch
 from clevrskills.tasks.bank import NUMBERS, Fields
 from clevrskills.tasks.base import Task
@@ -21,10 +20,9 @@ from clevrskills.tasks.end_effector import (
     GOAL_M,
     STARTS_M,
     TRIES,
+    corners_around,
     distractor,
     goals,
-    half_box,
-    position_in,
 )
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -114,34 +112,20 @@ def _places(rng: EpisodeRng, number: int) -> np.ndarray:
     Raises:
         LayoutError: None were found.
     """
-    ball, camera = half_box(shape(SPHERE, (DIAMETER_M,) * 3)), rng.setting.main_camera
+    ball, camera = corners_around(shape(SPHERE, (DIAMETER_M,) * 3)), rng.setting.main_camera
     space = SPACE_OF_TWO_M if number == 2 else GOAL_M
 
     def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
-        place = position_in(rng, space)
-        if not camera.sees_box(place.tolist(), ball):
+        place = rng.places.uniform(*space)
+        if not camera.sees(place + ball):
             return None
         return None if any(_hides(camera, place, other) for other in found) else place
 
     for _ in range(TRIES):
         places = np.stack(goals(number, propose))
-        if _is_long(places):
+        if _shortest_way_m(places) >= WAY_M:
             return places
     raise LayoutError("the goals are too close together")
-
-
-def _is_long(places: np.ndarray) -> bool:
-    """Whether the shortest way from a start through all places (n, 3) is long enough."""
-    orders = _orders(len(places))
-    apart, first = (
-        np.sqrt(np.square(places[:, None] - others).sum(-1))  # (n, m)
-        for others in (places, _STARTS)
-    )
-    ways = first.min(1)[orders[:, 0]] + apart[orders[:, :-1], orders[:, 1:]].sum(1)
-    shortest_m = float(ways.min())
-    if abs(shortest_m - WAY_M) > ROUNDING_M:
-        return shortest_m >= WAY_M
-    return _shortest_way_m(places) >= WAY_M  # by the numbers that episodes have been drawn with
 
 
 def _shortest_way_m(places: np.ndarray) -> float:
@@ -162,15 +146,7 @@ def _orders(count: int) -> np.ndarray:
 
 def _hides(camera: FixedCamera, one: np.ndarray, other: np.ndarray) -> bool:
     """Whether a camera sees the middle of one goal through another."""
-    x, y, z = camera.eye_m
-    (a, b, c), (d, e, f) = one.tolist(), other.tolist()
-    a, b, c, d, e, f = a - x, b - y, c - z, d - x, e - y, f - z
-    first, second = hypot(a, b, c), hypot(d, e, f)
-    least = sqrt(max(0.0, 1.0 - (DIAMETER_M / 2 / min(first, second)) ** 2))
-    beyond = a * d + b * e + c * f - least * first * second
-    if abs(beyond) > ROUNDING_M:  # else by the numbers that episodes have been drawn with
-        return beyond > 0.0
     rays = [place - np.array(camera.eye_m) for place in (one, other)]
-    near = min(float(np.linalg.norm(ray)) for ray in rays)
-    cosine = rays[0] @ rays[1] / np.prod([np.linalg.norm(ray) for ray in rays])
-    return bool(cosine > np.sqrt(max(0.0, 1.0 - (DIAMETER_M / 2 / near) ** 2)))
+    lengths = [float(np.linalg.norm(ray)) for ray in rays]
+    cosine = rays[0] @ rays[1] / np.prod(lengths)
+    return bool(cosine > np.sqrt(max(0.0, 1.0 - (DIAMETER_M / 2 / min(lengths)) ** 2)))

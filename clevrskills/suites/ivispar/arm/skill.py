@@ -9,7 +9,6 @@ import torch
 from sapien import Pose
 
 from clevrskills.envs.scene_sampling import NeutralPose
-from clevrskills.predicates import Predicate
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, yaw_of
 from clevrskills.solvers.skills import solves
@@ -219,7 +218,6 @@ def goal_cells(arm: Arm) -> dict[int, int]:
 
 
 @solves(RestsAtCell)
-def solve_rests_at_cell(arm: Arm, goal: Predicate) -> Actions:
+def solve_rests_at_cell(arm: Arm, goal: RestsAtCell) -> Actions:
     """Solve the whole board: a piece alone may have no way."""
-    assert isinstance(goal, RestsAtCell)
     yield from play(arm, goal_cells(arm), committed_cells(arm))
