@@ -7,11 +7,6 @@ from pathlib import Path
 
 __all__ = [
     "ClevrSkillsError",
-    "DamagedError",
-    "NameTakenError",
-    "UnknownArgumentError",
-    "UnknownNameError",
-    "check_arguments",
 ]
 
 

@@ -12,37 +12,29 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 GROUPS: Mapping[str, str] = {
     "Run an environment": (
-        "clevrskills envs.gymnasium_env envs.environment core.env_config vector "
-        "suites.gymnasium_env suites.ivispar.vector suites.ivispar.original "
-        "envs.scene_sampling sim.prompt sim.prompt_images sim.render.video "
-        "sim.robots.delta_action errors"
+        "clevrskills envs.environment core.env_config envs.scene_sampling sim.prompt_images "
+        "sim.render.video sim.robots.delta_action errors"
     ),
     "Let the oracle solve it": "solvers.oracle",
     "Write a policy": "core.policy core.observer serving",
     "Read demonstrations": "dataset_tools dataset_tools.torch_dataset",
-    "Evaluate": ("evaluation.evaluate evaluation.results core.episode envs.axes"),
+    "Evaluate": "evaluation.results",
     "Train a policy": (
         "baselines baselines.policy baselines.spec baselines.batch baselines.prompts rl.policy"
     ),
-    "Use other software": (
-        "integrations.inspect_tasks integrations.lerobot_env integrations.openenv_server "
-        "integrations.sb3 integrations.skrl integrations.vla_eval"
-    ),
+    "Use other software": "integrations.lerobot_env integrations.sb3",
     "Add a task": (
-        "tasks tasks.base tasks.bank tasks.layout tasks.arguments sim.body sim.setting assets "
-        "assets.solids sim.cameras sim.robots.description suites.clevrskills.check_task"
+        "tasks sim.body assets assets.solids sim.cameras sim.robots.description "
+        "suites.clevrskills.check_task"
     ),
-    "Add a predicate": (
-        "core.goal.predicate core.goal.logical predicates predicates.physical predicates.shaping "
-        "sim.world sim.tensor_world"
-    ),
+    "Add a predicate": "predicates predicates.shaping sim.world sim.tensor_world",
     "Add a skill": (
         "solvers.skills solvers.motion solvers.skills.pick solvers.skills.place "
         "solvers.skills.put_down"
     ),
     "Add a suite": (
-        "core.suite core.report core.interface core.feedback core.goal.context "
-        "suites.symbolic suites.tabletop"
+        "core.suite core.interface core.goal.context core.goal.predicate suites.symbolic "
+        "suites.tabletop"
     ),
 }
 """What a user wants to do, and the modules for it, below ``clevrskills``."""

@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from clevrskills.predicates import predicate_types
+
 ROOT = Path(__file__).parents[1]
 SOURCES = [
     *(ROOT / "examples").glob("*.py"),
@@ -56,6 +58,16 @@ def test_public_names_are_documented_and_sorted(api: ModuleType) -> None:
         assert names == sorted(names), module
         for name in names:
             assert api.docstring(module, name), f"{module}.{name}"
+
+
+def test_there_are_few_public_names(api: ModuleType) -> None:
+    """At most 80; predicates of worlds do not count."""
+    modules = [module for heading in api.GROUPS for module in api.modules(heading)]
+    physical = "clevrskills.predicates."
+    kinds = predicate_types().values()
+    leaves = {kind.__name__ for kind in kinds if kind.__module__.startswith(physical)}
+    names = [name for module in modules for name in api.public(module) if name not in leaves]
+    assert len(names) == len(set(names)) <= 80
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))

@@ -13,21 +13,5 @@ from clevrskills.assets.textures import surface_texture, texture, texture_names
 from clevrskills.assets.topside import best_place, sealable_places
 
 __all__ = [
-    "Pools",
-    "SPLITS",
-    "Shape",
-    "Split",
-    "best_place",
-    "pools",
-    "sealable_places",
     "shape",
-    "shape_names",
-    "shape_words",
-    "shows_order",
-    "shows_pair",
-    "split",
-    "surface_texture",
-    "texture",
-    "texture_names",
-    "texture_words",
 ]

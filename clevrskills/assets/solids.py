@@ -13,7 +13,10 @@ import numpy as np
 from clevrskills.assets import polygons
 from clevrskills.assets.outlines import Outline, Points, circle, rectangle
 
-__all__ = ["Patch", "Solid", "box", "lathe", "loft", "prism", "tube", "vessel"]
+__all__ = [
+    "Solid",
+    "lathe",
+]
 
 _PART_RING = 16  # at most this many corners per ring of a convex part
 

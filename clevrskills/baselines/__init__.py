@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from clevrskills.baselines.policies.bc.told import ToldPolicy
     from clevrskills.baselines.policy import LearnedPolicy
 
-__all__ = ["load"]
+__all__ = [
+    "load",
+]
 
 
 @overload

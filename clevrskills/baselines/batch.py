@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["Batch", "Observations", "Prompts", "masked_mean"]
+__all__ = [
+    "masked_mean",
+]
 
 
 class Movable:

@@ -15,15 +15,6 @@ if TYPE_CHECKING:  # torch takes two seconds to import
     from clevrskills.core.goal.predicate import Leaf, Outcome, Predicate
     from clevrskills.core.policy import TextAction
 
-__all__ = [
-    "Composable",
-    "Env",
-    "Episode",
-    "Prompt",
-    "RecordableEnv",
-    "SubgoalPrompting",
-    "Watcher",
-]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

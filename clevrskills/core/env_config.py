@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-__all__ = ["EnvConfig", "LOOKS", "Look"]
+__all__ = [
+    "EnvConfig",
+]
 
 Look = Literal["soft", "flat", "stock"]
 """One of :data:`LOOKS`."""

@@ -21,8 +21,6 @@ from typing import Any, Self, TypeVar, overload
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
-__all__ = ["FrozenEpisodes", "FrozenHeader"]
-
 FORMAT = "clevrskills-episodes"
 FORMAT_VERSION = 1
 SUFFIX = ".jsonl.gz"

@@ -5,8 +5,6 @@ from typing import Literal, get_args
 from clevrskills.core.interface import Interface, Turn
 from clevrskills.errors import UnknownNameError
 
-__all__ = ["turn_feedback", "turn_message"]
-
 Mode = Literal["none", "simple", "detailed"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 

@@ -17,14 +17,7 @@ if TYPE_CHECKING:  # torch takes two seconds to import
     from clevrskills.core.goal.predicate import Outcome
 
 __all__ = [
-    "Actuator",
-    "BoxInterface",
-    "Controller",
-    "Interface",
-    "Step",
     "TextInterface",
-    "Turn",
-    "in_range",
 ]
 
 Codes = Mapping[str, tuple[str, str]]

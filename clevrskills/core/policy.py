@@ -21,18 +21,11 @@ from clevrskills.core.env_config import LOOKS
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 __all__ = [
-    "BatchedPolicy",
-    "GaveUp",
-    "ImagePart",
-    "Message",
     "Observation",
     "ObservationOptions",
-    "Policy",
     "PolicyError",
     "PolicyInfo",
     "PromptInput",
-    "Prompter",
-    "TextAction",
 ]
 
 Observation = Mapping[str, Any]

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-__all__ = ["Measure", "Pivot", "PublishedTable"]
-
 MILESTONE = "milestone: "
 """Begin of the name of a measure that is 1 where an episode passed a milestone, else 0."""
 Reported = TypeVar("Reported", "Measure", "Pivot", "PublishedTable")

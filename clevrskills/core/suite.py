@@ -26,14 +26,10 @@ from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
 __all__ = [
-    "Oracle",
-    "Preset",
     "Suite",
     "TaskInfo",
-    "TrajectoryRenderer",
     "load_suite",
     "register_envs",
-    "suite_names",
 ]
 
 SUITES = {

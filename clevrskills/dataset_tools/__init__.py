@@ -3,4 +3,6 @@
 from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.layout import DatasetError
 
-__all__ = ["Dataset", "DatasetError", "Episode"]
+__all__ = [
+    "Dataset",
+]

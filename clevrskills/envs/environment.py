@@ -54,7 +54,9 @@ from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Task, task
 from clevrskills.tasks.bank import STYLES
 
-__all__ = ["ClevrSkillsEnv", "make_env"]
+__all__ = [
+    "ClevrSkillsEnv",
+]
 
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")

@@ -19,8 +19,6 @@ from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.tasks import Task
 
-__all__ = ["GymnasiumEnv"]
-
 RENDER_MODES = ["rgb_array"]
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.request import EvaluationRequest
     from clevrskills.evaluation.runner import Outcome
 
-__all__ = ["EvaluateArgs", "evaluate"]
 
 SHOWN_ERRORS = 5
 

@@ -22,7 +22,9 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Record, read_lines
 
-__all__ = ["EpisodeResult", "Evaluation", "Run", "open_evaluations", "read_results", "read_run"]
+__all__ = [
+    "read_results",
+]
 
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"

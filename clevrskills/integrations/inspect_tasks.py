@@ -35,8 +35,6 @@ from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
 from clevrskills.evaluation.request import EvaluationRequest
 from clevrskills.integrations.word_episodes import make_policy, word_request
 
-__all__ = ["asgardbench", "clevrskills", "episodes", "ivispar"]
-
 RESULT = "result"
 """Key of an episode's result in the store of its sample."""
 _MESSAGES = {

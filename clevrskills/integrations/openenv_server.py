@@ -24,8 +24,6 @@ from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
 from clevrskills.integrations.word_episodes import make_policy, word_request
 from clevrskills.jobs.options import Repeated, parse
 
-__all__ = ["WordAction", "WordEnvironment", "WordObservation", "WordState", "make_app"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ServeArgs:

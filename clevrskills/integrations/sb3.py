@@ -20,7 +20,9 @@ from gymnasium.vector import VectorEnv
 from clevrskills.core.interface import in_range
 from clevrskills.errors import ClevrSkillsError
 
-__all__ = ["SB3VecEnv"]
+__all__ = [
+    "SB3VecEnv",
+]
 
 try:
     from stable_baselines3.common.monitor import Monitor

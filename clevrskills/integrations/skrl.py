@@ -21,8 +21,6 @@ from torch import Tensor
 from clevrskills.core.interface import in_range
 from clevrskills.errors import ClevrSkillsError
 
-__all__ = ["FinalObservations", "SkrlEnv"]
-
 try:
     from skrl.envs.wrappers.torch.gymnasium_envs import GymnasiumWrapper
     from skrl.utils.spaces.torch import flatten_tensorized_space, tensorize_space

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from clevrskills.core.env import Env, Episode
     from clevrskills.evaluation.rollout import PolicyRollout
 
-__all__ = ["ClevrSkillsBenchmark"]
 
 ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
 """Environment variable that names the driver for ``render: cpu`` where it is in no usual place."""

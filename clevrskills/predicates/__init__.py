@@ -49,8 +49,6 @@ __all__ = [
     "AtPositionPushed",
     "Avoiding",
     "Balanced",
-    "CRITERIA",
-    "Criteria",
     "EndEffectorAtPose",
     "EndEffectorAtPosition",
     "GoalState",
@@ -59,7 +57,6 @@ __all__ = [
     "Inside",
     "InsideAfter",
     "Keeping",
-    "Leaf",
     "OnTop",
     "Once",
     "Order",
@@ -73,16 +70,12 @@ __all__ = [
     "Sequence",
     "Set",
     "SetDown",
-    "Strict",
     "Swapped",
     "ToppledStructure",
     "Touched",
     "TouchedPushed",
     "TouchedToppled",
     "Traced",
-    "criteria",
-    "from_json",
-    "predicate_types",
 ]
 
 

@@ -10,8 +10,6 @@ from torch import Tensor
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Types
 from clevrskills.predicates.criteria import PAPER, Criteria, criteria
 
-__all__ = ["PhysicalPredicate"]
-
 SHORT_OF_MOST = 0.999
 """Share of a greatest reward that differs between environments that is given before it holds."""
 

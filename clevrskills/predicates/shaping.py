@@ -13,7 +13,10 @@ from clevrskills.core import geometry
 from clevrskills.core.goal.context import any_true, broadcast_slots
 from clevrskills.sim.world import World
 
-__all__ = ["approach", "carry", "closeness", "descent", "put_down", "reach"]
+__all__ = [
+    "carry",
+    "reach",
+]
 
 NEAR_M = 0.03
 ABOVE_M = 0.1

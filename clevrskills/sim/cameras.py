@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FixedCamera"]
+__all__ = [
+    "FixedCamera",
+]
 
 NEAR_M, FAR_M = 0.01, 10.0
 UPRIGHT = (0.0, 0.0, 1.0)

@@ -17,7 +17,6 @@ from clevrskills.sim.setting import TABLETOP, Setting
 if TYPE_CHECKING:
     from clevrskills.sim.prompt_images import PromptRenderer
 
-__all__ = ["Keystep", "Prompt"]
 
 _PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
 _WITH_ARTICLE = re.compile(r"(?:\b((?:[Tt]he|[Aa]n?)(?: \w+)?) )?\{(\w+):(\w+)\}")

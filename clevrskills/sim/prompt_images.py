@@ -23,7 +23,9 @@ from clevrskills.sim.render.offscreen import (
 )
 from clevrskills.sim.setting import TABLETOP, Setting
 
-__all__ = ["PromptRenderer", "prompt_renderer"]
+__all__ = [
+    "prompt_renderer",
+]
 
 BACKGROUND = (216, 221, 225)  # sRGB
 OBJECT_MARGIN = 1.08  # space around the bounding sphere

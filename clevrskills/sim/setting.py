@@ -13,8 +13,6 @@ from clevrskills.errors import UnknownNameError
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.description import ROBOTS, robot
 
-__all__ = ["Light", "Setting", "Surfaces", "TABLETOP", "Workspace"]
-
 HAND_CAMERA = "hand_camera"
 """Name of the camera at the wrist, which every robot has."""
 

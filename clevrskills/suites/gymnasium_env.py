@@ -19,8 +19,6 @@ from clevrskills.core.suite import building, default_splits, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import check_names
 
-__all__ = ["SymbolicGymnasiumEnv"]
-
 TEXT_LENGTH = 20_000
 """Characters of the longest text that is observed."""
 COMMAND_LENGTH = 400

@@ -23,7 +23,10 @@ from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.suite import Suite
 from clevrskills.jobs.files import to_json
 
-__all__ = ["SymbolicEnv", "SymbolicEpisode", "SymbolicOracle", "SymbolicSuite", "TextPrompt"]
+__all__ = [
+    "SymbolicEnv",
+    "SymbolicSuite",
+]
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,26 @@
 from clevrskills.sim.body import Body
 from clevrskills.tasks.bank import Bank, Sentences, Wording, listed
 from clevrskills.tasks.base import LEVELS, Task, stack_roles, task, tasks
-from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table, Workspace
+from clevrskills.tasks.layout import (
+    DEFAULT_WORKSPACE,
+    FAR_WORKSPACE,
+    EpisodeRng,
+    Layout,
+    LayoutError,
+    Table,
+    Workspace,
+)
 
 __all__ = [
     "Bank",
-    "Body",
+    "DEFAULT_WORKSPACE",
     "EpisodeRng",
-    "LEVELS",
+    "FAR_WORKSPACE",
     "Layout",
     "LayoutError",
     "Sentences",
     "Table",
     "Task",
-    "Wording",
-    "Workspace",
-    "listed",
-    "stack_roles",
     "task",
     "tasks",
 ]

@@ -6,8 +6,6 @@ from typing import Any
 
 from clevrskills.errors import ClevrSkillsError
 
-__all__ = ["Count", "choice", "count", "switch"]
-
 Count = tuple[int, int]
 """Least and greatest number; each episode draws one of them."""
 

@@ -11,8 +11,6 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.tasks.layout import Layout
 
-__all__ = ["Bank", "NUMBERS", "STYLES", "Sentences", "Wording", "listed"]
-
 STYLES = ("terse", "plain", "elaborate")
 """Styles of wordings: as short as can be; what one says; with a reason or what is around it."""
 

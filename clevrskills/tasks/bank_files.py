@@ -11,8 +11,6 @@ from clevrskills.assets.tables import check_slots, check_table, read_toml
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.tasks.bank import FORMS, STYLES, Bank, Sentences
 
-__all__ = ["read_banks"]
-
 _SENTENCES = dict.fromkeys(STYLES, str)
 _BANK = {"like": str, "slots": list, "paper": str, "seen": dict, "held_out": dict}
 

@@ -28,8 +28,6 @@ from clevrskills.tasks.bank import Bank, Fields, Wording
 from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
-__all__ = ["LEVELS", "Task", "stack_roles", "task", "tasks"]
-
 LEVELS = ("L0", "L1", "L2")
 """Levels of tasks, from skills to compositions of compositions."""
 

@@ -20,17 +20,6 @@ from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.sim.setting import TABLETOP, Setting, Workspace
 from clevrskills.tasks.arguments import Count
 
-__all__ = [
-    "DEFAULT_WORKSPACE",
-    "EpisodeRng",
-    "FAR_WORKSPACE",
-    "Layout",
-    "LayoutError",
-    "NARROW_WORKSPACE",
-    "PRIMITIVE_SIZE_M",
-    "Table",
-]
-
 XARM = ROBOTS["xarm6"]
 """The robot that layouts are drawn for; the Panda reaches further."""
 BASE_X_M = XARM.base_position[0]

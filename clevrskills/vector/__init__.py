@@ -11,5 +11,3 @@ evaluated in one batched call per process.
 
 from clevrskills.vector.env import VectorEnv, make_vec
 from clevrskills.vector.spec import VectorSpec
-
-__all__ = ["VectorEnv", "VectorSpec", "make_vec"]

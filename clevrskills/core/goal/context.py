@@ -15,7 +15,9 @@ from typing import Any, Self, TypeVar, cast
 import torch
 from torch import Tensor
 
-__all__ = ["Context", "broadcast_slots"]
+__all__ = [
+    "Context",
+]
 
 Evaluate = TypeVar("Evaluate", bound=Callable[..., Tensor])
 

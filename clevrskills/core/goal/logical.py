@@ -19,8 +19,6 @@ from clevrskills.core.goal.batching import ChildBatches, ChildOutcomes, as_child
 from clevrskills.core.goal.context import Context, any_true
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 
-__all__ = ["Keeping", "Once", "Order", "Sequence", "Set", "Strict"]
-
 TOO_EARLY = "something was done before its turn"
 
 

@@ -15,12 +15,7 @@ from clevrskills.core.registry import check_new
 from clevrskills.errors import UnknownNameError
 
 __all__ = [
-    "GoalState",
-    "Leaf",
-    "Outcome",
-    "Predicate",
     "SymbolicPredicate",
-    "from_json",
 ]
 
 Types = Mapping[str, "type[Predicate]"]

@@ -18,8 +18,6 @@ from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Prompt
 from clevrskills.tasks import task as make_task
 
-__all__ = ["AXES", "Axis", "LEVELS", "PerturbationError", "perturb"]
-
 AXES: Mapping[str, Axis] = {
     axis.name: axis
     for axis in (

@@ -17,7 +17,9 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import StorageError, storage_errors
 
-__all__ = ["VideoWriter", "frame_count", "iterate_frames", "read_frame", "read_video"]
+__all__ = [
+    "VideoWriter",
+]
 
 ONE_THREAD: dict[str, Any] = {"threads": 1} if int(av.__version__.split(".")[0]) >= 17 else {}
 """For scaling images, which has threads since PyAV 17."""

@@ -4,7 +4,9 @@ from typing import Any
 
 from clevrskills.core.interface import BoxInterface
 
-__all__ = ["ACTION_SPEC", "CONTROL_HZ", "DELTA", "ROTATION_RAD", "TRANSLATION_M"]
+__all__ = [
+    "ACTION_SPEC",
+]
 
 CONTROL_HZ = 20
 """Control steps in a second."""

@@ -10,7 +10,10 @@ from sapien import Pose
 from clevrskills.core import geometry
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot, turned_about_z
 
-__all__ = ["let_go", "on_table", "place", "place_at", "put_aside", "rest"]
+__all__ = [
+    "place",
+    "rest",
+]
 
 ABOVE_M = (0.05, 0.10)
 """Heights above its place from which an object is lowered: the second one where its neighbours are

@@ -12,7 +12,9 @@ from clevrskills.jobs.options import Positional
 if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.task_checks import Check
 
-__all__ = ["Report", "report"]
+__all__ = [
+    "report",
+]
 
 STATES = {True: "ok", False: "NO", None: "--"}
 """How a check that passed, did not, or was not run is marked."""

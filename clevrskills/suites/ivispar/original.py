@@ -17,8 +17,6 @@ from clevrskills.suites.ivispar.boards import COLOURS, SHAPES, Puzzle
 from clevrskills.suites.ivispar.search import Move, solve
 from clevrskills.suites.symbolic import SymbolicEpisode
 
-__all__ = ["export_config", "read_config"]
-
 GEOMS, TILES = "SlidingGeomPuzzle", "SlidingTilePuzzle"
 _PASSED_OVER = ("start", "done")
 

@@ -15,8 +15,6 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board
 from clevrskills.suites.ivispar.boards import SETS, Puzzle
 
-__all__ = ["BoardVectorEnv", "CellVectorEnv", "observe_cells"]
-
 _FIRST = 1024  # boards that are drawn at once
 SOLVED_REWARD = 4.0
 """What a solved board is worth beside the way to it, to one that learns."""

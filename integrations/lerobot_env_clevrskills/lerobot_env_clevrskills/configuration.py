@@ -44,17 +44,18 @@ class ClevrSkillsEnvConfig(EnvConfig):
     features_map: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        from clevrskills.core.suite import default_cameras, find_interface, load_suite
+        from clevrskills.core.suite import load_suite
         from clevrskills.integrations.lerobot_env import LeRobotEnv, state_size
+        from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
         for task in _names(self.task):  # what can't be run is refused before anything begins
             LeRobotEnv(task, **self.gym_kwargs)
-        suite = load_suite()
-        cameras = _names(self.cameras) or tuple(default_cameras(suite))
+        first = next(iter(load_suite().tasks.values()))
+        cameras = _names(self.cameras) or first.cameras
         image = PolicyFeature(FeatureType.VISUAL, (self.size_px, self.size_px, 3))
         state = PolicyFeature(FeatureType.STATE, (state_size(self.robot),))
         self.features = {
-            ACTION: PolicyFeature(FeatureType.ACTION, (*find_interface(suite).spec["shape"],)),
+            ACTION: PolicyFeature(FeatureType.ACTION, (*ACTION_SPEC["shape"],)),
             "agent_pos": state,
             **{f"pixels/{name}": image for name in cameras},
         }

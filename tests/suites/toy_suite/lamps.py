@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import torch
 
 from clevrskills.core.goal.context import Context
-from clevrskills.core.goal.logical import Set
 from clevrskills.core.goal.predicate import SymbolicPredicate
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.suite import TaskInfo, register_envs
+from clevrskills.predicates import Set
 from clevrskills.suites.symbolic import SymbolicEnv, SymbolicSuite
 
 LAMPS = ("red", "green", "blue")

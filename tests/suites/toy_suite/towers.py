@@ -6,8 +6,7 @@ from clevrskills.core.suite import register_envs
 from clevrskills.predicates import OnTop
 from clevrskills.predicates import Sequence as InSequence
 from clevrskills.suites.tabletop import TabletopSuite
-from clevrskills.tasks import Layout, Task
-from clevrskills.tasks.layout import FAR_WORKSPACE
+from clevrskills.tasks import FAR_WORKSPACE, Layout, Task
 
 SIZE_M = (0.10, 0.10, 0.05)
 

@@ -8,8 +8,7 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.predicates import Predicate
 from clevrskills.sim.body import Body
-from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import DEFAULT_WORKSPACE, EpisodeRng, Layout, Table
+from clevrskills.tasks import DEFAULT_WORKSPACE, EpisodeRng, Layout, Table, Task
 from tea_tasks.predicates.served import Served
 
 
