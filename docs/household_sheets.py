@@ -101,7 +101,7 @@ def _small(image: np.ndarray, size: int) -> Image.Image:
 def _photos(shown: Sequence[tuple[str, State]]) -> Image.Image:
     """A labelled photo of each."""
     stage = Stage(1.5, 2 * TILE_PX)
-    floor = Model((Piece(box(60000, 60000, 10, bottom=-10.2), Surface((0.88, 0.86, 0.82))),))
+    floor = Model(Piece(box(60000, 60000, 10, bottom=-10.2), Surface((0.88, 0.86, 0.82))))
     font = ImageFont.load_default(11)
     rows = -(-len(shown) // COLUMNS)
     sheet = Image.new("RGB", (TILE_PX * COLUMNS, TILE_PX * rows), (255, 255, 255))

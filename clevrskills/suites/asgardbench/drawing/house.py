@@ -167,7 +167,7 @@ def _shell(width_m: float, depth_m: float, look: Style) -> Model:
             Piece(box(14, deep, 80, x=x - side * 26), white),
             Piece(box(wide, 14, 80, y=y - side * 26), white),
         ]
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 @lru_cache(maxsize=1)
@@ -188,4 +188,4 @@ def _hand() -> Model:
     sleeve = rod([(-150, -55, -88), (-420, -160, -230)], [46, 60], 18)
     skin = [(part, _SKIN) for part in (palm, *fingers, thumb, wrist)]
     pieces = [Piece(part.turned("z", 90), paint) for part, paint in (*skin, (sleeve, _SLEEVE))]
-    return Model(tuple(pieces))
+    return Model(*pieces)

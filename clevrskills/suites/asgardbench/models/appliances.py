@@ -43,7 +43,7 @@ def fridge(look: Look) -> Model:
     pieces.append(Piece(rod([(290, -738, 700), (290, -738, 1130)], 13, 12), STEEL, "door"))
     pieces += [Piece(rod([(290, -700, z), (290, -738, z)], 10), STEEL, "door") for z in (720, 1110)]
     joint = Joint("hinge", "open", (0, 0, -1), 90.0, (-350, -640, 0))
-    return Model(tuple(pieces), {"door": joint})
+    return Model(*pieces, door=joint)
 
 
 def microwave(look: Look) -> Model:
@@ -70,19 +70,17 @@ def microwave(look: Look) -> Model:
     shut = Joint("hinge", "open", (0, 0, -1), 90.0, (-248, -340, 0))
     knob = prism(circle(20, 24), 14).turned("x", 90).moved(180, -345, 40)
     return Model(
-        (
-            *body,
-            Piece(panel, BLACK),
-            Piece(side, lit),
-            Piece(back, lit),
-            Piece(floor, lit),
-            *(Piece(part, BLACK, "door") for part in (*frame, *bars)),
-            Piece(rod([(96, -376, 70), (96, -376, 230)], 9, 10), STEEL, "door"),
-            Piece(display, lamp),
-            *keys,
-            Piece(knob, STEEL),
-        ),
-        {"door": shut},
+        *body,
+        Piece(panel, BLACK),
+        Piece(side, lit),
+        Piece(back, lit),
+        Piece(floor, lit),
+        *(Piece(part, BLACK, "door") for part in (*frame, *bars)),
+        Piece(rod([(96, -376, 70), (96, -376, 230)], 9, 10), STEEL, "door"),
+        Piece(display, lamp),
+        *keys,
+        Piece(knob, STEEL),
+        door=shut,
     )
 
 
@@ -103,7 +101,7 @@ def coffee_machine(look: Look) -> Model:
     if look.state.on:
         stream = rod([(0, -190, 262), (0, -190, 120)], 5, 10)
         pieces.append(Piece(stream, Surface((0.20, 0.09, 0.03))))
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 def toaster(look: Look) -> Model:
@@ -119,16 +117,14 @@ def toaster(look: Look) -> Model:
     lever = box(46, 30, 16, y=-154, bottom=140)
     press = Joint("slide", "on", (0, 0, -1), 80.0)
     return Model(
-        (
-            Piece(shell, body),
-            Piece(lid, BLACK),
-            Piece(foot, BLACK),
-            *slits,
-            Piece(groove, SHADE),
-            Piece(lamp, glow),
-            Piece(lever, BLACK, "lever"),
-        ),
-        {"lever": press},
+        Piece(shell, body),
+        Piece(lid, BLACK),
+        Piece(foot, BLACK),
+        *slits,
+        Piece(groove, SHADE),
+        Piece(lamp, glow),
+        Piece(lever, BLACK, "lever"),
+        lever=press,
     )
 
 
@@ -146,15 +142,13 @@ def stove(look: Look) -> Model:
     plate = Surface((0.07, 0.07, 0.08))
     back = box(wide, 20, 60, y=-10, bottom=COUNTER_MM)
     return Model(
-        (
-            Piece(slab, plate),
-            Piece(body, steel),
-            Piece(strip, GREY),
-            Piece(door, steel),
-            Piece(pane, SHADE),
-            *(Piece(part, STEEL) for part in (grip, *arms)),
-            Piece(back, GREY),
-        )
+        Piece(slab, plate),
+        Piece(body, steel),
+        Piece(strip, GREY),
+        Piece(door, steel),
+        Piece(pane, SHADE),
+        *(Piece(part, STEEL) for part in (grip, *arms)),
+        Piece(back, GREY),
     )
 
 
@@ -168,7 +162,7 @@ def hood(look: Look) -> Model:
     cone = loft([(ring(wide, 460), 0), (ring(wide, 460), 60), (ring(260, 260), 260)])
     flue = box(240, 240, 740, y=-120, bottom=260)
     lamps = [Piece(box(70, 70, 4, x=x, y=-230, bottom=-4), WHITE) for x in (-150, 150)]
-    return Model((Piece(cone, look.style.steel), Piece(flue, look.style.steel), *lamps))
+    return Model(Piece(cone, look.style.steel), Piece(flue, look.style.steel), *lamps)
 
 
 def stove_burner(look: Look) -> Model:
@@ -179,7 +173,7 @@ def stove_burner(look: Look) -> Model:
         Piece(revolved([(r + 10, 0), (r + 10, 10), (r, 10), (r, 0)]), glow)
         for r in (22, 46, 70, 98)
     ]
-    return Model((Piece(base, Surface((0.13, 0.13, 0.14))), *rings))
+    return Model(Piece(base, Surface((0.13, 0.13, 0.14))), *rings)
 
 
 def stove_knob(look: Look) -> Model:
@@ -192,12 +186,10 @@ def stove_knob(look: Look) -> Model:
     lamp = prism(circle(6, 14), 3).turned("x", 90).moved(0, 0, 34)
     turn = Joint("hinge", "on", (0, 1, 0), 90.0)
     return Model(
-        (
-            Piece(knob, BLACK, "knob"),
-            Piece(mark, look.lit((0.92, 0.92, 0.90), glow), "knob"),
-            Piece(lamp, look.lit(OFF, glow)),
-        ),
-        {"knob": turn},
+        Piece(knob, BLACK, "knob"),
+        Piece(mark, look.lit((0.92, 0.92, 0.90), glow), "knob"),
+        Piece(lamp, look.lit(OFF, glow)),
+        knob=turn,
     )
 
 
@@ -219,7 +211,7 @@ def television(look: Look) -> Model:
             else Surface(color, glow=0.3, strength=share)
         )
     return Model(
-        (*pieces, Piece(pane, screen), Piece(lamp, look.lit((0.5, 0.05, 0.05), (0.2, 1.0, 0.3))))
+        *pieces, Piece(pane, screen), Piece(lamp, look.lit((0.5, 0.05, 0.05), (0.2, 1.0, 0.3)))
     )
 
 

@@ -110,7 +110,7 @@ def base_cabinet(look: Look) -> Model:
     pieces.append(Piece(box(wide - 36, 540, 16, y=-290, bottom=484), INSIDE))
     pieces.append(Piece(box(wide, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE))
     door, joints = _door(look, "door", wide, 780, -DEEP_MM + 22, 100, True)
-    return Model((*pieces, *door), joints)
+    return Model(*pieces, *door, **joints)
 
 
 def sink_cabinet(look: Look) -> Model:
@@ -118,7 +118,7 @@ def sink_cabinet(look: Look) -> Model:
     pieces = [Piece(part, INSIDE) for part in case(SINK_MM, DEEP_MM - 22, 620, 100)]
     pieces.append(Piece(box(SINK_MM, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE))
     door, joints = _door(look, "door", SINK_MM, 620, -DEEP_MM + 22, 100, True)
-    return Model((*pieces, *door), joints)
+    return Model(*pieces, *door, **joints)
 
 
 def wall_cabinet(look: Look) -> Model:
@@ -126,7 +126,7 @@ def wall_cabinet(look: Look) -> Model:
     pieces = [Piece(part, INSIDE) for part in case(WIDE_MM, 330, 700)]
     pieces.append(Piece(box(WIDE_MM - 36, 300, 16, y=-160, bottom=340), INSIDE))
     door, joints = _door(look, "door", WIDE_MM, 700, -330, 0, False)
-    return Model((*pieces, *door), joints)
+    return Model(*pieces, *door, **joints)
 
 
 def drawer(look: Look) -> Model:
@@ -147,14 +147,14 @@ def drawer(look: Look) -> Model:
     pieces += [Piece(part, INSIDE, "tray") for part in tray]
     pieces += [Piece(part, look.style.front, "tray") for part in fronts]
     pieces.append(Piece(_grip(look, 0, y - 22, high / 2 + 40, 200, False), STEEL, "tray"))
-    return Model(tuple(pieces), {"tray": Joint("slide", "open", (0, -1, 0), 450.0)})
+    return Model(*pieces, tray=Joint("slide", "open", (0, -1, 0), 450.0))
 
 
 def counter_top(look: Look) -> Model:
     """Worktop; its frame is at the floor."""
     wide = look.width_mm or WIDE_MM
     slab = box(wide, DEEP_MM + 20, 40, y=-(DEEP_MM + 20) / 2, bottom=COUNTER_MM - 40)
-    return Model((Piece(slab, look.style.top),))
+    return Model(Piece(slab, look.style.top))
 
 
 def corner(look: Look) -> Model:
@@ -164,13 +164,13 @@ def corner(look: Look) -> Model:
     body = box(deep - 2, DEEP_MM - 2, 780, y=-DEEP_MM / 2, bottom=100)
     foot = box(deep - 80, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2)
     pieces = ((slab, look.style.top), (body, look.style.front), (foot, SHADE))
-    return Model(tuple(Piece(*pair) for pair in pieces))
+    return Model(*(Piece(*pair) for pair in pieces))
 
 
 def back_splash(look: Look) -> Model:
     """Tiles on the wall behind a counter."""
     slab = box(look.width_mm or WIDE_MM, 8, 530, y=-4, bottom=COUNTER_MM)
-    return Model((Piece(slab, look.style.splash),))
+    return Model(Piece(slab, look.style.splash))
 
 
 def rug(look: Look) -> Model:
@@ -183,7 +183,7 @@ def rug(look: Look) -> Model:
         (1560.0, 1060.0, color, 7.0),
     )
     return Model(
-        tuple(
+        *(
             Piece(box(w, d, h), Surface(c, "fabric", blend(c, (0, 0, 0), 0.2), 0.12))
             for w, d, c, h in layers
         )
@@ -194,10 +194,8 @@ def picture(look: Look) -> Model:
     """Framed picture on the wall; its frame is at its lower edge."""
     frame = _frame(640, 480, 30, 26)
     pane = Surface((0.5, 0.7, 0.9), "view", period_m=0.5)
-    return Model(
-        (*(Piece(part, look.style.wood) for part in frame),
-         Piece(box(580, 8, 420, y=-8, bottom=30), pane))
-    )  # fmt: skip
+    return Model(*(Piece(part, look.style.wood) for part in frame),
+         Piece(box(580, 8, 420, y=-8, bottom=30), pane))  # fmt: skip
 
 
 def _basin(
@@ -228,13 +226,13 @@ def sink(look: Look) -> Model:
     for side in (-1, 1):
         fronts = _panel(look, half - 6, 150, side * half / 2, -DEEP_MM + 22, 727)
         pieces += [Piece(part, look.style.front) for part in fronts]
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 def sink_basin(look: Look) -> Model:
     """Steel basin, 0.16 m deep; its frame is that of the sink."""
     steel = Surface((0.64, 0.66, 0.69), gloss=0.0)
-    return Model(tuple(_basin(720, 430, 160, -305, COUNTER_MM, steel)))
+    return Model(*_basin(720, 430, 160, -305, COUNTER_MM, steel))
 
 
 def faucet(look: Look) -> Model:
@@ -254,7 +252,7 @@ def faucet(look: Look) -> Model:
         water = Surface(blend(steel, WATER, look.strength), glow=0.25, strength=look.strength)
         pieces += [Piece(stream, water), Piece(splash, water)]
     joint = Joint("hinge", "on", (0, 0, 1), -70.0, (0, 0, 60))
-    return Model(tuple(pieces), {"lever": joint})
+    return Model(*pieces, lever=joint)
 
 
 def dining_table(look: Look) -> Model:
@@ -271,7 +269,7 @@ def dining_table(look: Look) -> Model:
         for y in (-320, 320)
     ]
     rails = [box(1180, 24, 80, y=y, bottom=630) for y in (-320, 320)]
-    return Model(tuple(Piece(part, look.style.wood) for part in (top, *legs, *rails)))
+    return Model(*(Piece(part, look.style.wood) for part in (top, *legs, *rails)))
 
 
 def _small_table(width: float, depth: float, height: float, surface: Surface) -> Model:
@@ -282,7 +280,7 @@ def _small_table(width: float, depth: float, height: float, surface: Surface) ->
         for x in (-1, 1)
         for y in (-1, 1)
     ]
-    return Model(tuple(Piece(part, surface) for part in (top, shelf, *legs)))
+    return Model(*(Piece(part, surface) for part in (top, shelf, *legs)))
 
 
 def side_table(look: Look) -> Model:
@@ -301,7 +299,7 @@ def shelf(look: Look) -> Model:
     brackets = [box(22, 220, 14, x=x, y=-110, bottom=-14) for x in (-340, 340)]
     braces = [rod([(x, -4, -130), (x, -200, -10)], 7, 8) for x in (-340, 340)]
     return Model(
-        (Piece(board, look.style.wood), *(Piece(part, BLACK) for part in (*brackets, *braces)))
+        Piece(board, look.style.wood), *(Piece(part, BLACK) for part in (*brackets, *braces))
     )
 
 
@@ -316,7 +314,7 @@ def chair(look: Look) -> Model:
     color = look.style.fabric
     fabric = Surface(color, "fabric", blend(color, (0.0, 0.0, 0.0), 0.25), 0.1)
     wood = [Piece(part, look.style.wood) for part in (seat, *legs, *posts, *slats)]
-    return Model((*wood, Piece(cushion, fabric)))
+    return Model(*wood, Piece(cushion, fabric))
 
 
 def stool(look: Look) -> Model:
@@ -328,7 +326,7 @@ def stool(look: Look) -> Model:
     ]
     ring = rod([(158 * np.cos(t), 158 * np.sin(t), 200) for t in np.linspace(0, 6.2832, 25)], 8)
     return Model(
-        (Piece(seat, look.style.wood), *(Piece(leg, DARK_WOOD) for leg in legs), Piece(ring, STEEL))
+        Piece(seat, look.style.wood), *(Piece(leg, DARK_WOOD) for leg in legs), Piece(ring, STEEL)
     )
 
 
@@ -339,7 +337,7 @@ def garbage_can(look: Look) -> Model:
     )
     bag = round_vessel([(151, 440), (153, 450), (153, 474)], [(139, 474), (126, 120), (110, 110)])
     pedal = box(70, 40, 16, y=-145, bottom=8)
-    return Model((Piece(body, STEEL), Piece(bag, SHADE), Piece(pedal, SHADE)))
+    return Model(Piece(body, STEEL), Piece(bag, SHADE), Piece(pedal, SHADE))
 
 
 def light_switch(look: Look) -> Model:
@@ -350,13 +348,11 @@ def light_switch(look: Look) -> Model:
     lit = look.lit((0.25, 0.10, 0.08), (1.0, 0.55, 0.10))
     tip = Joint("hinge", "on", (1, 0, 0), -14.0, (0, -8, 0))
     return Model(
-        (
-            Piece(frame, Surface((0.97, 0.97, 0.95))),
-            Piece(rocker, Surface((0.86, 0.87, 0.86)), "rocker"),
-            Piece(lamp, lit, "rocker", use="rules"),
-            Piece(drawn, lit, "rocker", use="drawn"),
-        ),
-        {"rocker": tip},
+        Piece(frame, Surface((0.97, 0.97, 0.95))),
+        Piece(rocker, Surface((0.86, 0.87, 0.86)), "rocker"),
+        Piece(lamp, lit, "rocker", use="rules"),
+        Piece(drawn, lit, "rocker", use="drawn"),
+        rocker=tip,
     )
 
 
@@ -379,7 +375,7 @@ def window(look: Look) -> Model:
     ]
     sill = box(1160, 150, 30, y=-75, bottom=-30)
     white = Surface((0.97, 0.97, 0.96))
-    return Model((Piece(pane, view), *(Piece(bar, white) for bar in (*bars, sill))))
+    return Model(Piece(pane, view), *(Piece(bar, white) for bar in (*bars, sill)))
 
 
 def mirror(look: Look) -> Model:
@@ -398,7 +394,7 @@ def mirror(look: Look) -> Model:
             drop = prism(circle(0.85 * r, 10), 4).turned("x", 90)
             drop = drop.moved(x, -20 - 1.1 * r, z - 2.3 * r)
             pieces += [Piece(trail, rim), Piece(drop, wet)]
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 def toilet(look: Look) -> Model:
@@ -426,7 +422,7 @@ def toilet(look: Look) -> Model:
     ]
     pieces += [Piece(button.moved(y=-100), STEEL), Piece(pond, Surface((0.55, 0.75, 0.88)))]
     pieces.append(Piece(lid, Surface((0.90, 0.90, 0.89)), "lid"))
-    return Model(tuple(pieces), {"lid": Joint("hinge", "open", (-1, 0, 0), 95.0, (0, -105, 404))})
+    return Model(*pieces, lid=Joint("hinge", "open", (-1, 0, 0), 95.0, (0, -105, 404)))
 
 
 def bathtub(look: Look) -> Model:
@@ -440,7 +436,7 @@ def bathtub(look: Look) -> Model:
         ],
     )
     tap = rod([(-700, -20, 560), (-700, -20, 660), (-690, -60, 690), (-680, -140, 670)], 16, 12)
-    return Model((Piece(body, PORCELAIN), Piece(tap, STEEL)))
+    return Model(Piece(body, PORCELAIN), Piece(tap, STEEL))
 
 
 def towel_holder(look: Look) -> Model:
@@ -448,7 +444,7 @@ def towel_holder(look: Look) -> Model:
     bar = rod([(-260, -70, 0), (260, -70, 0)], 10, 12)
     arms = [rod([(x, 0, 0), (x, -70, 0)], 9, 10) for x in (-250, 250)]
     plates = [lathe([(26, 0), (24, 8)], 20).turned("x", 90).moved(x=x) for x in (-250, 250)]
-    return Model(tuple(Piece(part, STEEL) for part in (bar, *arms, *plates)))
+    return Model(*(Piece(part, STEEL) for part in (bar, *arms, *plates)))
 
 
 def toilet_paper_hanger(look: Look) -> Model:
@@ -457,11 +453,9 @@ def toilet_paper_hanger(look: Look) -> Model:
     cover, flap = box(150, 130, 4, y=-65, bottom=62), box(150, 36, 4, y=-18, bottom=62)
     plate = box(156, 5, 90, y=-3, bottom=-20)
     return Model(
-        (
-            Piece(bar, STEEL),
-            Piece(cover, STEEL, use="rules"),
-            *(Piece(part, STEEL, use="drawn") for part in (flap, plate)),
-        )
+        Piece(bar, STEEL),
+        Piece(cover, STEEL, use="rules"),
+        *(Piece(part, STEEL, use="drawn") for part in (flap, plate)),
     )
 
 
@@ -471,10 +465,8 @@ def tv_stand(look: Look) -> Model:
     post = [box(24, 400, 432, x=x, y=-205, bottom=64) for x in (-300, 300)]
     feet = [box(60, 60, 40, x=x, y=y) for x in (-820, 820) for y in (-60, -360)]
     return Model(
-        (
-            *(Piece(part, look.style.wood) for part in (*shell, *post)),
-            *(Piece(f, SHADE) for f in feet),
-        )
+        *(Piece(part, look.style.wood) for part in (*shell, *post)),
+        *(Piece(f, SHADE) for f in feet),
     )
 
 
@@ -499,7 +491,7 @@ def _seat(width: float, look: Look, color: Color, seats: int) -> Model:
         pieces.append(Piece(block(each - 10, 600, 130, x, -520, 370), soft))
         pieces.append(Piece(block(each - 10, 150, 360, x, -270, 490), soft))
     feet = [box(50, 50, 90, x=s * (width / 2 - 80), y=y) for s in (-1, 1) for y in (-80, -780)]
-    return Model((*pieces, *(Piece(foot, DARK_WOOD) for foot in feet)))
+    return Model(*pieces, *(Piece(foot, DARK_WOOD) for foot in feet))
 
 
 def sofa(look: Look) -> Model:
@@ -519,7 +511,7 @@ def floor_lamp(look: Look) -> Model:
     shade = round_vessel([(210, 1280), (210, 1281), (140, 1580)], [(136, 1580), (206, 1284)], 32)
     lit = look.lit((0.58, 0.52, 0.44), (1.0, 0.90, 0.62))
     bulb = ball(42, 42, 50).moved(z=1330)
-    return Model((Piece(foot, BLACK), Piece(pole, BLACK), Piece(shade, lit), Piece(bulb, lit)))
+    return Model(Piece(foot, BLACK), Piece(pole, BLACK), Piece(shade, lit), Piece(bulb, lit))
 
 
 def house_plant(look: Look) -> Model:
@@ -534,7 +526,7 @@ def house_plant(look: Look) -> Model:
                      for s, z in ((8, 0), (52, 80), (74, 180), (56, 280), (4, 400))])  # fmt: skip
         tilt = leaf.turned("x", 62 - 3.2 * k).moved(z=float(rise) * 0.8)
         pieces.append(Piece(tilt.turned("z", turn), green[k % 2]))
-    return Model((*pieces, Piece(rod([(0, 0, 260), (0, 0, 760)], 14), WOOD)))
+    return Model(*pieces, Piece(rod([(0, 0, 260), (0, 0, 760)], 14), WOOD))
 
 
 BUILDERS: dict[str, Builder] = {

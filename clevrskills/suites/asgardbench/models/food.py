@@ -27,7 +27,7 @@ def apple(look: Look) -> Model:
     body = lathe([(14, 3), (24, 0), (34, 12), (40, 36), (38, 56), (28, 68), (18, 69), (6, 62)], 40)
     leaf = prism([(0, 0), (10, -7), (26, -4), (32, 3), (18, 8), (6, 6)], 1.5).turned("y", -25)
     stem = rod([(0, 0, 60), (1, 0, 72), (5, 2, 84)], 2.2, 8)
-    return Model((Piece(body, RED), Piece(stem, STEM), Piece(leaf.moved(2, 0, 74), LEAF)))
+    return Model(Piece(body, RED), Piece(stem, STEM), Piece(leaf.moved(2, 0, 74), LEAF))
 
 
 def apple_sliced(look: Look) -> Model:
@@ -35,19 +35,15 @@ def apple_sliced(look: Look) -> Model:
     flesh = Surface((0.97, 0.93, 0.76))
     turn = np.linspace(-0.6, 0.6, 9)
     profile = [(10.0, 2.0), (26.0, 4.0), (38.0, 24.0), (38.0, 46.0), (26.0, 62.0), (10.0, 64.0)]
-    skin_rings = [
-        ([(float(r * np.cos(t)), float(r * np.sin(t))) for t in turn] + [(0.0, 0.0)], z)
-        for r, z in profile
-    ]
-    inner = [
-        (
-            [(float((r - 2) * np.cos(t)), float((r - 2) * 1.05 * np.sin(t))) for t in turn]
-            + [(-0.5, 0.0)],
-            z,
-        )
-        for r, z in profile
-    ]
-    body, core = loft(skin_rings), loft(inner)
+
+    def wedge(cut: float, stretch: float, tip: float) -> Solid:
+        rings = [
+            [(float((r - cut) * np.cos(t)), float((r - cut) * stretch * np.sin(t))) for t in turn]
+            for r, _ in profile
+        ]
+        return loft([([*ring, (tip, 0.0)], z) for ring, (_, z) in zip(rings, profile, strict=True)])
+
+    body, core = wedge(0, 1.0, 0.0), wedge(2, 1.05, -0.5)
     seeds = [
         Piece(ball(2, 3, 5, 6).moved(9, y, 28), Surface((0.25, 0.12, 0.05))) for y in (-7.5, 7.5)
     ]
@@ -55,8 +51,7 @@ def apple_sliced(look: Look) -> Model:
         Piece(piece.solid.turned("y", 90).turned("z", 90).moved(z=0), piece.surface)
         for piece in (Piece(body, RED), Piece(core, flesh), *seeds)
     ]
-    low = min(piece.solid.bounds()[0, 2] for piece in lay)
-    return Model(tuple(Piece(piece.solid.moved(z=-low), piece.surface) for piece in lay))
+    return _standing(lay)
 
 
 def tomato(look: Look) -> Model:
@@ -64,14 +59,11 @@ def tomato(look: Look) -> Model:
     skin = Surface((0.90, 0.24, 0.09), gloss=0.5)
     body = ball(40, 40, 29, 14, 0.03, 6)
     star = [
-        (
-            (26.0 if k % 2 == 0 else 6.0) * float(np.cos(k * np.pi / 5)),
-            (26.0 if k % 2 == 0 else 6.0) * float(np.sin(k * np.pi / 5)),
-        )
-        for k in range(10)
+        (r * float(np.cos(k * np.pi / 5)), r * float(np.sin(k * np.pi / 5)))
+        for k, r in enumerate((26.0, 6.0) * 5)
     ]
     stem = rod([(0, 0, 56), (2, 0, 66)], 3, 8)
-    return Model((Piece(body, skin), Piece(prism(star, 2.5, 56.5), LEAF), Piece(stem, LEAF)))
+    return Model(Piece(body, skin), Piece(prism(star, 2.5, 56.5), LEAF), Piece(stem, LEAF))
 
 
 def _disc(
@@ -96,7 +88,7 @@ def tomato_sliced(look: Look) -> Model:
         for k in np.arange(5) * 2 * np.pi / 5
     ]
     rim = Surface((0.85, 0.16, 0.08))
-    return Model((*_disc(36, 11, rim, flesh), *chambers))
+    return Model(*_disc(36, 11, rim, flesh), *chambers)
 
 
 def potato(look: Look) -> Model:
@@ -108,14 +100,14 @@ def potato(look: Look) -> Model:
         flesh = blend(raw.color, (1.0, 0.93, 0.55), look.strength)
         cut = [(-22, 0), (-10, -5), (10, -6), (22, 0), (9, 6), (-11, 5)]
         pieces.append(Piece(prism(cut, 7, 60), Surface(flesh)))
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 def potato_sliced(look: Look) -> Model:
     """Oval slice with a brown rim."""
     flesh = look.browned(Surface((0.95, 0.88, 0.58)))
     rim = Surface((0.56, 0.40, 0.22))
-    return Model(_disc(40, 10, rim, flesh, 0.75))
+    return Model(*_disc(40, 10, rim, flesh, 0.75))
 
 
 def lettuce(look: Look) -> Model:
@@ -156,7 +148,7 @@ def bread(look: Look) -> Model:
         Piece(rod([(x - 14, -26, 96), (x, 0, 99), (x + 14, 26, 96)], [2, 5, 2], 8), pale)
         for x in (-55, 0, 55)
     ]
-    return Model((Piece(body, crust), *cuts))
+    return Model(Piece(body, crust), *cuts)
 
 
 def bread_sliced(look: Look) -> Model:
@@ -166,7 +158,7 @@ def bread_sliced(look: Look) -> Model:
     crumb_outline = [(0.88 * x, 0.88 * y) for x, y in bump]
     crumb = look.browned(Surface((0.98, 0.92, 0.74), "speckle", (0.90, 0.80, 0.58), 0.05))
     crust = Surface((0.60, 0.34, 0.12))
-    return Model((Piece(prism(bump, 16), crust), Piece(prism(crumb_outline, 17.2, -0.6), crumb)))
+    return Model(Piece(prism(bump, 16), crust), Piece(prism(crumb_outline, 17.2, -0.6), crumb))
 
 
 def egg(look: Look) -> Model:
@@ -193,17 +185,15 @@ def egg_cracked(look: Look) -> Model:
     top = [(0.8 * x, 0.8 * y) for x, y in blob]
     dome = ball(20, 20, 12, 10).moved(6, 4, 0)
     return Model(
-        (
-            Piece(loft([(blob, 0), (inner, 4)]), Surface(edge)),
-            Piece(loft([(inner, 3), (top, 6)]), Surface(white)),
-            Piece(dome, Surface(yolk, gloss=0.5 * (1 - 0.7 * done))),
-        )
+        Piece(loft([(blob, 0), (inner, 4)]), Surface(edge)),
+        Piece(loft([(inner, 3), (top, 6)]), Surface(white)),
+        Piece(dome, Surface(yolk, gloss=0.5 * (1 - 0.7 * done))),
     )
 
 
 def _standing(pieces: list[Piece]) -> Model:
     low = min(piece.solid.bounds()[0, 2] for piece in pieces)
-    return Model(tuple(Piece(piece.solid.moved(z=-low), piece.surface) for piece in pieces))
+    return Model(*(Piece(piece.solid.moved(z=-low), piece.surface) for piece in pieces))
 
 
 BUILDERS: dict[str, Builder] = {

@@ -32,7 +32,7 @@ def soap_bottle(look: Look) -> Model:
     head = rod([(-8, 0, 160), (40, 0, 160), (46, 0, 154)], [9, 6, 5])
     label = lathe([(36.6, 30), (36.6, 80)], 32)
     green = Surface((0.35, 0.72, 0.55), gloss=0.45)
-    return Model((Piece(body, green), Piece(label, WHITE), Piece(pump, WHITE), Piece(head, WHITE)))
+    return Model(Piece(body, green), Piece(label, WHITE), Piece(pump, WHITE), Piece(head, WHITE))
 
 
 def spray_bottle(look: Look) -> Model:
@@ -45,7 +45,7 @@ def spray_bottle(look: Look) -> Model:
     trigger = rod([(34, 0, 184), (32, 0, 160), (42, 0, 140)], 5)
     label = lathe([(38.6, 25), (38.6, 75)], 32)
     pieces = ((body, blue), (head, WHITE), (nozzle, red), (trigger, red), (label, WHITE))
-    return Model(tuple(Piece(*pair) for pair in pieces))
+    return Model(*(Piece(*pair) for pair in pieces))
 
 
 def paper_towel_roll(look: Look) -> Model:
@@ -54,7 +54,7 @@ def paper_towel_roll(look: Look) -> Model:
     roll = round_vessel([(58, 0), (58, 0.5), (58, 230)], [(20, 230), (20, 180)], 40)
     core = round_vessel([(21, 178), (21, 180), (21, 231)], [(17, 231), (17, 182)], 24)
     flap = box(2, 60, 226, x=58, y=-28, bottom=2)
-    return Model((Piece(roll, paper), Piece(core, Surface((0.66, 0.50, 0.33))), Piece(flap, paper)))
+    return Model(Piece(roll, paper), Piece(core, Surface((0.66, 0.50, 0.33))), Piece(flap, paper))
 
 
 def toilet_paper(look: Look) -> Model:
@@ -62,7 +62,7 @@ def toilet_paper(look: Look) -> Model:
     paper = Surface((0.97, 0.97, 0.96), "fabric", (0.85, 0.86, 0.88), 0.04)
     roll = round_vessel([(54, 0), (54, 1), (54, 98)], [(22, 98), (22, 50)], 40)
     core = round_vessel([(23, 48), (23, 50), (23, 99)], [(19, 99), (19, 52)], 24)
-    return Model((Piece(roll, paper), Piece(core, Surface((0.66, 0.50, 0.33)))))
+    return Model(Piece(roll, paper), Piece(core, Surface((0.66, 0.50, 0.33))))
 
 
 def _bottle(look: Look, glass: Color, label: Surface, tall: float) -> Model:
@@ -79,7 +79,7 @@ def _bottle(look: Look, glass: Color, label: Surface, tall: float) -> Model:
         level = look.liquid(1, 1, glass)[0].surface
         for low, high in ((4, 54 * k), (141 * k, 178 * k)):  # below the label and above it
             pieces.append(Piece(lathe([(37.6, low), (37.6, high)], 32), level))
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 def wine_bottle(look: Look) -> Model:
@@ -100,7 +100,7 @@ def vase(look: Look) -> Model:
         [(41, 222), (24, 190), (22, 160)],
     )
     band = lathe([(67, 66), (68, 72), (68, 88), (66.5, 94)], 40)
-    return Model((Piece(body, purple), Piece(band, Surface((0.92, 0.76, 0.32), gloss=0.4))))
+    return Model(Piece(body, purple), Piece(band, Surface((0.92, 0.76, 0.32), gloss=0.4)))
 
 
 def statue(look: Look) -> Model:
@@ -120,7 +120,7 @@ def statue(look: Look) -> Model:
     nose = ball(6, 9, 11, 8).moved(y=-36, z=182)
     hair = ball(35, 34, 32, 12, 0.06, 8).moved(y=5, z=182)
     pieces = [Piece(part, marble) for part in (chest, head, nose, hair)]
-    return Model((Piece(plinth, BLACK), *pieces))
+    return Model(Piece(plinth, BLACK), *pieces)
 
 
 def book(look: Look) -> Model:
@@ -133,20 +133,18 @@ def book(look: Look) -> Model:
         for side in (-1, 1):
             halves.append(Piece(box(116, 160, 4, x=side * 59), cover))
             halves.append(Piece(box(108, 152, 12, x=side * 55, bottom=4), text))
-        return Model(tuple(halves))
+        return Model(*halves)
     pages = box(108, 152, 26, x=2, bottom=4)
     gold = Surface((0.90, 0.74, 0.30))
     title = box(70, 14, 0.8, y=30, bottom=34)
     line = box(50, 6, 0.8, y=8, bottom=34)
     return Model(
-        (
-            Piece(box(116, 160, 4), cover),
-            Piece(box(4, 160, 26, x=-56, bottom=4), cover),
-            Piece(pages, paper),
-            Piece(box(116, 160, 4, bottom=30), cover),
-            Piece(title, gold),
-            Piece(line, gold),
-        )
+        Piece(box(116, 160, 4), cover),
+        Piece(box(4, 160, 26, x=-56, bottom=4), cover),
+        Piece(pages, paper),
+        Piece(box(116, 160, 4, bottom=30), cover),
+        Piece(title, gold),
+        Piece(line, gold),
     )
 
 
@@ -158,7 +156,7 @@ def pen(look: Look) -> Model:
     cap = rod([(-72, 0, 5.5), (-20, 0, 5.5)], 6.2, 14)
     clip = box(36, 3, 2, x=-46, bottom=12)
     pieces = ((body, WHITE), (tip, grey), (cap, blue), (clip, blue))
-    return Model(tuple(Piece(*pair) for pair in pieces))
+    return Model(*(Piece(*pair) for pair in pieces))
 
 
 def pencil(look: Look) -> Model:
@@ -175,7 +173,7 @@ def pencil(look: Look) -> Model:
         (ring, STEEL),
         (rubber, Surface((0.92, 0.52, 0.55))),
     )
-    return Model(tuple(Piece(*pair) for pair in pieces))
+    return Model(*(Piece(*pair) for pair in pieces))
 
 
 def cell_phone(look: Look) -> Model:
@@ -190,7 +188,7 @@ def cell_phone(look: Look) -> Model:
             icon = box(11, 11, 0.8, x=-21 + 21 * (k % 3), y=50 - 24 * (k // 3), bottom=9.6)
             color = blend((0.05, 0.06, 0.08), colors[(k + k // 3) % 3], look.strength)
             pieces.append(Piece(icon, Surface(color, glow=0.6, strength=look.strength)))
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 def credit_card(look: Look) -> Model:
@@ -199,12 +197,10 @@ def credit_card(look: Look) -> Model:
     chip = box(12, 10, 0.5, x=-26, y=4, bottom=1.6)
     digits = [box(14, 4, 0.5, x=-27 + 18 * k, y=-10, bottom=1.6) for k in range(4)]
     return Model(
-        (
-            Piece(card, Surface((0.10, 0.30, 0.55))),
-            Piece(chip, Surface((0.93, 0.77, 0.33))),
-            *(Piece(d, WHITE) for d in digits),
-            Piece(box(20, 12, 0.5, x=28, y=16, bottom=1.6), Surface((0.92, 0.35, 0.15))),
-        )
+        Piece(card, Surface((0.10, 0.30, 0.55))),
+        Piece(chip, Surface((0.93, 0.77, 0.33))),
+        *(Piece(d, WHITE) for d in digits),
+        Piece(box(20, 12, 0.5, x=28, y=16, bottom=1.6), Surface((0.92, 0.35, 0.15))),
     )
 
 
@@ -221,7 +217,7 @@ def _textile(
     band = look.dirt(Surface(second, "fabric", color, 0.04))
     pieces = [Piece(part, surface) for part in _folded(color, second, width, depth, layers)]
     stripe = box(22, depth - 3 * layers, 1.2, x=width / 2 - 45, bottom=9.5 * layers - 0.5)
-    return Model((*pieces, Piece(stripe, band)))
+    return Model(*pieces, Piece(stripe, band))
 
 
 def cloth(look: Look) -> Model:
@@ -247,10 +243,7 @@ def soap_bar(look: Look) -> Model:
                  ([(0.86 * x, 0.86 * y) for x, y in ring], 28)])  # fmt: skip
     mark = prism([(0.5 * x, 0.35 * y) for x, y in ring], 0.8, 28)
     return Model(
-        (
-            Piece(body, Surface((0.95, 0.66, 0.70), gloss=0.2)),
-            Piece(mark, Surface((0.85, 0.5, 0.56))),
-        )
+        Piece(body, Surface((0.95, 0.66, 0.70), gloss=0.2)), Piece(mark, Surface((0.85, 0.5, 0.56)))
     )
 
 
@@ -260,7 +253,7 @@ def scrub_brush(look: Look) -> Model:
     bristles = [box(9, 9, 36, x=x, y=y) for x in range(-50, 51, 20) for y in range(-20, 21, 20)]
     grip = rod([(60, 0, 46), (110, 0, 54), (190, 0, 60)], [13, 10, 13])
     white = Surface((0.93, 0.92, 0.85))
-    return Model((Piece(back, WOOD), Piece(grip, WOOD), *(Piece(b, white) for b in bristles)))
+    return Model(Piece(back, WOOD), Piece(grip, WOOD), *(Piece(b, white) for b in bristles))
 
 
 def plunger(look: Look) -> Model:
@@ -268,7 +261,7 @@ def plunger(look: Look) -> Model:
     rubber = Surface((0.72, 0.14, 0.10), gloss=0.2)
     cup = lathe([(70, 0), (74, 6), (66, 40), (44, 72), (20, 84), (16, 100)], 36)
     stick = rod([(0, 0, 96), (0, 0, 470)], 11)
-    return Model((Piece(cup, rubber), Piece(stick, WOOD)))
+    return Model(Piece(cup, rubber), Piece(stick, WOOD))
 
 
 def candle(look: Look) -> Model:
@@ -285,7 +278,7 @@ def candle(look: Look) -> Model:
     if look.state.on:
         flame = lathe([(1, 78), (8, 86), (10, 96), (7, 110), (3, 124), (0.3, 132)], 16)
         pieces.append(Piece(flame, look.lit(wax.color, (1.0, 0.74, 0.18))))
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 def tissue_box(look: Look) -> Model:
@@ -302,7 +295,7 @@ def tissue_box(look: Look) -> Model:
         for turn in (0.0, 60.0, 120.0)
     ]
     slot = prism([(1.4 * x, 0.5 * y) for x, y in circle(46, 24)], 0.8, 86)
-    return Model((Piece(box(230, 118, 86), carton), Piece(slot, WHITE), *tissue))
+    return Model(Piece(box(230, 118, 86), carton), Piece(slot, WHITE), *tissue)
 
 
 def remote_control(look: Look) -> Model:
@@ -314,7 +307,7 @@ def remote_control(look: Look) -> Model:
         for k in range(15)
     ]
     power = Piece(prism(circle(7, 14, 14, 72), 2.8, 18), Surface((0.92, 0.12, 0.10)))
-    return Model((Piece(body, BLACK), power, *buttons))
+    return Model(Piece(body, BLACK), power, *buttons)
 
 
 def laptop(look: Look) -> Model:
@@ -333,7 +326,7 @@ def laptop(look: Look) -> Model:
     pieces = [Piece(base, silver), *keys, pad]
     screen = Surface((0.3, 0.5, 0.8), "view", period_m=0.262)
     pieces += [Piece(lid, silver, "lid"), Piece(panel, screen, "lid"), Piece(mark, WHITE, "lid")]
-    return Model(tuple(pieces), {"lid": hinge})
+    return Model(*pieces, lid=hinge)
 
 
 def key_chain(look: Look) -> Model:
@@ -348,19 +341,16 @@ def key_chain(look: Look) -> Model:
         pieces += [Piece(part.turned("z", turn), metal) for part in (bow, blade, *teeth)]
     tag = prism(rounded_rectangle(26, 50, 8), 4).moved(x=-36).turned("z", 20)
     pieces.append(Piece(tag, Surface((0.85, 0.2, 0.15))))
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 def newspaper(look: Look) -> Model:
     """Folded newspaper with a headline and columns."""
     paper = Surface((0.93, 0.92, 0.88), "print", (0.16, 0.16, 0.17), 0.26)
     plain = Surface((0.90, 0.89, 0.85))
-    top = box(252, 256, 4, bottom=8).moved(x=130, y=130)
-    leaves = [Piece(box(256, 260, 4, bottom=4.0 * k).moved(x=130, y=130), plain) for k in (0, 1)]
-    return Model(
-        tuple(Piece(piece.solid.moved(x=-130, y=-130), piece.surface) for piece in leaves)
-        + (Piece(top.moved(x=-130, y=-130), paper),)
-    )
+    leaves = [box(256, 260, 4, bottom=4.0 * k) for k in (0, 1)]
+    top = box(252, 256, 4, bottom=8)
+    return Model(*(Piece(leaf, plain) for leaf in leaves), Piece(top, paper))
 
 
 def pillow(look: Look) -> Model:
@@ -374,7 +364,7 @@ def pillow(look: Look) -> Model:
             for x, y in rounded_rectangle(250, 250, 30)
         ]
         rings.append((pinch, 48 + 48 * z))
-    return Model((Piece(loft(rings), body),))
+    return Model(Piece(loft(rings), body))
 
 
 def watch(look: Look) -> Model:
@@ -385,12 +375,10 @@ def watch(look: Look) -> Model:
     hands = [box(2, 13, 0.6, y=5, bottom=11.6), box(2, 9, 0.6, y=3, bottom=11.6).turned("z", -70)]
     belts = [box(20, 84, 3, y=side * 60, bottom=2) for side in (-1, 1)]
     return Model(
-        (
-            Piece(case, Surface((0.85, 0.68, 0.28), gloss=0.6)),
-            Piece(face, WHITE),
-            *(Piece(hand, BLACK) for hand in hands),
-            *(Piece(belt, strap) for belt in belts),
-        )
+        Piece(case, Surface((0.85, 0.68, 0.28), gloss=0.6)),
+        Piece(face, WHITE),
+        *(Piece(hand, BLACK) for hand in hands),
+        *(Piece(belt, strap) for belt in belts),
     )
 
 
@@ -408,7 +396,7 @@ def carton(look: Look) -> Model:
         joints[name] = Joint("hinge", "open", (side * -1.0, 0, 0), 130.0, (0, side * 100.0, 182))
         tape = box(40, 98, 0.8, y=side * 50, bottom=185)
         flaps.append(Piece(tape, Surface((0.90, 0.82, 0.62)), name))
-    return Model((*walls, floor, *flaps), joints)
+    return Model(*walls, floor, *flaps, **joints)
 
 
 def boots(look: Look) -> Model:
@@ -434,7 +422,7 @@ def boots(look: Look) -> Model:
                 [(x - 16, 14 - 14 * k + 2, 126 - 14 * k), (x + 16, 14 - 14 * k, 126 - 14 * k)], 3, 6
             )
             pieces.append(Piece(lace.moved(y=-30 + 12 * k, z=20), Surface((0.9, 0.8, 0.5))))
-    return Model(tuple(pieces))
+    return Model(*pieces)
 
 
 BUILDERS: dict[str, Builder] = {

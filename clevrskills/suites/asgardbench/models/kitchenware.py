@@ -34,7 +34,7 @@ def plate(look: Look) -> Model:
         [(62, 0), (68, 3), (124, 20)], [(114, 20), (104, 16), (74, 6), (70, 5)], white, white
     )
     ring = revolved([(124.5, 19.5), (124.5, 21.5), (123, 22.5), (113, 20.5)])
-    return Model((*body, Piece(ring, rim)))
+    return Model(*body, Piece(ring, rim))
 
 
 def bowl(look: Look) -> Model:
@@ -47,7 +47,7 @@ def bowl(look: Look) -> Model:
         outside,
         inside,
     )
-    return Model((*shell, *look.liquid(78.5, 62, inside.color)))
+    return Model(*shell, *look.liquid(78.5, 62, inside.color))
 
 
 def cup(look: Look) -> Model:
@@ -57,7 +57,7 @@ def cup(look: Look) -> Model:
     shell = hollow(
         [(30, 0), (33, 3), (42, 118), (43, 122)], [(40.5, 122), (31, 10), (28, 9)], glass, inside
     )
-    return Model((*shell, *look.liquid(39.0, 110, inside.color)))
+    return Model(*shell, *look.liquid(39.0, 110, inside.color))
 
 
 def mug(look: Look) -> Model:
@@ -69,7 +69,7 @@ def mug(look: Look) -> Model:
     )
     ear = rod(arc3((38, 0, 50), 27, -75, 75, "xz", 11), 5.5)
     pieces = (*shell, Piece(ear, red))
-    return Model((*pieces, *look.liquid(37.9, 86, inside.color)))
+    return Model(*pieces, *look.liquid(37.9, 86, inside.color))
 
 
 def pan(look: Look) -> Model:
@@ -80,7 +80,7 @@ def pan(look: Look) -> Model:
     # turned, so that it takes no more room than a plate
     grip = rod([(93, 0, 34), (120, 0, 44), (170, 0, 52), (240, 0, 56)], [8, 9, 11, 10])
     pieces = (*shell, Piece(grip.turned("z", -45), HANDLE))
-    return Model((*pieces, *look.liquid(93.3, 36, inside.color)))
+    return Model(*pieces, *look.liquid(93.3, 36, inside.color))
 
 
 def pot(look: Look) -> Model:
@@ -104,7 +104,7 @@ def pot(look: Look) -> Model:
         for side in (-1, 1)
     ]
     pieces = (*shell, *ears)
-    return Model((*pieces, *look.liquid(101.2, 92, inside.color)))
+    return Model(*pieces, *look.liquid(101.2, 92, inside.color))
 
 
 def kettle(look: Look) -> Model:
@@ -122,7 +122,7 @@ def kettle(look: Look) -> Model:
         level = look.liquid(1, 1, pale.color)[0].surface
         gauge.append(Piece(lathe([(95.6, 18), (98.4, 40), (94.6, 57)], 40), level, use="drawn"))
     return Model(
-        (Piece(belly, body), Piece(lid, STEEL), Piece(spout, body), Piece(hoop, HANDLE), *gauge)
+        Piece(belly, body), Piece(lid, STEEL), Piece(spout, body), Piece(hoop, HANDLE), *gauge
     )
 
 
@@ -147,14 +147,14 @@ def knife(look: Look) -> Model:
     rivets = tuple(
         Piece(lathe([(3, 13), (3, 15)], 12).moved(x=-x), STEEL) for x in (25.0, 50.0, 75.0)
     )
-    whole = Model((_grip(BLACK, 112, 24, 14), Piece(prism(blade, 3, 5), STEEL), *rivets))
+    whole = Model(_grip(BLACK, 112, 24, 14), Piece(prism(blade, 3, 5), STEEL), *rivets)
     return scaled(whole, 0.93)
 
 
 def butter_knife(look: Look) -> Model:
     """Table knife: all steel, narrow, rounded tip."""
     blade: Points = [(0, -7), (80, -10), (100, -8), (108, 0), (104, 6), (90, 8), (0, 7)]
-    return Model((_grip(STEEL, 96, 15, 9), Piece(prism(blade, 2.5, 2), STEEL)))
+    return Model(_grip(STEEL, 96, 15, 9), Piece(prism(blade, 2.5, 2), STEEL))
 
 
 def fork(look: Look) -> Model:
@@ -169,7 +169,7 @@ def fork(look: Look) -> Model:
         for y in (-14.5, -4.9, 4.9, 14.5)
     ]
     drawn = [Piece(part, STEEL, use="drawn") for part in (shaft, *prongs)]
-    return Model((*block, *drawn))
+    return Model(*block, *drawn)
 
 
 def spoon(look: Look) -> Model:
@@ -184,7 +184,7 @@ def spoon(look: Look) -> Model:
         ([(float(x), float(y)) for x, y in ring], z)
         for ring, z in zip(outline, heights, strict=True)
     ]
-    return Model((Piece(neck, STEEL), Piece(vessel(rings[:3], rings[3:]), STEEL)))
+    return Model(Piece(neck, STEEL), Piece(vessel(rings[:3], rings[3:]), STEEL))
 
 
 def spatula(look: Look) -> Model:
@@ -197,7 +197,7 @@ def spatula(look: Look) -> Model:
     red = Surface((0.82, 0.18, 0.12), gloss=0.1)
     neck = rod([(-80, 0, 16), (-10, 0, 14), (20, 0, 6)], 4)
     grip = _grip(BLACK, 110, 22, 16).solid.moved(x=-75, z=6)
-    return scaled(Model((Piece(blade, red), Piece(neck, STEEL), Piece(grip, BLACK))), 0.93)
+    return scaled(Model(Piece(blade, red), Piece(neck, STEEL), Piece(grip, BLACK)), 0.93)
 
 
 def ladle(look: Look) -> Model:
@@ -207,7 +207,7 @@ def ladle(look: Look) -> Model:
     )
     neck = rod([(-44, 0, 40), (-62, 0, 62), (-140, 0, 74), (-240, 0, 80)], [6, 5, 5, 7])
     hook = rod(arc3((-252, 0, 92), 14, -90, 110, "xz", 7), 4)
-    return scaled(Model((Piece(cup_, STEEL), Piece(neck, STEEL), Piece(hook, STEEL))), 0.9)
+    return scaled(Model(Piece(cup_, STEEL), Piece(neck, STEEL), Piece(hook, STEEL)), 0.9)
 
 
 def dish_sponge(look: Look) -> Model:
@@ -215,7 +215,7 @@ def dish_sponge(look: Look) -> Model:
     foam = Surface((0.97, 0.82, 0.22), "speckle", (0.78, 0.58, 0.10), 0.06)
     pad = Surface((0.13, 0.45, 0.20), "speckle", (0.08, 0.30, 0.12), 0.04)
     shape = rounded_rectangle(112, 72, 10)
-    return Model((Piece(prism(shape, 24), foam), Piece(prism(shape, 10, 24), pad)))
+    return Model(Piece(prism(shape, 24), foam), Piece(prism(shape, 10, 24), pad))
 
 
 def salt_shaker(look: Look) -> Model:
@@ -229,7 +229,7 @@ def salt_shaker(look: Look) -> Model:
         )
         for k in np.arange(5) * 2 * np.pi / 5
     )
-    return Model((Piece(body, Surface((0.95, 0.95, 0.94), gloss=0.3)), Piece(cap, STEEL), *holes))
+    return Model(Piece(body, Surface((0.95, 0.95, 0.94), gloss=0.3)), Piece(cap, STEEL), *holes)
 
 
 def aluminum_foil(look: Look) -> Model:
@@ -239,12 +239,10 @@ def aluminum_foil(look: Look) -> Model:
     sheet = box(280, 3, 44, y=-26, bottom=4)
     label = box(120, 1, 26, y=-24.2, bottom=10)
     whole = Model(
-        (
-            Piece(box(300, 48, 50), carton),
-            Piece(sheet, foil),
-            Piece(label.moved(y=-4), Surface((0.95, 0.85, 0.2))),
-            Piece(rod([(-140, 0, 52), (140, 0, 52)], 18, 16), foil),
-        )
+        Piece(box(300, 48, 50), carton),
+        Piece(sheet, foil),
+        Piece(label.moved(y=-4), Surface((0.95, 0.85, 0.2))),
+        Piece(rod([(-140, 0, 52), (140, 0, 52)], 18, 16), foil),
     )
     return scaled(whole, 0.9)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -96,14 +96,17 @@ class Piece:
     use: Literal["both", "drawn", "rules"] = "both"
 
 
-@dataclass(frozen=True, eq=False)
 class Model:
     """All that is drawn of a thing or fixture: its frame is on the floor or on what it stands on,
     z up; a fixture's front faces −y.
+
+    Args:
+        pieces: The pieces, in the order in which they are drawn.
+        joints: The joints that some of them move by, by name.
     """
 
-    pieces: tuple[Piece, ...]
-    joints: Mapping[str, Joint] = field(default_factory=dict)
+    def __init__(self, *pieces: Piece, **joints: Joint) -> None:
+        self.pieces, self.joints = pieces, joints
 
     @property
     def solids(self) -> tuple[Piece, ...]:
@@ -185,15 +188,19 @@ def rod(path: Sequence[Sequence[float]], radius: float | Sequence[float], n: int
         side /= np.linalg.norm(side)
         up = np.cross(way, side)
         rings.append(point + r * (np.outer(np.cos(turns), side) + np.outer(np.sin(turns), up)))
-    grid = np.concatenate(rings)
-    index = np.arange(len(grid)).reshape(len(points), n + 1)
-    a, b = index[:-1, :-1].ravel(), index[:-1, 1:].ravel()
-    c, d = index[1:, 1:].ravel(), index[1:, :-1].ravel()
-    faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
+    faces = _grid_faces(len(points), n + 1)
     k = np.arange(1, n - 1)
     fan = np.column_stack([np.zeros_like(k), k, k + 1])
     ends = (Patch(rings[0][:-1], fan[:, ::-1]), Patch(rings[-1][:-1], fan))
-    return Solid((Patch(grid, faces, (len(points), n + 1)), *ends), ())
+    return Solid((Patch(np.concatenate(rings), faces, (len(points), n + 1)), *ends), ())
+
+
+def _grid_faces(rows: int, columns: int) -> np.ndarray:
+    """Return the triangles (f, 3) between the points of a grid."""
+    index = np.arange(rows * columns).reshape(rows, columns)
+    a, b = index[:-1, :-1].ravel(), index[:-1, 1:].ravel()
+    c, d = index[1:, 1:].ravel(), index[1:, :-1].ravel()
+    return np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
 
 
 def arc3(
@@ -239,11 +246,7 @@ def revolved(profile: Sequence[tuple[float, float]], n: int = 40) -> Solid:
     points = np.stack(
         np.broadcast_arrays(r[:, None] * np.cos(turns), r[:, None] * np.sin(turns), z[:, None]), -1
     ).reshape(-1, 3)
-    index = np.arange(len(points)).reshape(len(profile), n + 1)
-    a, b = index[:-1, :-1].ravel(), index[:-1, 1:].ravel()
-    c, d = index[1:, 1:].ravel(), index[1:, :-1].ravel()
-    faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
-    return Solid((Patch(points, faces),), ())
+    return Solid((Patch(points, _grid_faces(len(profile), n + 1)),), ())
 
 
 def hollow(
@@ -262,4 +265,4 @@ def hollow(
 def scaled(model: Model, share: float) -> Model:
     """A model without joints, made smaller or larger."""
     pieces = (replace(p, solid=p.solid.transformed(share * np.eye(3))) for p in model.pieces)
-    return Model(tuple(pieces))
+    return Model(*pieces)
