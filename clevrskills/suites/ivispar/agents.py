@@ -7,7 +7,7 @@ from typing import Any
 from clevrskills.core.interface import BoxInterface, TextInterface
 from clevrskills.core.policy import Observation
 from clevrskills.evaluation.policies import Privileged
-from clevrskills.suites.ivispar.board import DIRECTIONS
+from clevrskills.suites.ivispar.board import DIRECTIONS, cell_name
 
 
 class RandomMoves(Privileged):
@@ -34,12 +34,9 @@ class RandomMoves(Privileged):
     def _listing(self) -> str:
         """Return the pieces, each on a cell drawn at random."""
         env = self.env
-        cells = self.generator.permutation(env.puzzle.size**2)
-        names = sorted(cell for cell, *_ in env.pieces())
-        drawn = [chr(ord("A") + c % env.puzzle.size) + str(c // env.puzzle.size + 1) for c in cells]
-        return "; ".join(
-            f"{cell} {env.name_of(piece)}" for piece, cell in enumerate(drawn[: len(names)])
-        )
+        cells = self.generator.permutation(env.puzzle.size**2)[: len(env.state)]
+        names = [cell_name(int(cell), env.puzzle.size) for cell in cells]
+        return "; ".join(f"{name} {env.name_of(piece)}" for piece, name in enumerate(names))
 
 
 class RandomAny(RandomMoves):

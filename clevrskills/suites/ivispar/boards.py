@@ -27,6 +27,13 @@ RANDOM_MOVES = 100
 LIMIT = 20
 """Turns of the base set, as published."""
 _SCRAMBLE = (24, 41)  # random moves from the goal, where detours are wanted
+_WALKS = {  # moves and pieces
+    "base": (range(2, 12), range(2, 12)),
+    "pilot": (range(6, 13), range(4, 7)),
+    "arm base": (range(2, 12), range(2, 10)),
+}
+_DETOURS = {"interference": range(8, 15), "arm interference": range(5, 8)}  # pieces
+_MOVES_WITH_DETOURS = range(4, 17)
 _SIZES = {3: range(3, 8), 5: range(4, 17), 6: range(6, 21)}  # pieces by size of the board
 _TILE_LENGTHS = {3: range(2, 21), 4: range(2, 15)}
 _TRIES, _TRIES_OF_LENGTH = 20_000, 401
@@ -120,32 +127,20 @@ def draw(set_name: str, seed: int, generator: np.random.Generator) -> Puzzle:
     number = seed - FROZEN.start
     if set_name == "tiles":
         return _tiles(number, generator)
-    if set_name == "arm interference":
-        k, c2 = list(product(range(5, 8), (1, 2)))[number % 6]
-        start, goal = _scrambled(4, k, generator, lambda c, d: c in range(4, 17) and d == c2)
-        return finished(4, _geoms(set_name, k, generator), start, goal, generator)
-    if set_name == "arm base":
-        c1_of, k = list(product(range(2, 12), range(2, 10)))[number % 80]
-        start, goal = _walked(4, k, c1_of, generator)
-        return finished(4, _geoms(set_name, k, generator), start, goal, generator)
-    if set_name == "interference":
-        k, c2 = list(product(range(8, 15), (1, 2)))[number % 14]
-        size, c1 = 4, range(4, 17)
-        pair = _scrambled(size, k, generator, lambda c, d: c in c1 and d == c2)
-    elif set_name == "sizes":
+    size = 4
+    if set_name == "sizes":
         size = list(_SIZES)[number // 40 % 3]
         k = _SIZES[size][number % 40 % len(_SIZES[size])]
-        pair = _of_length(size, k, int(generator.integers(4, 15)), generator)
+        start, goal = _of_length(size, k, int(generator.integers(4, 15)), generator)
+    elif set_name in _DETOURS:
+        kinds = list(product(_DETOURS[set_name], (1, 2)))
+        k, c2 = kinds[number % len(kinds)]
+        start, goal = _scrambled(size, k, c2, generator)
     else:
-        if set_name == "pilot":
-            size, bins = 4, list(product(range(6, 13), range(4, 7)))
-        else:
-            size, bins = 4, list(product(range(2, 12), range(2, 12)))
-        c1_of, k = bins[number % len(bins)]
-        pair = _walked(size, k, c1_of, generator)
-    start, goal = pair
-    geoms = _geoms(set_name, len(start), generator)
-    return finished(size, geoms, start, goal, generator)
+        kinds = list(product(*_WALKS[set_name]))
+        c1, k = kinds[number % len(kinds)]
+        start, goal = _walked(size, k, c1, generator)
+    return finished(size, _geoms(set_name, k, generator), start, goal, generator)
 
 
 def arm_board(split: str, number: int) -> int | None:
@@ -200,12 +195,13 @@ def _walked(size: int, k: int, c1: int, generator: np.random.Generator) -> tuple
     raise AssertionError(f"no walk of {c1} moves of {k} pieces was found")
 
 
-def _scrambled(size: int, k: int, generator: np.random.Generator, fits: Any) -> tuple[State, State]:
-    """A start from which a goal is as far, and as far around, as is wanted."""
+def _scrambled(size: int, k: int, c2: int, generator: np.random.Generator) -> tuple[State, State]:
+    """Return a start and a goal between which so many detours are needed."""
     board = Board(size)
     for start, goal in _scrambles(board, k, generator):
         length = len(solve(board, start, goal) or ())
-        if fits(length, (length - board.bound(start, goal)) // 2):
+        detours = (length - board.bound(start, goal)) // 2
+        if length in _MOVES_WITH_DETOURS and detours == c2:
             return start, goal
     raise AssertionError("no such start was found")
 

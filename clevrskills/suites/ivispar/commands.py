@@ -43,7 +43,7 @@ def drawn_shape(shape: str) -> str:
 
 
 def read(
-    text: str,
+    action: str | int,
     geoms: Sequence[Geom],
     colours: Sequence[str],
     shapes: Sequence[str],
@@ -53,15 +53,23 @@ def read(
     """Read a command.
 
     Args:
-        text: The command.
+        action: The command, or a move as a number, 4 piece + direction.
         geoms: The pieces on the board.
         colours: The colors of the set.
         shapes: The shapes of the set.
         drawn: Whether the names of drawn shapes are understood, too.
         lenient: Whether it is read as by the original: the words may stand anywhere, and a number
             repeats the move.
+
+    Raises:
+        PolicyError: There is no move of this number.
     """
-    words = " ".join(text.lower().split())
+    if not isinstance(action, str):
+        if not 0 <= action < len(DIRECTIONS) * len(geoms):
+            most = len(DIRECTIONS) * len(geoms) - 1
+            raise PolicyError(f"move {action}; allowed: 0 to {most}")
+        return Command(*divmod(action, len(DIRECTIONS)))
+    words = " ".join(action.lower().split())
     known = _known(shapes, drawn)
     tiles = bool(geoms) and geoms[0][1] == "tile"
     if lenient:
@@ -75,28 +83,6 @@ def read(
     else:
         geom = (first, known[second]) if first in colours and second in known else None
     return _command(geom, geoms, DIRECTIONS.index(direction))
-
-
-def read_action(
-    action: str | int,
-    geoms: Sequence[Geom],
-    colours: Sequence[str],
-    shapes: Sequence[str],
-    drawn: bool = False,
-    lenient: bool = False,
-) -> Command:
-    """Read a command, or a move as a number, 4 piece + direction; for the arguments see
-    :func:`read`.
-
-    Raises:
-        PolicyError: There is no move of this number.
-    """
-    if isinstance(action, str):
-        return read(action, geoms, colours, shapes, drawn, lenient)
-    if not 0 <= action < len(DIRECTIONS) * len(geoms):
-        most = len(DIRECTIONS) * len(geoms) - 1
-        raise PolicyError(f"move {action}; allowed: 0 to {most}")
-    return Command(*divmod(action, len(DIRECTIONS)))
 
 
 def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:

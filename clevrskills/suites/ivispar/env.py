@@ -18,7 +18,7 @@ from clevrskills.suites.ivispar.commands import (
     UNKNOWN_OBJECT,
     UNPARSABLE,
     drawn_shape,
-    read_action,
+    read,
     read_listing,
 )
 from clevrskills.suites.ivispar.predicates import AtCell, BoardWorld, Listed
@@ -103,9 +103,8 @@ class BoardEnv(SymbolicEnv):
         """
         if self.listing:
             return self._listed(str(text))
-        command = read_action(
-            *(text, self.puzzle.geoms, self.colours, self.shapes, self._drawn, self._lenient)
-        )
+        words = (self.colours, self.shapes, self._drawn, self._lenient)
+        command = read(text, self.puzzle.geoms, *words)
         args: dict[str, str] = {}
         before, code = self.distances[-1], command.code
         if not code:

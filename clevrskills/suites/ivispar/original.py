@@ -19,6 +19,12 @@ from clevrskills.suites.symbolic import SymbolicEpisode
 
 GEOMS, TILES = "SlidingGeomPuzzle", "SlidingTilePuzzle"
 _PASSED_OVER = ("start", "done")
+_LISTS = {
+    "optimal": "shortest_move_sequence",
+    "random_valid": "random_valid_move_sequence",
+    "random_any": "random_invalid_move_sequence",
+}
+"""Lists of moves, by our names of them."""
 
 
 def export_config(episode: SymbolicEpisode) -> dict[str, Any]:
@@ -44,9 +50,7 @@ def export_config(episode: SymbolicEpisode) -> dict[str, Any]:
                 zip(puzzle.geoms, puzzle.start, puzzle.goal, strict=True), start=1
             )
         ],
-        "shortest_move_sequence": _sentences(puzzle, puzzle.optimal),
-        "random_valid_move_sequence": _sentences(puzzle, puzzle.random_valid),
-        "random_invalid_move_sequence": _sentences(puzzle, puzzle.random_any),
+        **{theirs: _sentences(puzzle, getattr(puzzle, ours)) for ours, theirs in _LISTS.items()},
         "version": 1,
         "seed": episode.seed,
         "set": of,
@@ -82,14 +86,7 @@ def _puzzle(data: Mapping[str, Any]) -> Puzzle:
         for name in ("start_coordinate", "goal_coordinate")
     )
     empty = Puzzle(n, geoms, start, goal)
-    moves = {
-        ours: _moves(empty, data.get(theirs, ()))
-        for ours, theirs in (
-            ("optimal", "shortest_move_sequence"),
-            ("random_valid", "random_valid_move_sequence"),
-            ("random_any", "random_invalid_move_sequence"),
-        )
-    }
+    moves = {ours: _moves(empty, data.get(theirs, ())) for ours, theirs in _LISTS.items()}
     return Puzzle(n, geoms, start, goal, **moves)
 
 

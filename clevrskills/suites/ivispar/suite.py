@@ -87,14 +87,10 @@ class IVisparSuite(Suite):
     name, title = "ivispar", "re-implementation of iVISPAR"
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.boards, self.arm = (
-            SymbolBoards(folder or EPISODES_DIR),
-            ArmBoards(folder or EPISODES_DIR),
-        )
-        self._families: dict[str, Suite] = {
-            **dict.fromkeys(self.boards.tasks, self.boards),
-            ARM: self.arm,
-        }
+        folder = folder or EPISODES_DIR
+        self.boards, self.arm = SymbolBoards(folder), ArmBoards(folder)
+        self._families: dict[str, Suite] = dict.fromkeys(self.boards.tasks, self.boards)
+        self._families[ARM] = self.arm
 
     @property
     def tasks(self) -> Mapping[str, TaskInfo]:

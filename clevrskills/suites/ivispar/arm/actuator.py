@@ -13,7 +13,7 @@ from clevrskills.solvers.motion import Arm
 from clevrskills.suites.ivispar.arm.env import GeomsArmEnv
 from clevrskills.suites.ivispar.arm.skill import slide
 from clevrskills.suites.ivispar.board import DIRECTIONS
-from clevrskills.suites.ivispar.commands import read_action
+from clevrskills.suites.ivispar.commands import read
 from clevrskills.suites.ivispar.env import CLASSES, MOVED, OCCUPIED, OUT_OF_BOUNDS
 
 FAILED, LOST = "FAILED", "lost piece"
@@ -47,7 +47,7 @@ class BoardActuator:
         """
         env = self._env
         lenient, drawn = env.criteria.name == "released", bool(env.board_views)
-        command = read_action(action, env.puzzle.geoms, env.colours, env.shapes, drawn, lenient)
+        command = read(action, env.puzzle.geoms, env.colours, env.shapes, drawn, lenient)
         if command.code:
             return self._end(command.code)
         piece, direction, before = command.piece, command.direction, env.state

@@ -14,9 +14,9 @@ from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import GoalState
 from clevrskills.sim.prompt import Prompt
 from clevrskills.suites.ivispar.arm.field import SIZE, cell_at
-from clevrskills.suites.ivispar.arm.task import MOST_PIECES, STEPS_PER_TURN, geoms_of, words_of
+from clevrskills.suites.ivispar.arm.task import MOST_PIECES, STEPS_PER_TURN, geoms_of
 from clevrskills.suites.ivispar.board import State
-from clevrskills.suites.ivispar.boards import Puzzle
+from clevrskills.suites.ivispar.boards import Puzzle, palette
 from clevrskills.suites.ivispar.views import VIEWS, Marked, draw_view, text_view
 
 KEPT = "1/"
@@ -51,7 +51,7 @@ class GeomsArmEnv(ClevrSkillsEnv):
         layout = self.layouts[0]
         goal = tuple(int(cell) for cell in layout.roles["goal"] if cell >= 0)
         self.puzzle = Puzzle(SIZE, geoms_of(layout), self.state, goal)
-        self.colours, self.shapes = words_of()
+        self.colours, self.shapes = palette("base")
 
     @property
     def turn_limit(self) -> int:
@@ -70,7 +70,8 @@ class GeomsArmEnv(ClevrSkillsEnv):
     @property
     def prompt(self) -> Prompt:
         """What the episode asks for, with the words of its set."""
-        about = {"task": "geoms", "size": SIZE, "colors": words_of()[0], "shapes": words_of()[1]}
+        colours, shapes = palette("base")
+        about = {"task": "geoms", "size": SIZE, "colors": colours, "shapes": shapes}
         return replace(super().prompt, about=about)
 
     @property

@@ -18,7 +18,7 @@ from clevrskills.sim.setting import Setting
 from clevrskills.suites.ivispar.arm.field import HEIGHT_M, SETTING, SIZE, mat, piece, place_of
 from clevrskills.suites.ivispar.arm.predicates import RULES, Legal, RestsAtCell
 from clevrskills.suites.ivispar.board import cell_name
-from clevrskills.suites.ivispar.boards import Geom, Puzzle, arm_board, draw, limit, palette
+from clevrskills.suites.ivispar.boards import Geom, Puzzle, arm_board, draw, limit
 from clevrskills.tasks.arguments import Allowed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout
@@ -137,8 +137,3 @@ def geoms_of(layout: Layout) -> list[Geom]:
     """Color and shape of each piece of a layout."""
     pieces = [body for body in layout.bodies[:MOST_PIECES] if body]
     return [(body.color, body.noun) for body in pieces]
-
-
-def words_of() -> tuple[Sequence[str], Sequence[str]]:
-    """Colors and shapes of all sets that the arm has."""
-    return palette("base")
