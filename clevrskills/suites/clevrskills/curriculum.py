@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +88,8 @@ def _run_trial(
         return 0  # no checkpoint, and nothing that makes one
     run_args = _evaluate_args(stages.what, trial, *found, stages.folder(trial))
     try:
-        with _aside(json):
+        # where JSON is to be printed, what else is printed goes to the standard error
+        with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
             return evaluate(run_args)
     except ClevrSkillsError as error:
         if not stages.counts(trial):
@@ -114,11 +116,6 @@ def _evaluate_args(
         label=f"{what.label}, {trial.stage}",
         **what.options,
     )
-
-
-def _aside(json: bool) -> contextlib.AbstractContextManager[Any]:
-    """Where JSON is to be printed, what else is printed goes to the standard error."""
-    return contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext()
 
 
 def _tables(args: CurriculumArgs, levels: Mapping[str, str]) -> tuple[list[PaperTable], list[str]]:
@@ -152,9 +149,7 @@ def _print_tables(args: CurriculumArgs, levels: Mapping[str, str]) -> None:
 
 
 def _print_plan(stages: Stages, json: bool) -> int:
-    from clevrskills.suites.clevrskills.stages import step_rows
-
-    rows = step_rows(stages)
+    rows = [asdict(step) for step in stages.steps()]
     if json:
         from clevrskills.jobs.files import to_json
 

@@ -133,21 +133,8 @@ def published() -> Iterator[PublishedResult]:
         prompt = "language" if table == 5 else "multimodal"
         for model, entries in models.items():
             for (level, setting, split), entry in zip(_COLUMNS[table], entries, strict=True):
-                percent, reward, per_step = entry
+                percent, *rewards = entry
                 n = EPISODES_PER_TASK * TASKS[prompt][level]
-                yield PublishedResult(
-                    table,
-                    model,
-                    level,
-                    setting,
-                    split,
-                    prompt,
-                    _derived(percent, n),
-                    reward,
-                    per_step,
-                )
-
-
-def _derived(percent: float, n: int) -> Estimate:
-    """A published rate with the interval of its number of episodes."""
-    return Estimate(percent / 100, *wilson(percent / 100 * n, n), n)
+                success = Estimate(percent / 100, *wilson(percent / 100 * n, n), n)
+                key = (table, model, level, setting, split, prompt)
+                yield PublishedResult(*key, success, *rewards)

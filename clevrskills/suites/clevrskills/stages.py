@@ -5,7 +5,7 @@ import shlex
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -286,8 +286,3 @@ def command_of(words: Sequence[str], values: Mapping[str, str | None]) -> list[s
             continue
         made.append(word.format_map({name: value or "" for name, value in values.items()}))
     return made
-
-
-def step_rows(stages: Stages) -> list[dict[str, Any]]:
-    """The steps as JSON data."""
-    return [asdict(step) for step in stages.steps()]

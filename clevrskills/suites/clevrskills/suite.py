@@ -89,14 +89,9 @@ class ClevrSkillsSuite(TabletopSuite):
         from clevrskills.envs.scene_text import STATE_VIEW
         from clevrskills.suites.clevrskills.words.interface import SKILLS
 
-        info, tags = (
-            super().task_info(task),
-            [
-                f"{SINGLE_SKILL}:{leaf}"
-                for leaf, key in SINGLE_SKILL_TASKS.items()
-                if key == task.key
-            ],
-        )
+        info = super().task_info(task)
+        leaves = [leaf for leaf, key in SINGLE_SKILL_TASKS.items() if key == task.key]
+        tags = [f"{SINGLE_SKILL}:{leaf}" for leaf in leaves]
         return replace(
             info,
             level=task.level if is_own(task) else task.__module__.partition(".")[0],

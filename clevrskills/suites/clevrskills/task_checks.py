@@ -53,15 +53,72 @@ NARROW_M = 0.015
 """Bodies that are narrower than this are five pixels wide for the base camera."""
 SHOWN = 3
 """Faults that a check shows."""
-OF_SCENES = {
-    **dict.fromkeys(
-        ("oracle", "zero", "random", "realize", "perturb", "as data", "determinism"), MUST
+_LESS_LUCK = "layout(): start further from the goal, or ask for more in goal()"
+CHECKS = {
+    "declared": (
+        MUST,
+        "set level, sentence (begins with a capital), predicates, slots (different identifiers) and"
+        " max_steps of the class",
     ),
-    **dict.fromkeys(
-        ("wordings", "variety", "legibility", "step limit", "reward", "frozen"), SHOULD
+    "starts": (
+        MUST,
+        "layout(): place bodies with Table.place or pose_on_table, raise LayoutError where a draw "
+        "does not fit, and keep the goal open: realize() must reach it and the start must not",
+    ),
+    "oracle": (
+        MUST,
+        "no skill: write one with @solves(Predicate) and add its package to the entry points of "
+        "clevrskills.skills; step limit: raise max_steps or shorten the skill; else let layout() "
+        "leave room for the arm",
+    ),
+    "zero": (MUST, _LESS_LUCK),
+    "random": (MUST, _LESS_LUCK),
+    "realize": (
+        MUST,
+        "realize(): put the bodies where evaluate() holds, at rest and let go, or in the gripper, "
+        "which must be there: hold() does not move the arm, Picked.realize() and "
+        "set_end_effector_pose() do; reward and progress come from self.outcome(holds, shaping)",
+    ),
+    "perturb": (
+        MUST,
+        "evaluate(): compare with a tolerance; progress is 1 exactly where it holds",
+    ),
+    "as data": (
+        MUST,
+        "fields of predicates are tensors (B, ...), children or tables; evaluate() computes on "
+        "tensors, with no Python branch on one environment",
+    ),
+    "determinism": (
+        MUST,
+        "draw from rng.places, rng.shapes, rng.textures and rng.roles only; never go through a "
+        "set, and use no global generator",
+    ),
+    "wordings": (
+        SHOULD,
+        "prompts() and describe(): sentences with a capital, single blanks, each wording once; "
+        "with a bank, a full stop too, and phrases that fit no other body of the scene",
+    ),
+    "variety": (SHOULD, "prompts(): say it in more ways; at least two without {ks:...}"),
+    "legibility": (
+        SHOULD,
+        "layout(): rng.choose gives different shapes and textures; a qualifier tells sizes apart",
+    ),
+    "step limit": (
+        SHOULD,
+        f"max_steps: at least {ROOM:g} times the oracle's longest episode",
+    ),
+    "reward": (
+        SHOULD,
+        "evaluate(): let the shaping grow with each stage: reach, hold, carry, put down",
+    ),
+    "frozen": (
+        SHOULD,
+        "clevrskills freeze {key} --package DIR, DIR being the folder of its distribution",
     ),
 }
-"""Checks that are not run where there is no scene, with their grades."""
+"""Grade of each check, and what to do where it did not pass."""
+OF_SCENES = tuple(CHECKS)[2:]
+"""Checks that are not run where there is no scene."""
 
 
 @dataclass(frozen=True)
@@ -192,19 +249,21 @@ def run_checks(
         yield from (_wordings(made, runs), _variety(made, runs), _legibility(runs))
         yield from (_step_limit(made, runs), _reward(runs), _frozen(key))
     else:
-        for name, grade in OF_SCENES.items():
-            yield Check(name, grade, None, "not run: there is no scene", "")
+        for name in OF_SCENES:
+            yield Check(name, CHECKS[name][0], None, "not run: there is no scene", "")
     for run in runs:
         if "env" in vars(run):
             run.env.close()
 
 
-def _check(name: str, grade: str, faults: Sequence[str], good: str, mend: str) -> Check:
-    """A check that passed if it found no faults; the first ones are shown. What a fault says of its
-    mend comes before what the check says.
+def _check(name: str, faults: Sequence[str], good: str, mend: str = "") -> Check:
+    """Return a check that passed if it found no faults; the first ones are shown. What a fault says
+    of its mend comes first, then what is given, then what :data:`CHECKS` says.
     """
     more = f"; {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-    mend = next((fault.mend for fault in faults if isinstance(fault, Fault) and fault.mend), mend)
+    grade, usual = CHECKS[name]
+    mends = [fault.mend for fault in faults if isinstance(fault, Fault)]
+    mend = next(filter(None, (*mends, mend, usual)))
     return Check(name, grade, not faults, "; ".join(faults[:SHOWN]) + more or good, mend)
 
 
@@ -227,26 +286,20 @@ def _at(run: Run, seed: int, fault: Fault) -> Fault:
 
 
 def _declared(made: Task) -> Check:
-    faults = []
-    if made.level not in LEVELS:
-        faults.append(f"level {made.level!r}")
-    if not made.sentence[:1].isupper():
-        faults.append(f"sentence {made.sentence!r}")
-    if len(set(made.slots)) < len(made.slots) or not all(map(str.isidentifier, made.slots)):
-        faults.append(f"slots {made.slots}")
-    if made.max_steps < 1:
-        faults.append(f"max_steps {made.max_steps}")
-    if not made.predicates:
-        faults.append("predicates are not listed")
+    good_slots = len(set(made.slots)) == len(made.slots) and all(map(str.isidentifier, made.slots))
+    allowed = {
+        f"level {made.level!r}": made.level in LEVELS,
+        f"sentence {made.sentence!r}": made.sentence[:1].isupper(),
+        f"slots {made.slots}": good_slots,
+        f"max_steps {made.max_steps}": made.max_steps >= 1,
+        "predicates are not listed": bool(made.predicates),
+    }
+    faults = [fault for fault, is_so in allowed.items() if not is_so]
     try:
         json.dumps(made.describe())
     except Exception as error:
         faults.append(f"describe(): {one_line(error)}")
-    mend = (
-        "set level, sentence (begins with a capital), predicates, slots (different identifiers) and"
-        " max_steps of the class"
-    )
-    return _check("declared", MUST, faults, made.sentence, mend)
+    return _check("declared", faults, made.sentence)
 
 
 def _starts(runs: Sequence[Run]) -> Check:
@@ -256,11 +309,7 @@ def _starts(runs: Sequence[Run]) -> Check:
 
     faults = [_at(run, seed, error) for run in runs for seed, error in run.errors.items()]
     good = f"{sum(len(run.scenes) for run in runs)} starts without a fault"
-    mend = (
-        "layout(): place bodies with Table.place or pose_on_table, raise LayoutError where a draw "
-        "does not fit, and keep the goal open: realize() must reach it and the start must not"
-    )
-    return _check("starts", MUST, [*faults, *_each(runs, look)], good, mend)
+    return _check("starts", [*faults, *_each(runs, look)], good)
 
 
 class _WatchedOracle(Oracle):
@@ -297,15 +346,7 @@ def _oracle(runs: Sequence[Run]) -> Check:
             mend = next((failure.mend for failure in failures if failure.mend), "")
             text = f"{split}: {solved} of {of} solved ({', '.join(failures[:2])})"
             faults.append(Fault(text, mend))
-    mend = (
-        "no skill: write one with @solves(Predicate) and add its package to the entry points of "
-        "clevrskills.skills; step limit: raise max_steps or shorten the skill; else let layout() "
-        "leave room for the arm"
-    )
-    return _check("oracle", MUST, faults, f"solves {', '.join(counts)}", mend)
-
-
-_LESS_LUCK = "layout(): start further from the goal, or ask for more in goal()"
+    return _check("oracle", faults, f"solves {', '.join(counts)}")
 
 
 def _zero(runs: Sequence[Run]) -> Check:
@@ -313,7 +354,7 @@ def _zero(runs: Sequence[Run]) -> Check:
         solved = succeeds_blindly(run.reset(seed), DELTA.none, steady=True)
         return "is solved" if solved else ""
 
-    return _check("zero", MUST, _each(runs, look), "doing nothing solves none", _LESS_LUCK)
+    return _check("zero", _each(runs, look), "doing nothing solves none")
 
 
 def _random(runs: Sequence[Run]) -> Check:
@@ -361,15 +402,8 @@ def _realize(runs: Sequence[Run]) -> Check:
         rollout.run(lambda: action)
         return "" if rollout.success else f"after {STILL_STEPS} control steps it has ceased to hold"
 
-    return _check(
-        "realize",
-        MUST,
-        [*_each(runs, look), *_each(runs, simulate)],
-        "realized, the goal holds, with full progress and reward",
-        "realize(): put the bodies where evaluate() holds, at rest and let go, or in the gripper, "
-        "which must be there: hold() does not move the arm, Picked.realize() and "
-        "set_end_effector_pose() do; reward and progress come from self.outcome(holds, shaping)",
-    )
+    faults = [*_each(runs, look), *_each(runs, simulate)]
+    return _check("realize", faults, "realized, the goal holds, with full progress and reward")
 
 
 def _perturb(runs: Sequence[Run]) -> Check:
@@ -398,8 +432,7 @@ def _perturb(runs: Sequence[Run]) -> Check:
         return ""
 
     good = f"taken away by {AWAY_M} m, each leaf ceases to hold"
-    mend = "evaluate(): compare with a tolerance; progress is 1 exactly where it holds"
-    return _check("perturb", MUST, _each(runs, look), good, mend)
+    return _check("perturb", _each(runs, look), good)
 
 
 def _taken_away(world: TensorWorld, slots: Sequence[int]) -> Iterator[TensorWorld]:
@@ -441,14 +474,7 @@ def _as_data(made: Task, runs: Sequence[Run]) -> Check:
         faults += [Fault(f"{run.config.split}: {found}", found.mend)] if found else []
     leaves = {leaf.name for run in runs for s in run.scenes.values() for leaf in s.goal.leaves()}
     faults += [Fault(f"{name} is unknown") for name in sorted(leaves - set(predicate_types()))]
-    return _check(
-        "as data",
-        MUST,
-        faults,
-        "goals go to JSON and back, and hold in batches as alone",
-        "fields of predicates are tensors (B, ...), children or tables; evaluate() computes on "
-        "tensors, with no Python branch on one environment",
-    )
+    return _check("as data", faults, "goals go to JSON and back, and hold in batches as alone")
 
 
 def _fault_in_batch(made: Task, scenes: Sequence[Any]) -> str:
@@ -499,11 +525,7 @@ def _determinism(run: Run, defined_in: str) -> Check:
     except Exception as error:
         fault = one_line(error)
     good = "the same episodes and actions again, and in another process"
-    mend = (
-        "draw from rng.places, rng.shapes, rng.textures and rng.roles only; never go through a "
-        "set, and use no global generator"
-    )
-    return _check("determinism", MUST, [fault] if fault else [], good, mend)
+    return _check("determinism", [fault] if fault else [], good)
 
 
 def _wordings(made: Task, runs: Sequence[Run]) -> Check:
@@ -518,11 +540,7 @@ def _wordings(made: Task, runs: Sequence[Run]) -> Check:
         return "the same wording twice" if len(set(prompts)) < len(prompts) else ""
 
     good = "prompts and sub-tasks are sentences"
-    mend = (
-        "prompts() and describe(): sentences with a capital, single blanks, each wording once; "
-        "with a bank, a full stop too, and phrases that fit no other body of the scene"
-    )
-    return _check("wordings", SHOULD, _each(runs, look), good, mend)
+    return _check("wordings", _each(runs, look), good)
 
 
 def _variety(made: Task, runs: Sequence[Run]) -> Check:
@@ -532,7 +550,7 @@ def _variety(made: Task, runs: Sequence[Run]) -> Check:
         few = count["seen"] < SEEN or count["held_out"] < HELD_OUT
         found = f"{count['seen']} wordings, {count['held_out']} more that are held out"
         mend = f"bank: at least {SEEN} sentences, and {HELD_OUT} more that are held out"
-        return _check("variety", SHOULD, [found] if few else [], found, mend)
+        return _check("variety", [found] if few else [], found, mend)
 
     def look(run: Run, seed: int) -> str:
         texts = made.prompts(run.scenes[seed].layout)
@@ -540,8 +558,7 @@ def _variety(made: Task, runs: Sequence[Run]) -> Check:
         return "fewer than two wordings without key-steps" if few else ""
 
     good = "several wordings that need no key-step images"
-    mend = "prompts(): say it in more ways; at least two without {ks:...}"
-    return _check("variety", SHOULD, _each(runs, look)[:1], good, mend)
+    return _check("variety", _each(runs, look)[:1], good)
 
 
 def _legibility(runs: Sequence[Run]) -> Check:
@@ -559,17 +576,15 @@ def _legibility(runs: Sequence[Run]) -> Check:
         return ", ".join(faults)
 
     good = "bodies can be seen and told apart"
-    mend = "layout(): rng.choose gives different shapes and textures; a qualifier tells sizes apart"
-    return _check("legibility", SHOULD, _each(runs, look), good, mend)
+    return _check("legibility", _each(runs, look), good)
 
 
 def _step_limit(made: Task, runs: Sequence[Run]) -> Check:
     longest = max((steps for run in runs for steps in run.steps), default=0)
     faults = [f"{made.max_steps}, and the oracle needs up to {longest}"]
     good = f"{made.max_steps}, the oracle needs up to {longest}"
-    mend = f"max_steps: at least {ROOM:g} times the oracle's longest episode"
     tight = made.max_steps < ROOM * longest
-    return _check("step limit", SHOULD, faults if tight else [], good, mend)
+    return _check("step limit", faults if tight else [], good)
 
 
 def _reward(runs: Sequence[Run]) -> Check:
@@ -577,8 +592,7 @@ def _reward(runs: Sequence[Run]) -> Check:
     middle = float(np.median(rising)) if rising else 0.0
     good = f"progress rises while the oracle acts (rank correlation {middle:.2f})"
     faults = [] if middle >= RISING else [f"rank correlation of progress and time {middle:.2f}"]
-    mend = "evaluate(): let the shaping grow with each stage: reach, hold, carry, put down"
-    return _check("reward", SHOULD, faults, good, mend)
+    return _check("reward", faults, good)
 
 
 def _frozen(key: str) -> Check:
@@ -589,5 +603,4 @@ def _frozen(key: str) -> Check:
         except ClevrSkillsError:
             missing.append(f"no frozen episodes of the split {split}")
     good = "episodes to evaluate on are frozen"
-    mend = f"clevrskills freeze {key} --package DIR, DIR being the folder of its distribution"
-    return _check("frozen", SHOULD, missing, good, mend)
+    return _check("frozen", missing, good, CHECKS["frozen"][1].format(key=key))
