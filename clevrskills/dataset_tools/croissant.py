@@ -140,14 +140,11 @@ def croissant(root: Path, header: Header, name: str, description: str, date: str
         description: What it is, in a sentence.
         date: When its last episode was made, ISO 8601; empty: it has none.
     """
-    rows = [
-        (name, file, sentence, columns)
-        for there, name, file, sentence, columns in (
-            (header.in_turns, "turns", TURNS_FILE, "a row for each turn", _TURNS),
-            (header.in_steps, "steps", STEPS_FILE, "a row for each control step", _STEPS),
-        )
-        if there
-    ]
+    rows = []
+    if header.in_turns:
+        rows.append(("turns", TURNS_FILE, "a row for each turn", _TURNS))
+    if header.in_steps:
+        rows.append(("steps", STEPS_FILE, "a row for each control step", _STEPS))
     digest = hashlib.sha256((root / EPISODES_FILE).read_bytes()).hexdigest()
     data = {
         "@context": _CONTEXT,

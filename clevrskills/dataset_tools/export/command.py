@@ -5,9 +5,8 @@ of a :class:`~clevrskills.dataset_tools.export.selection.Selection` one by one a
 empty folder ``out``; the folder is moved into place when the function has returned.
 """
 
-import importlib
 import json
-from collections.abc import Callable
+import pkgutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -131,10 +130,7 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
     left_out: dict[str, int] = {}
     if to in IN_WORDS:
         selection, left_out = in_words(selection)
-    module, _, function = FORMATS[to].partition(":")
-    write: Callable[[Selection, Path], None] = getattr(
-        importlib.import_module(f"{__package__}.{module}"), function
-    )
+    write = pkgutil.resolve_name(f"{__package__}.{FORMATS[to]}")
     with storage_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
     with PartialDirectory(out.parent, out) as partial:
@@ -151,7 +147,7 @@ def _check_untaught(selection: Selection, to: str) -> None:
         ClevrSkillsError: One has.
     """
     found = [n for n in selection.ids if DAGGER.start <= RecordedName.parse(n).seed < DAGGER.stop]
-    for episode in replace(selection, ids=tuple(found), on_progress=None):
+    for episode in replace(selection, ids=tuple(found)):
         if episode.taught:
             raise ClevrSkillsError(
                 f"{episode.id} has a teacher's actions, which --to {to} cannot say; allowed: --to "

@@ -52,9 +52,7 @@ class Selection:
 
     def first(self) -> Episode:
         """The first episode."""
-        from clevrskills.dataset_tools.dataset import Episode
-
-        return Episode(self.root / self.ids[0])
+        return next(iter(self))
 
     @cached_property
     def suite(self) -> Suite:
@@ -73,7 +71,7 @@ def in_words(selection: Selection) -> tuple[Selection, dict[str, int]]:
     """
     images_only, ids = tagged(selection.suite, IMAGES_ONLY), []
     left_out: dict[str, int] = {}
-    for episode in replace(selection, on_progress=None):
+    for episode in selection:
         task = RecordedName.parse(episode.id).task
         if task in images_only:
             data = episode.prompt["data"]

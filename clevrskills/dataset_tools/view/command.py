@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clevrskills.dataset_tools.manifest import in_turn
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_least
 from clevrskills.jobs.files import storage_errors, write_whole
 from clevrskills.jobs.options import Positional
 
@@ -54,8 +55,7 @@ def view(args: ViewArgs) -> int:
     from clevrskills.dataset_tools.manifest import read_manifest
     from clevrskills.dataset_tools.view.rerun_export import write_rerun
 
-    if args.limit is not None and args.limit < 1:
-        raise ClevrSkillsError(f"--limit must be at least 1, not {args.limit}")
+    check_least(args, limit=1)
     dataset = Dataset(args.dataset)
     if not len(dataset):
         raise ClevrSkillsError(f"{args.dataset} has no episodes yet")

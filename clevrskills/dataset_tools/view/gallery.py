@@ -182,11 +182,12 @@ def _write(
 
 
 def sheet(cards: Sequence[Image.Image], columns: int = 4) -> Image.Image:
-    """Cards in rows."""
+    """Put images of one size in rows."""
+    width, height = cards[0].size
     rows = -(-len(cards) // columns)
-    whole = Image.new("RGB", (columns * CARD_PX[0], rows * CARD_PX[1]), PAPER)
+    whole = Image.new("RGB", (columns * width, rows * height), PAPER)
     for k, one in enumerate(cards):
-        whole.paste(one, (k % columns * CARD_PX[0], k // columns * CARD_PX[1]))
+        whole.paste(one, (k % columns * width, k // columns * height))
     return whole
 
 
@@ -197,26 +198,22 @@ def _grid(episodes: Sequence[Solved]) -> Iterator[np.ndarray]:
 
 
 def tiles(episodes: Sequence[Solved], moments: Sequence[int], tile_px: int = 192) -> np.ndarray:
-    """A frame of each episode side by side with its name, (H, W, 3) uint8."""
-    columns = int(np.ceil(np.sqrt(1.4 * len(episodes))))
-    rows = -(-len(episodes) // columns)
-    height = tile_px + LABEL_PX
-    whole = np.full((rows * height, columns * tile_px, 3), 255, np.uint8)
-    for k, (episode, moment) in enumerate(zip(episodes, moments, strict=True)):
-        frame = Image.fromarray(episode.frames[moment])
-        small = np.asarray(frame.resize((tile_px, tile_px), Image.Resampling.BOX))
-        y, x = k // columns * height, k % columns * tile_px
-        whole[y : y + LABEL_PX, x : x + tile_px] = _label(episode.key, tile_px)
-        whole[y + LABEL_PX : y + height, x : x + tile_px] = small
-    return whole
+    """Return a frame of each episode side by side with its name, (H, W, 3) uint8."""
+    labelled = []
+    for episode, moment in zip(episodes, moments, strict=True):
+        tile, frame = _label(episode.key, tile_px).copy(), Image.fromarray(episode.frames[moment])
+        tile.paste(frame.resize((tile_px, tile_px), Image.Resampling.BOX), (0, LABEL_PX))
+        labelled.append(tile)
+    return np.asarray(sheet(labelled, columns=int(np.ceil(np.sqrt(1.4 * len(episodes))))))
 
 
 @cache
-def _label(text: str, width: int) -> np.ndarray:
-    strip = Image.new("RGB", (width, LABEL_PX), PAPER)
+def _label(text: str, width: int) -> Image.Image:
+    """Return a tile with a name, below which is room for a frame."""
+    tile = Image.new("RGB", (width, LABEL_PX + width), PAPER)
     font = _font(min(13, width // 11))
-    ImageDraw.Draw(strip).text((width // 2, LABEL_PX // 2), text, INK, font, anchor="mm")
-    return np.asarray(strip)
+    ImageDraw.Draw(tile).text((width // 2, LABEL_PX // 2), text, INK, font, anchor="mm")
+    return tile
 
 
 def _font(size_px: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:

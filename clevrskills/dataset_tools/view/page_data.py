@@ -70,8 +70,8 @@ def contents(episode: Episode) -> dict[str, Any]:
         "cameras": {name: _camera(episode, name) for name in episode.cameras},
         "objects": episode.objects,
         "nodes": episode.nodes,
-        "holds": [_true_runs(column) for column in _matrix(steps["holds"]).T],
-        "terms": _rounded(_matrix(steps["terms"]).T, 3),
+        "holds": [_true_runs(column) for column in np.stack(steps["holds"].to_numpy()).T],
+        "terms": _rounded(np.stack(steps["terms"].to_numpy()).T, 3),
         "lanes": {
             **{name: _runs(steps, columns) for name, columns in _LANES.items()},
             "turn": turn_runs(episode),
@@ -216,11 +216,6 @@ def _prompt_parts(
     found = {k: data_uri(jpeg(images[name], "prompt")) for k, name in prompt["images"].items()}
     parts = (part for part in PLACEHOLDER.split(prompt["text"]) if part)
     return [{"image": found[p], "name": p} if p in found else {"text": p} for p in parts]
-
-
-def _matrix(column: pd.Series) -> np.ndarray:
-    """A column of lists as (N, k)."""
-    return np.stack(column.to_numpy()) if len(column) else np.empty((0, 0))
 
 
 def _rounded(values: Any, digits: int) -> list[Any]:

@@ -21,6 +21,7 @@ from clevrskills.dataset_tools.export.remux import Recording, open_recording
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.statistics import Statistics, as_lists
 from clevrskills.dataset_tools.layout import POSE
+from clevrskills.dataset_tools.record.columns import vectors
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.state_vector import state_parts
@@ -28,10 +29,18 @@ from clevrskills.sim.state_vector import state_parts
 IMAGES_PER_EPISODE = 8
 """Images of each camera that are decoded for the statistics."""
 _TEXTS = ("instruction", "predicate", "skill", "action_class")
-_FLAGS = ("keystep",)
 ANNOTATIONS = ("annotation.human.task_description", "annotation.human.subtask")
 """Columns for loaders in the way of GR00T: numbers of sentences among the tasks."""
-_ALWAYS = ("timestamp", "frame_index", "episode_index", "index", "task_index")
+_NUMBERS_AND_TEXTS = (
+    ("float32", ("next.reward", "next.progress")),
+    ("bool", ("next.done", "next.success", "next.truncated")),
+    ("int64", ("subtask_index", *ANNOTATIONS)),
+    ("string", tuple(f"label.{name}" for name in _TEXTS)),
+    ("bool", ("label.failed", "label.keystep")),
+    ("float32", ("timestamp",)),
+    ("int64", ("frame_index", "episode_index", "index", "task_index")),
+)
+"""Types of the columns that hold one value of each frame."""
 
 Row = dict[str, Any]
 """What is said of an episode, by name of the column."""
@@ -115,14 +124,7 @@ def features(episode: Episode) -> dict[str, dict[str, Any]]:
     found = {image_key(camera): _video_feature(episode, camera) for camera in episode.cameras}
     found["observation.state"] = _feature("float32", _state_names(state_sizes(episode)))
     found["action"] = _feature("float32", _action_names(episode))
-    found |= {name: _feature("float32") for name in ("next.reward", "next.progress")}
-    found |= {name: _feature("bool") for name in ("next.done", "next.success", "next.truncated")}
-    found["subtask_index"] = _feature("int64")
-    found |= {name: _feature("int64") for name in ANNOTATIONS}
-    found |= {f"label.{name}": _feature("string") for name in _TEXTS}
-    found |= {f"label.{name}": _feature("bool") for name in ("failed", *_FLAGS)}
-    found["timestamp"] = _feature("float32")
-    return found | {name: _feature("int64") for name in _ALWAYS[1:]}
+    return found | {name: _feature(kind) for kind, of in _NUMBERS_AND_TEXTS for name in of}
 
 
 def _video_feature(episode: Episode, camera: str) -> dict[str, Any]:
@@ -151,10 +153,8 @@ def _numbers(column: Any) -> np.ndarray:
 
 
 def _arrow(values: Any) -> pa.Array:
-    if isinstance(values, np.ndarray) and values.ndim == 2:
-        flat = pa.array(np.ascontiguousarray(values).reshape(-1))
-        return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-    return pa.array(values)
+    is_matrix = isinstance(values, np.ndarray) and values.ndim == 2
+    return vectors(values) if is_matrix else pa.array(values)
 
 
 def write_json(path: Path, data: Any) -> None:
@@ -341,7 +341,7 @@ class LeRobotWriter(ABC):
             ANNOTATIONS[1]: np.array([self.tasks.index(text) for text in steps["subtask"]]),
             **{f"label.{name}": steps[name].tolist() for name in _TEXTS},
             "label.failed": episode.unlearned,
-            **{f"label.{name}": steps[name].to_numpy() for name in _FLAGS},
+            "label.keystep": steps["keystep"].to_numpy(),
             "timestamp": (frames / episode.info["fps"]).astype(np.float32),
             "frame_index": frames,
             "episode_index": np.full(count, self.episodes),
