@@ -7,9 +7,9 @@ started again.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
@@ -131,14 +131,11 @@ def latest_lines(root: Path) -> dict[str, Attempt]:
 
 
 def in_turn(names: Sequence[str], count: int) -> list[str]:
-    """At most ``count`` names of episodes, from all tasks and splits in turn, sorted."""
-    ranks: Counter[str] = Counter()
-    ranked = []
-    for name in sorted(names):
-        group = name.rpartition("_")[0]
-        ranked.append((ranks[group], name))
-        ranks[group] += 1
-    return sorted(name for _, name in sorted(ranked)[:count])
+    """Return at most ``count`` names of episodes, from all tasks and splits in turn, sorted."""
+    ordered = sorted(names, key=lambda name: name.rpartition("_"))
+    groups = groupby(ordered, key=lambda name: name.rpartition("_")[0])
+    ranked = sorted(pair for _, group in groups for pair in enumerate(group))
+    return sorted(name for _, name in ranked[:count])
 
 
 def file_hashes(directory: Path) -> dict[str, tuple[int, str]]:
