@@ -106,7 +106,8 @@ class Account:
         """
         env, partial = self._env, self.partial()
         n_min = int(env.layouts[0].roles["n_min"])
-        tight = n_min + (TIGHT_MOVE if getattr(env.task, "family", "") == "move" else TIGHT)
+        moving = isinstance(env.task, RavensTask) and env.task.family == "move"
+        tight = n_min + (TIGHT_MOVE if moving else TIGHT)
         if not self.turns:  # of control steps
             found = {"partial": partial, "partial_best": partial}
             return {**found, "disturbed": float(self.disturbed())}

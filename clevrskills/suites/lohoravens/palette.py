@@ -13,8 +13,10 @@ from clevrskills.assets.palettes import lab as lab_of
 from clevrskills.tasks.layout import EpisodeRng, LayoutError
 
 NAMESPACE = "ravens"
-COLORS = tuple(PALETTES[NAMESPACE])[:11]
-"""The colors in use, in the order of the original."""
+ALL_COLORS = tuple(PALETTES[NAMESPACE])
+"""Colors of the palette, in the order of the original."""
+COLORS = ALL_COLORS[:11]
+"""The colors in use."""
 _TRAIN = ("blue", "red", "green", "yellow", "brown", "gray", "cyan")
 _TEST = ("blue", "red", "green", "orange", "purple", "pink", "white")
 COLORS_OF_SPLIT: Mapping[str, Sequence[str]] = {"train": _TRAIN, "val": _TEST, "test": _TEST}

@@ -7,7 +7,7 @@ planned around what is known to stand on the field.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from math import pi
 
@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills.core import geometry
 from clevrskills.sim.setting import Workspace
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, PlanFailed, yaw_of
 from clevrskills.solvers.skills.put_down import backed_off
 from clevrskills.suites.lohoravens.move import Move
+from clevrskills.suites.lohoravens.predicates.resting import heights
 from clevrskills.suites.lohoravens.setting import FIELD
 
 PLACED = "PLACED"
@@ -168,33 +168,18 @@ def _near(arm: Arm, orientation: np.ndarray) -> np.ndarray:
     return orientation if float(np.dot(orientation, arm.pose.q)) >= 0 else -orientation
 
 
-def _present(arm: Arm) -> Iterator[int]:
-    """Slots of all solid bodies that are not held."""
-    for slot in range(len(arm.world.keys)):
-        if bool(arm.world.solids.present[0, slot]) and slot != arm.held:
-            yield slot
-
-
 def _heights(arm: Arm, places: np.ndarray) -> dict[int, float]:
-    """Greatest height of each body above places (N, 2), of those that are there."""
-    world, found = arm.world, {}
-    xy = torch.as_tensor(places, dtype=torch.float32)
-    middle = xy.mean(0)
-    wide_m = (xy - middle).norm(dim=-1).amax() + world.solids.radius[0]
-    near = (world.body_pose[0, :, :2] - middle).norm(dim=-1) <= wide_m
-    for slot in (k for k in _present(arm) if near[k]):
-        planes = world.planes(torch.tensor([slot]))[0]
-        height = geometry.surface_height(planes, world.body_pose[0, slot], xy)
-        if float(height.max()) > -1.0:
-            found[slot] = float(height.max())
-    return found
+    """Return the greatest height above places (N, 2) of each solid body near them but the held."""
+    present = arm.world.solids.present[0].nonzero()[:, 0].tolist()
+    slots = [k for k in present if k != arm.held]
+    return heights(arm.world, slots, torch.as_tensor(places, dtype=torch.float32))
 
 
 def _under(arm: Arm, place: Sequence[float]) -> tuple[tuple[int, ...], float]:
     """Slots of what is right under a place (2,), and its height; nothing: that of the table."""
-    heights = _heights(arm, np.array([place]))
-    top = max((0.0, *heights.values()))
-    return tuple(k for k, z in heights.items() if z >= top - SAME_SURFACE_M), top
+    found = _heights(arm, np.array([place]))
+    top = max((0.0, *found.values()))
+    return tuple(k for k, z in found.items() if z >= top - SAME_SURFACE_M), top
 
 
 def _carry(arm: Arm, plan: _Plan) -> Outcome:

@@ -13,14 +13,12 @@ from clevrskills.sim.body import Body, Pose
 from clevrskills.sim.setting import Workspace
 from clevrskills.suites.lohoravens.palette import texture_of
 from clevrskills.suites.lohoravens.setting import FIELD
-from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
+from clevrskills.suites.lohoravens.things import AREAS, SIDES, area_bounds_m
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Size, Table
 
 SMALL_M, BIG_M = 0.04, 0.06
 """Sides of the two sizes of blocks."""
 QUADRANTS = tuple(area for area in AREAS if " " in area)
-SIDES = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom": (1.0, 0.0)}
-"""Directions in the world, (x, y), by name; the top is near the robot."""
 DENSITY = 600.0
 ZONE_M, WIDE_ZONE_M, WIDEST_ZONE_M, MAT_M = 0.10, 0.15, 0.20, 0.001
 """Sides of zones: for a tower, for up to four blocks side by side, for more; height of all."""
@@ -52,13 +50,13 @@ is not at most."""
 
 
 def within(area: str) -> Workspace:
-    """Where blocks are surely in an area."""
+    """Return where blocks are surely in an area."""
     low, high = area_bounds_m(area)
     return _cut(low + BORDER_M, high - BORDER_M)
 
 
 def beside(place_m: tuple[float, float], side: str, beyond: bool) -> Workspace:
-    """Where blocks are surely on a side of a place, or surely not.
+    """Return where blocks are surely on a side of a place, or surely not.
 
     Raises:
         LayoutError: There is no room.
@@ -71,13 +69,13 @@ def beside(place_m: tuple[float, float], side: str, beyond: bool) -> Workspace:
 
 
 def _axis(side: str) -> tuple[int, float]:
-    """Axis and sign of a side."""
+    """Return the axis and sign of a side."""
     x, y = SIDES[side]
     return (0, x) if x else (1, y)
 
 
 def _cut(low: np.ndarray, high: np.ndarray) -> Workspace:
-    """The part of the field between two corners."""
+    """Return the part of the field between two corners."""
     x_m = (max(float(low[0]), INNER.x_m[0]), min(float(high[0]), INNER.x_m[1]))
     y_m = (max(float(low[1]), INNER.y_m[0]), min(float(high[1]), INNER.y_m[1]))
     if x_m[0] >= x_m[1] or y_m[0] >= y_m[1]:
@@ -86,7 +84,7 @@ def _cut(low: np.ndarray, high: np.ndarray) -> Workspace:
 
 
 def size_word(side_m: float) -> str:
-    """``smaller`` or ``bigger``."""
+    """Return ``smaller`` or ``bigger``."""
     return "bigger" if side_m > (SMALL_M + BIG_M) / 2 else "smaller"
 
 
@@ -129,7 +127,7 @@ class FieldScene:
         where: Workspace = INNER,
         kind: str = "block",
     ) -> Block:
-        """Put a block at a free place.
+        """Put a block at a free place, and return it.
 
         Args:
             color: Its color.
@@ -149,7 +147,8 @@ class FieldScene:
         return self.blocks[-1]
 
     def zone(self, color: str, side_m: float = ZONE_M, tower: bool = False) -> int:
-        """Put a zone at a free place, where a tower can be built if there will be one; its slot.
+        """Put a zone at a free place, and return its slot; where a tower can be built if there will
+        be one.
 
         Raises:
             LayoutError: There is none.
@@ -175,7 +174,7 @@ class FieldScene:
         return self._add("zone", "cube", color, pose, size, static=True)
 
     def bowl(self, color: str) -> int:
-        """Put a bowl at a free place; its slot.
+        """Put a bowl at a free place, and return its slot.
 
         Raises:
             LayoutError: There is none.
@@ -209,13 +208,12 @@ class FieldScene:
         return padded([block.slot for block in blocks], length)
 
     def others(self, blocks: Sequence[Block], length: int) -> np.ndarray:
-        """Slots of all other blocks, filled up with -1, (length,)."""
+        """Return the slots of all other blocks, filled up with -1, (length,)."""
         return self.slots_of([block for block in self.blocks if block not in blocks], length)
 
-    def layout(self, n_min: int, **roles: object) -> Layout:
-        """The layout, with how many moves it takes at least."""
-        values = {name: np.asarray(value) for name, value in roles.items()}
-        return Layout(tuple(self._bodies), {**values, "n_min": np.array(n_min)})
+    def layout(self, **roles: object) -> Layout:
+        """Return the layout."""
+        return Layout(tuple(self._bodies), {name: np.asarray(of) for name, of in roles.items()})
 
 
 def padded(values: Sequence[int], length: int, fill: int = -1) -> np.ndarray:

@@ -14,25 +14,6 @@ from clevrskills.sim.setting import Workspace
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 
-COLORS = (
-    "blue",
-    "red",
-    "green",
-    "orange",
-    "yellow",
-    "purple",
-    "pink",
-    "cyan",
-    "brown",
-    "white",
-    "gray",
-    "indigo",
-    "violet",
-    "black",
-    "silver",
-    "gold",
-)
-"""All colours of the palette, the eleven usual ones first."""
 SAME_COLORS = {"grey": "gray"}
 BLOCKS = ("block", "box")
 KINDS = (*BLOCKS, "bowl", "zone")
@@ -42,6 +23,10 @@ CENTER_M = 0.08
 """Side of the square that is the center."""
 AREAS = ("top left", "top right", "bottom left", "bottom right", "center")
 """Quarters of the field, and its middle; the top is near the robot, left is world -y."""
+SIDES = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom": (1.0, 0.0)}
+"""Directions in the world, (x, y), by name; the top is near the robot."""
+BESIDE_M = 0.16
+"""Distance from a block to the place beside it."""
 LEVEL_M = 0.006
 """How far the underside of a thing may be from the top of what it stands on."""
 
@@ -62,6 +47,12 @@ def area_bounds_m(area: str, field: Workspace = FIELD) -> tuple[np.ndarray, np.n
     else:
         low[1] = middle[1]
     return low, high
+
+
+def quadrant_of(place: np.ndarray) -> str:
+    """Return the quarter of the field that a place (2,) is in."""
+    x, y = place - FIELD_MIDDLE_M
+    return f"{'top' if x < 0 else 'bottom'} {'left' if y < 0 else 'right'}"
 
 
 @dataclass(frozen=True)
@@ -142,8 +133,7 @@ class Scene:
 
     def yaw_rad(self, thing: Thing) -> float:
         """Its turn about the vertical, as far as its four sides tell it, in [-pi/4, pi/4)."""
-        w, x, y, z = self.world.body_pose[0, thing.slot, 3:].double().numpy()
-        yaw = np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+        yaw = yaw_rad(self.world.body_pose[0, thing.slot, 3:])
         return float((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
 
     def stands_on(self, upper: Thing, lower: Thing) -> bool:
@@ -171,8 +161,7 @@ class Scene:
 
     def area(self, thing: Thing) -> str:
         """The quarter of the field in which its middle is."""
-        x, y = self.place(thing)[:2] - FIELD_MIDDLE_M
-        return f"{'top' if x < 0 else 'bottom'} {'left' if y < 0 else 'right'}"
+        return quadrant_of(self.place(thing)[:2])
 
     def is_in(self, thing: Thing, area: str) -> bool:
         """Whether its middle is in an area."""
@@ -185,3 +174,10 @@ def bounds(world: World, slot: int) -> np.ndarray:
     """Lowest and highest corner of a body's box along the world's axes, (2, 3)."""
     points = world.world_points(torch.tensor([slot]))[0].double().numpy()
     return np.stack((points.min(0), points.max(0)))
+
+
+def yaw_rad(quaternions: torch.Tensor) -> np.ndarray:
+    """Return the turns about the vertical of quaternions w, x, y, z (..., 4), (...)."""
+    w, x, y, z = np.moveaxis(quaternions.double().cpu().numpy(), -1, 0)
+    found: np.ndarray = np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+    return found

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from clevrskills.suites.lohoravens.things import AREAS, COLORS, KINDS, SAME_COLORS
+from clevrskills.suites.lohoravens.palette import ALL_COLORS
+from clevrskills.suites.lohoravens.things import AREAS, KINDS, SAME_COLORS, SIDES
 
 DONE_COMMAND = "done"
-SIDES = ("left", "right", "top", "bottom")
 FREE_AREA = "free area"
 SIZES = ("smaller", "bigger")
 HIDDEN, ON_TOP = "hidden", "top"
@@ -134,6 +134,6 @@ def _color(word: str) -> str:
         Refused: ``UNKNOWN_COLOR``.
     """
     color = SAME_COLORS.get(word, word)
-    if color not in COLORS:
+    if color not in ALL_COLORS:
         raise Refused("UNKNOWN_COLOR", word=word)
     return color

@@ -24,7 +24,6 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
     FREE_AREA,
     HIDDEN,
     ON_TOP,
-    SIDES,
     SIZES,
     Instruction,
     Phrase,
@@ -33,13 +32,15 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
     parse,
 )
 from clevrskills.suites.lohoravens.move import Move
+from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.solver.rehearsal import helps
 from clevrskills.suites.lohoravens.things import (
     AREAS,
+    BESIDE_M,
     BLOCKS,
-    COLORS,
     KINDS,
+    SIDES,
     Scene,
     Thing,
     area_bounds_m,
@@ -51,14 +52,12 @@ GAPS_M, FREE_GAPS_M = (0.030, 0.010), (0.030,)
 """Gaps to what stands around, in a place that is named and in a free area: the first that leaves a
 place, as a gripper beside high blocks needs more.
 """
-BESIDE_M, AROUND_M = 0.16, 0.04
-"""How far from a block what is placed beside it goes, and how far from there at most."""
+AROUND_M = 0.04
+"""Greatest distance from the place beside a block."""
 MOVED_M = 0.02
 """How far a block is to have moved to have been carried."""
 MARGIN_M = 0.005
 """How far from the border of an area its places end."""
-TO_SIDE = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom": (1.0, 0.0)}
-_EXAMPLE_COLORS = COLORS[:11]
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,7 @@ class WordsInterface(TextInterface):
         require_planner()
         return WordsActuator(env)
 
-    def random(
-        self, generator: np.random.Generator, colors: Sequence[str] = _EXAMPLE_COLORS
-    ) -> str:
+    def random(self, generator: np.random.Generator, colors: Sequence[str] = COLORS) -> str:
         """Any instruction of the grammar, with some colours."""
 
         def one(words: Sequence[str]) -> str:
@@ -89,7 +86,7 @@ class WordsInterface(TextInterface):
         place = (
             thing(KINDS),
             f"{one(AREAS)} area",
-            f"{one(SIDES)} side of the {one(colors)} block",
+            f"{one(tuple(SIDES))} side of the {one(colors)} block",
             FREE_AREA,
         )
         return f"pick up the {thing(BLOCKS)} and place it on the {one(place)}"
@@ -99,7 +96,7 @@ PICK_PLACE_TEXT = WordsInterface(
     "pick_place_text",
     {
         "commands": list(FORMS),
-        "colors": list(COLORS),
+        "colors": list(ALL_COLORS),
         "areas": list(AREAS),
         "examples": [
             "pick up the red block and place it on the blue zone",
@@ -193,7 +190,7 @@ def _is_where(thing: Thing, target: Phrase | Spot, scene: Scene) -> bool:
         )
     if target.of is not None:
         middles = (
-            scene.place(other)[:2] + BESIDE_M * np.array(TO_SIDE[target.side])
+            scene.place(other)[:2] + BESIDE_M * np.array(SIDES[target.side])
             for other in scene.blocks
             if other is not thing and other.color == target.of.color
         )
@@ -346,7 +343,7 @@ def _free_spot(spot: Spot, thing: Thing, scene: Scene) -> tuple[float, float, fl
         if not others:
             raise Refused("NO_SUCH_OBJECT", phrase=str(spot.of))
         block = min(others, key=lambda other: _from_middle(other, scene))
-        middle = scene.place(block)[:2] + BESIDE_M * np.array(TO_SIDE[spot.side])
+        middle = scene.place(block)[:2] + BESIDE_M * np.array(SIDES[spot.side])
         low, high = np.maximum(middle - AROUND_M, field[0]), np.minimum(middle + AROUND_M, field[1])
         place = _nearest_free(middle, low, high, thing, scene, GAPS_M, AROUND_M)
     elif spot.area == FREE_AREA:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import torch
@@ -172,6 +172,21 @@ def lay_within(
                 continue
         else:
             raise ValueError("no free place")
+
+
+def heights(world: World, slots: Sequence[int], places: Tensor) -> dict[int, float]:
+    """Return the greatest height of each body above places (N, 2), by slot, of those that are
+    near.
+    """
+    middle = places.mean(0)
+    wide_m = (places - middle).norm(dim=-1).amax() + world.solids.radius[0]
+    near = (world.body_pose[0, :, :2] - middle).norm(dim=-1) <= wide_m
+    found = {}
+    for slot in (k for k in slots if near[k]):
+        planes = world.planes(torch.tensor([slot]))[0]
+        height = geometry.surface_height(planes, world.body_pose[0, slot], places)
+        found[slot] = float(height.max())
+    return found
 
 
 def _others_gap(world: World, body: Tensor, on: Tensor | None) -> Tensor:

@@ -11,7 +11,6 @@ import numpy as np
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.grammar import (
     FREE_AREA,
-    SIDES,
     Instruction,
     Phrase,
     Refused,
@@ -21,7 +20,7 @@ from clevrskills.suites.lohoravens.interfaces.words import move_of
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.prompts.phrasing import picks_of
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.things import AREAS, Scene, Thing
+from clevrskills.suites.lohoravens.things import AREAS, SIDES, Scene, Thing
 from clevrskills.tasks.bank_files import read_banks
 
 REWORDED = 0.5

@@ -8,15 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
-from clevrskills.suites.lohoravens.interfaces.words import BESIDE_M, TO_SIDE, ground
-from clevrskills.suites.lohoravens.primitive import Move
+from clevrskills.suites.lohoravens.interfaces.words import ground
+from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.solver.rehearsal import (
     ForeseenWorld,
     carry_out,
     moves_left,
     under,
 )
-from clevrskills.suites.lohoravens.things import AREAS, Scene, Thing, area_bounds_m
+from clevrskills.suites.lohoravens.things import AREAS, BESIDE_M, SIDES, Scene, Thing, area_bounds_m
 
 SAME_M = 0.005
 """How near to each other two picks or places are the same."""
@@ -128,7 +128,7 @@ def _targets(thing: Thing, move: Move, scene: Scene) -> Iterator[str]:
             yield f"{onto.size} {onto.name}"
         return
     for other in scene.blocks:
-        for side, (x, y) in TO_SIDE.items():
+        for side, (x, y) in SIDES.items():
             beside = scene.place(other)[:2] + BESIDE_M * np.array([x, y])
             if other is not thing and np.hypot(*(beside - place)) < NEAR_M:
                 yield f"{side} side of the {other.name}"

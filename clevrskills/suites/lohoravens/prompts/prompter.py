@@ -12,16 +12,16 @@ import numpy as np
 from clevrskills.agents.prompter import message, read_action
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.errors import check_arguments
-from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FORMS, SIDES
+from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FORMS
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
-from clevrskills.suites.lohoravens.things import AREAS, COLORS
+from clevrskills.suites.lohoravens.palette import COLORS
+from clevrskills.suites.lohoravens.things import AREAS, SIDES
 
 INSTRUCTION = "Instruction:"
 """What comes before an instruction, on a line of its own."""
 DONE = "Done"
 GOAL = "Goal"
 SEEN = "What is on the table now"
-USUAL_COLORS = COLORS[:11]
 
 _ROLE = """\
 You plan for a robot arm with a suction gripper at a table.
@@ -147,7 +147,7 @@ class FieldPrompter:
         sections = [
             _ROLE,
             "\n".join(("Forms of instructions:", *forms)),
-            f"Colors: {', '.join(USUAL_COLORS)}.",
+            f"Colors: {', '.join(COLORS)}.",
             _AREAS.format(areas=areas, sides=", ".join(SIDES)),
             "\n".join(("Rules:", _RULES.format(done=DONE))),
         ]

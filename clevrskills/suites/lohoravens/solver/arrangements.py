@@ -32,6 +32,7 @@ from clevrskills.suites.lohoravens.predicates.shapes import (
 )
 from clevrskills.suites.lohoravens.predicates.templates import rectangle_points, rectangles
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
+from clevrskills.suites.lohoravens.things import yaw_rad
 
 IN_PLACE_M = 0.005
 """How far from its place a block may be and stay."""
@@ -235,8 +236,7 @@ def pieces_of(goal: Predicate, world: World) -> tuple[list[int], Pieces]:
                 continue
         slots += own
     poses = world.body_pose[0, slots].double().cpu().numpy()
-    w, x, y, z = poses[:, 3:].T
-    yaws = np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+    yaws = yaw_rad(world.body_pose[0, slots, 3:])
     sides = np.round(world.solids.size[0, slots, 0].double().cpu().numpy(), 5)
     low = np.abs(poses[:, 2] - sides / 2) < IN_PLACE_M
     return slots, Pieces(poses[:, :2], yaws, sides, np.array(kinds), low)

@@ -16,6 +16,7 @@ from clevrskills.core.threads import single_threaded
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 from clevrskills.suites.lohoravens.move import Move
+from clevrskills.suites.lohoravens.predicates.resting import heights
 from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.suites.lohoravens.solver.planner import UnsolvableError
 from clevrskills.suites.lohoravens.solver.ways import next_move
@@ -81,15 +82,8 @@ def _highest(world: World, slots: Tensor, places: Tensor) -> tuple[float, int]:
     """Greatest height of bodies (n,) above places (N, 2), at least that of the table, and whose it
     is; -1: it is that of the table.
     """
-    middle = places.mean(0)
-    wide_m = (places - middle).norm(dim=-1).amax() + world.solids.radius[0, slots]
-    near = (world.body_pose[0, slots, :2] - middle).norm(dim=-1) <= wide_m
-    tops = [(0.0, -1)]
-    for slot in slots[near].tolist():
-        planes = world.planes(torch.tensor([slot]))[0]
-        height = geometry.surface_height(planes, world.body_pose[0, slot], places)
-        tops.append((float(height.max()), slot))
-    return max(tops)
+    tops = heights(world, slots.tolist(), places)
+    return max([(0.0, -1), *((height_m, slot) for slot, height_m in tops.items())])
 
 
 def carry_out(world: TensorWorld, move: Move) -> Placed | None:

@@ -12,6 +12,7 @@ import torch
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import flat_share, loads
 from clevrskills.suites.lohoravens.scene import INNER
+from clevrskills.suites.lohoravens.things import yaw_rad
 
 GAPS_M = (0.03, 0.015, 0.006)
 """Gaps to what stands around that are tried for a free place, the widest first."""
@@ -64,8 +65,7 @@ class Table:
 
     def yaw_rad(self, slot: int) -> float:
         """Turn of a body about the vertical."""
-        w, x, y, z = self.world.body_pose[0, slot, 3:].double().tolist()
-        return float(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
+        return float(yaw_rad(self.world.body_pose[0, slot, 3:]))
 
     def side_m(self, slot: int) -> float:
         """Greatest side of a body, seen from above."""

@@ -34,8 +34,8 @@ SPREAD_STEPS = 60
 class RavensTask(Task):
     """A task of the suite.
 
-    Every layout has the role ``n_min``, the number of moves that the solver needs. At the start
-    the goal does not hold, no part of it is met, and what is to be kept is.
+    Every drawn layout has the role ``n_min``, the number of moves that the solver needs. At the
+    start the goal does not hold, no part of it is met, and what is to be kept is.
 
     Attributes:
         family: ``primitive``, ``stack``, ``move``, ``bowls``, ...
@@ -67,7 +67,7 @@ class RavensTask(Task):
         return self.robots
 
     def colors(self, rng: EpisodeRng, count: int, apart_from: Sequence[str] = ()) -> list[str]:
-        """Different colors of the split that look apart.
+        """Return different colors of the split that look apart.
 
         Raises:
             LayoutError: There are not so many.
@@ -75,11 +75,11 @@ class RavensTask(Task):
         return choose_colors(rng, count, self.pool(rng), apart_from)
 
     def pool(self, rng: EpisodeRng) -> Sequence[str]:
-        """Colors of the split."""
+        """Return the colors of the split."""
         return COLORS if self.all_colors else COLORS_OF_SPLIT[rng.split_name]
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
-        """As of :class:`~clevrskills.tasks.base.Task`; no split has the places of another one.
+        """Draw an attempt at a layout; no split has the places of another one.
 
         Raises:
             LayoutError: It does not fit, or is not fair.
@@ -89,7 +89,7 @@ class RavensTask(Task):
 
     @torch.inference_mode()
     def rehearsed(self, layout: Layout) -> Layout:
-        """The layout with the number of moves that the solver needs.
+        """Return the layout with the number of moves that the solver needs.
 
         Raises:
             LayoutError: A part of the goal is met at the start, or what is to be kept is not so;
@@ -121,22 +121,16 @@ class RavensTask(Task):
         return self.with_plan(layout, plan)
 
     def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:
-        """The layout with what the task says of the solver's moves."""
+        """Return the layout with what the task says of the solver's moves."""
         return replace(layout, roles={**layout.roles, "n_min": np.array(len(plan))})
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        raise NotImplementedError
-
-    def layout(self, rng: EpisodeRng) -> Layout:
-        raise NotImplementedError
-
     def followed(self, roles: Mapping[str, Tensor]) -> Predicate | None:
-        """Whether the steps that its sentence says were taken in turn; ``None``: it says none."""
+        """Return whether the steps of its sentence were taken in turn; ``None``: it has none."""
         del roles
         return None
 
     def tags(self) -> dict[str, Any]:
-        """What tables sort it by, as JSON data."""
+        """Return what tables sort it by, as JSON data."""
         return {
             "capabilities": list(self.capabilities),
             "capability_count": len(self.capabilities),
@@ -148,7 +142,7 @@ class RavensTask(Task):
 
 
 def on_grid(layout: Layout) -> Layout:
-    """The layout with places to a tenth of a millimeter and turns to a thousandth."""
+    """Return the layout with places to a tenth of a millimeter and turns to a thousandth."""
     bodies = (body and replace(body, pose=upright(body.pose)) for body in layout.bodies)
     roles = {
         name: np.round(value, PLACE_DIGITS) if np.asarray(value).dtype.kind == "f" else value

@@ -54,7 +54,7 @@ class SortIntoBowls(RavensTask):
             fitting = [b for i, b in enumerate(bowls) if (i == k) == self.matching]
             right[k, : len(fitting)] = fitting
         roles = {"objects": scene.slots_of(blocks, MOST), "bowls": right}
-        return scene.layout(number, **roles, active=np.arange(MOST) < number)
+        return scene.layout(**roles, active=np.arange(MOST) < number)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return into_bowls(roles)

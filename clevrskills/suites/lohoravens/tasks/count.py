@@ -109,7 +109,7 @@ class ParityToZone(RavensTask):
             "others": scene.others(selected, MOST_BLOCKS),
             "zones": np.array(zones),
         }
-        return scene.layout(len(pairs), **roles)
+        return scene.layout(**roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, targets = (roles[name].clamp(min=0).unbind(1) for name in ("objects", "targets"))
@@ -150,7 +150,7 @@ class MostEvenToZone(RavensTask):
             "count": [*even, *[1] * unused],
             "active": np.arange(self.COLORS) < number,
         }
-        return scene.layout(sum(even), **roles)
+        return scene.layout(**roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, zone, count, others = (
@@ -187,7 +187,7 @@ class MostOddStacked(RavensTask):
             levels = (count - 1) // 2 * 2 + 1
             parts.append(tower_roles(scene, blocks, zone, big_below=True, count=levels))
         roles = stack_towers(parts)
-        return scene.layout(int(sum(roles["count"])), **roles)
+        return scene.layout(**roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Set(towers(roles))
@@ -212,7 +212,7 @@ class StackMostFrequent(RavensTask):
         base, _ = (scene.zone(color, tower=True) for color in self.colors(rng, 2))
         selected, *_ = deal(scene, self.colors(rng, len(counts)), counts)
         roles = tower_roles(scene, selected, base)
-        return scene.layout(counts[0], **roles, others=scene.others(selected, self.MOST_OTHERS))
+        return scene.layout(**roles, others=scene.others(selected, self.MOST_OTHERS))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Keeping(tower(roles), NoneInZone(roles["others"], roles["base"][:, None]))

@@ -24,7 +24,7 @@ class FigureScene(FieldScene):
     """A field with lines and circles."""
 
     def line(self, color: str) -> np.ndarray:
-        """Draw a line along y; its middle, (2,).
+        """Draw a line along y, and return its middle, (2,).
 
         Raises:
             LayoutError: There is no room.
@@ -37,7 +37,7 @@ class FigureScene(FieldScene):
         return np.array([x, y])
 
     def circle(self, color: str, radius_m: float = RING_M) -> np.ndarray:
-        """Draw a circle; its middle, (2,).
+        """Draw a circle, and return its middle, (2,).
 
         Raises:
             LayoutError: There is no room.

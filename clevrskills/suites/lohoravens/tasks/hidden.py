@@ -102,7 +102,7 @@ class HiddenBlocks(RavensTask):
     out_of_sight: ClassVar[bool] = True
 
     def colors_of_blocks(self, rng: EpisodeRng, least: int) -> list[str]:
-        """As many colors of the split as look apart, in a drawn order.
+        """Return as many colors of the split as look apart, in a drawn order.
 
         Raises:
             LayoutError: There are too few.
@@ -115,16 +115,14 @@ class HiddenBlocks(RavensTask):
     def hide(
         self,
         scene: FieldScene,
-        n_min: int,
         meant: Sequence[Block],
         bowls: Sequence[int],
         **roles: object,
     ) -> Layout:
-        """The layout, if what is hidden is so.
+        """Return the layout, if what is hidden is so.
 
         Args:
             scene: What is laid out.
-            n_min: How many moves it takes.
             meant: The blocks that are asked for.
             bowls: The bowl of each.
             roles: Further roles.
@@ -134,7 +132,7 @@ class HiddenBlocks(RavensTask):
         """
         right = padded(bowls, self.most)[:, None]
         own = {"objects": scene.slots_of(meant, self.most), "bowls": right}
-        layout = scene.layout(n_min, **own, active=np.arange(self.most) < len(meant), **roles)
+        layout = scene.layout(**own, active=np.arange(self.most) < len(meant), **roles)
         if self.out_of_sight:
             check_hidden(layout, [block.slot for block in meant])
         return layout
@@ -184,7 +182,7 @@ class HiddenInTowers(HiddenBlocks):
         bowls = [scene.bowl(color) for color in colors[: count + 1]]
         for k in range(visible):
             scene.block(colors[k % count])
-        return self.hide(scene, count * (self.high + 1), hidden, bowls[:count])
+        return self.hide(scene, hidden, bowls[:count])
 
 
 @dataclass(kw_only=True, eq=False)
@@ -205,7 +203,7 @@ class HiddenInPyramid(HiddenBlocks):
         upper = [str(color) for color in rng.textures.choice(colors, self.ROW)]
         lowest, *_ = scene.pyramid((colors[: self.ROW], upper[:2], upper[2:]))
         bowls = [scene.bowl(color) for color in colors[:count]]
-        return self.hide(scene, 2 * self.ROW, lowest, bowls[: self.ROW])
+        return self.hide(scene, lowest, bowls[: self.ROW])
 
 
 @dataclass(kw_only=True, eq=False)
@@ -230,7 +228,7 @@ class HiddenUnderBlock(HiddenBlocks):
             scene.block(color)
         all_bowls = padded(bowls, self.MOST_BOWLS)
         named = {"hidden": hidden.slot, "top": top.slot, "all_bowls": all_bowls}
-        return self.hide(scene, 2, [hidden], bowls[:1], **named)
+        return self.hide(scene, [hidden], bowls[:1], **named)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         kept = NoneInBowl(roles["top"][:, None], roles["all_bowls"])

@@ -95,7 +95,7 @@ class MoveBetweenAreas(RavensTask):
         }
         said = {"source": source, "target": target, "big": big}
         categories = padded(named.tolist(), len(CATEGORIES))
-        return scene.layout(count, **roles, **said, categories=categories)
+        return scene.layout(**roles, **said, categories=categories)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"].clamp(min=0)

@@ -17,7 +17,6 @@ from clevrskills.suites.lohoravens.scene import (
     INNER,
     MIXED_GAP_M,
     QUADRANTS,
-    SIDES,
     SMALL_M,
     FieldScene,
     size_word,
@@ -25,14 +24,14 @@ from clevrskills.suites.lohoravens.scene import (
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
-from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
+from clevrskills.suites.lohoravens.things import AREAS, BESIDE_M, SIDES, area_bounds_m
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 CENTER = "center"
 TARGETS = ("block", "bowl", "zone")
-BESIDE_M, TOLERANCE_M = 0.16, 0.04
-"""Distance of the place beside a block, and of the block from that place along x and y."""
+TOLERANCE_M = 0.04
+"""Greatest distance from the place beside a block along x and y."""
 FREE_M = 0.04
 """Radius around the place that is kept free."""
 
@@ -73,7 +72,7 @@ class PickPlaceArea(PickPlace):
             scene.block(other)
         roles = {"object": picked.slot, "low": low, "high": high}
         kept = {"others": scene.others([picked], 2), "source": source, "target": target}
-        return scene.layout(1, **roles, **kept)
+        return scene.layout(**roles, **kept)
 
     def fields(self, layout: Layout) -> Fields:
         source, target = (AREAS[int(layout.roles[name])] for name in ("source", "target"))
@@ -102,7 +101,7 @@ class PickPlaceColor(PickPlace):
             "active": np.arange(len(TARGETS)) == target,
             "others": scene.others([picked], 2),
         }
-        return scene.layout(1, **roles)
+        return scene.layout(**roles)
 
     def placed(self, roles: Mapping[str, Tensor]) -> Predicate:
         body, (block, bowl, zone) = roles["object"], roles["onto"].unbind(1)
@@ -135,7 +134,7 @@ class PickPlaceSide(PickPlace):
             scene.bowl(color)
         roles = {"object": picked.slot, "other": other.slot, "side": side}
         bounds = {"low": place - TOLERANCE_M, "high": place + TOLERANCE_M}
-        return scene.layout(1, **roles, **bounds, others=scene.others([picked], 2))
+        return scene.layout(**roles, **bounds, others=scene.others([picked], 2))
 
     def fields(self, layout: Layout) -> Fields:
         side = tuple(SIDES)[int(layout.roles["side"])]
@@ -158,7 +157,7 @@ class PickPlaceSize(PickPlace):
         one, other = rng.roles.permutation(len(scene.blocks))[:2]
         top, bottom = scene.blocks[one], scene.blocks[other]
         roles = {"object": top.slot, "onto": bottom.slot, "others": scene.others([top], 5)}
-        return scene.layout(1, **roles)
+        return scene.layout(**roles)
 
     def placed(self, roles: Mapping[str, Tensor]) -> Predicate:
         return OnTop(roles["object"], roles["onto"])

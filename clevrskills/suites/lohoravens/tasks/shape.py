@@ -54,7 +54,7 @@ class ShapeTask(RavensTask):
     family = "shape"
 
     def color_to_draw(self, rng: EpisodeRng, apart_from: Sequence[str]) -> str:
-        """A color of a line or circle that is seen on the table and looks apart from others.
+        """Return a color of a line or circle that is seen on the table and looks apart from others.
 
         Raises:
             LayoutError: There is none.
@@ -65,7 +65,8 @@ class ShapeTask(RavensTask):
     def mixed_colors(
         self, rng: EpisodeRng, count: int, apart_from: Sequence[str] = ()
     ) -> list[str]:
-        """Colors of some blocks, of one to three that look apart from each other and from others.
+        """Return colors of some blocks: of one to three that look apart from each other and
+        from others.
 
         Raises:
             LayoutError: There is none.
@@ -84,7 +85,7 @@ class AlignOnLine(ShapeTask):
     predicates = (OnLine,)
 
     def align(self, rng: EpisodeRng, colors: Sequence[str], sides_m: Sequence[float]) -> Layout:
-        """Boxes in the order that is asked for, laid out in another one.
+        """Lay out boxes in another order than is asked for.
 
         Args:
             rng: The choices of the episode.
@@ -99,7 +100,7 @@ class AlignOnLine(ShapeTask):
         rank = padded(order, most).astype(float)
         boxes = [scene.block(colors[k], sides_m[k], kind="box") for k in order]
         objects = scene.slots_of(boxes, most)
-        return scene.layout(0, objects=objects, rank=rank, middle=middle, line=0)
+        return scene.layout(objects=objects, rank=rank, middle=middle, line=0)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, middle = roles["objects"], roles["middle"].float()
@@ -155,7 +156,7 @@ class CircleBySize(ShapeTask):
         rank = rng.roles.permutation(len(BOX_SIDES_M))
         boxes = [scene.block(colors[k], BOX_SIDES_M[k], kind="box") for k in rank.tolist()]
         objects = scene.slots_of(boxes, len(BOX_SIDES_M))
-        return scene.layout(0, objects=objects, rank=rank, center=center)
+        return scene.layout(objects=objects, rank=rank, center=center)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, center = roles["objects"], roles["center"].float()
@@ -181,7 +182,7 @@ class CircleWithMiddle(ShapeTask):
         blocks = [
             scene.block(around) for _ in range(int(rng.roles.integers(self.FEWEST, self.MOST + 1)))
         ]
-        return scene.layout(0, middle=middle.slot, objects=scene.slots_of(blocks, self.MOST))
+        return scene.layout(middle=middle.slot, objects=scene.slots_of(blocks, self.MOST))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, middle = roles["objects"], roles["middle"]
@@ -221,7 +222,7 @@ class ConcentricCircles(ShapeTask):
             name: scene.slots_of(blocks, most)
             for name, blocks, most in zip(("inner", "outer"), circles, self.COUNTS, strict=True)
         }
-        return scene.layout(0, **roles)
+        return scene.layout(**roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         inner, outer = roles["inner"], roles["outer"]
@@ -253,7 +254,7 @@ class BuildLetter(ShapeTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         scene, count = FigureScene(rng, self.slots), len(LETTERS_CM[self.letter])
         blocks = [scene.block(color) for color in self.mixed_colors(rng, count)]
-        return scene.layout(0, objects=scene.slots_of(blocks, count))
+        return scene.layout(objects=scene.slots_of(blocks, count))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"]
@@ -282,7 +283,7 @@ class RectangleOnZone(ShapeTask):
         zone = scene.mat(color, self.SIZE_M)
         count = int(rng.roles.choice(self.COUNTS))
         blocks = [scene.block(each) for each in self.mixed_colors(rng, count, (color,))]
-        return scene.layout(0, objects=scene.slots_of(blocks, max(self.COUNTS)), zone=zone)
+        return scene.layout(objects=scene.slots_of(blocks, max(self.COUNTS)), zone=zone)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"]
@@ -293,18 +294,20 @@ class RectangleOnZone(ShapeTask):
 
 
 def letter_points(letter: str) -> np.ndarray:
-    """Points of a letter about its middle in the world, its top towards the robot, (n, 2) m."""
+    """Return the points of a letter about its middle in the world, (n, 2) m, its top towards the
+    robot.
+    """
     points = np.array(LETTERS_CM[letter]) / 100
     points -= (points.min(0) + points.max(0)) / 2
     return np.column_stack((-points[:, 1], points[:, 0]))
 
 
 def radii(slots: Tensor, radii_m: tuple[float, float]) -> tuple[Tensor, Tensor]:
-    """Least and greatest radius of the circle of blocks (B, n), (B,) each."""
+    """Return the least and greatest radius of the circle of blocks (B, n), (B,) each."""
     low, high = (torch.full((len(slots),), radius, device=slots.device) for radius in radii_m)
     return low, high
 
 
 def middles(slots: Tensor) -> Tensor:
-    """The middle of the field for blocks (B, n), (B, 2)."""
+    """Return the middle of the field for blocks (B, n), (B, 2)."""
     return torch.tensor(FIELD_MIDDLE_M, device=slots.device).expand(len(slots), 2)

@@ -44,7 +44,7 @@ ZONE, ANYWHERE = "zone", "anywhere"
 
 
 def where(*allowed: str) -> Any:
-    """A field of a task: where stacks are to stand, the first unless an argument says another."""
+    """Return a field of a task: where stacks stand, the first unless an argument says another."""
     return field(default=allowed[:1], metadata={"allowed": Allowed(allowed, False)})
 
 
@@ -84,11 +84,11 @@ class StackWhere(RavensTask):
 
     @property
     def around(self) -> Workspace:
-        """Where blocks lie at the start: a stack may grow on each that has no zone to go to."""
+        """Area of blocks at the start: a stack may grow on each that has no zone to go to."""
         return TOWERS if self.anywhere else INNER
 
     def base(self, scene: FieldScene, color: str) -> int:
-        """A zone for a stack; -1: it may stand anywhere.
+        """Put a zone for a stack, and return its slot; -1: it may stand anywhere.
 
         Raises:
             LayoutError: There is no room.
@@ -109,7 +109,7 @@ class StackAllOnZone(StackWhere):
         count = int(rng.roles.integers(3, 6))
         zone = self.base(scene, self.colors(rng, 1)[0])
         blocks = [scene.block(color, where=self.around) for color in self.colors(rng, count)]
-        return scene.layout(count, **tower_roles(scene, blocks, zone))
+        return scene.layout(**tower_roles(scene, blocks, zone))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return tower(roles)
@@ -134,7 +134,7 @@ class StackAlternateColors(StackWhere):
         zone = self.base(scene, self.colors(rng, 1)[0])
         colors = self.colors(rng, 2)
         blocks = [scene.block(colors[kind], where=self.around) for kind in sorted(self.LEVELS)]
-        return scene.layout(5, **tower_roles(scene, blocks, zone, sorted(self.LEVELS), self.LEVELS))
+        return scene.layout(**tower_roles(scene, blocks, zone, sorted(self.LEVELS), self.LEVELS))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return tower(roles)
@@ -179,7 +179,7 @@ class StackSameColor(StackWhere):
         kept = {"active": np.arange(self.MOST_COLORS) < count, "others": scene.slots_of(others, 2)}
         if number < 4:
             raise LayoutError("too few blocks")
-        return scene.layout(number, **stack_towers(parts), **kept, zones=padded(zones, 4))
+        return scene.layout(**stack_towers(parts), **kept, zones=padded(zones, 4))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         goal = Set(towers(roles), roles["active"])
@@ -206,7 +206,7 @@ class StackSameSize(StackWhere):
             colors = rng.textures.choice(pool, count).tolist()
             blocks = [scene.block(color, side_m, self.around) for color in colors]
             parts.append(tower_roles(scene, blocks, zone))
-        return scene.layout(sum(counts), **stack_towers(parts))
+        return scene.layout(**stack_towers(parts))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Set(towers(roles))
@@ -237,7 +237,7 @@ class StackAllInArea(RavensTask):
         ]
         low, high = area_bounds_m(QUADRANTS[target])
         roles = {**tower_roles(scene, blocks, -1), "low": low, "high": high}
-        return scene.layout(count, **roles, target=target)
+        return scene.layout(**roles, target=target)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         parts = [roles[name] for name in (*ROLES, "low", "high")]

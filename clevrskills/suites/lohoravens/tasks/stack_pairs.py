@@ -31,7 +31,7 @@ class Pair:
 
 
 def pairs(scene: FieldScene, colors: Sequence[str]) -> list[Pair]:
-    """A big and a small block of each color at free places.
+    """Put a big and a small block of each color at free places.
 
     Raises:
         LayoutError: There is no room.
@@ -64,7 +64,7 @@ class StackSmallOnBig(RavensTask):
             "below": scene.slots_of([pair.big for pair in found], self.MOST),
             "active": np.arange(self.MOST) < count,
         }
-        return scene.layout(count, **roles)
+        return scene.layout(**roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         tops, bottoms = (roles[name].clamp(min=0) for name in ("objects", "below"))
@@ -95,7 +95,7 @@ class StackSmallOnBigInZone(RavensTask):
         ]
         parts += [tower_roles(scene, (), zones[0])] * (self.MOST - count)
         active = np.arange(self.MOST) < count
-        return scene.layout(2 * count, **stack_towers(parts), active=active)
+        return scene.layout(**stack_towers(parts), active=active)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Set(towers(roles), roles["active"])

@@ -19,7 +19,6 @@ from clevrskills.suites.lohoravens.scene import (
     INNER,
     MIXED_GAP_M,
     QUADRANTS,
-    SIDES,
     SMALL_M,
     Block,
     FieldScene,
@@ -30,6 +29,7 @@ from clevrskills.suites.lohoravens.scene import (
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.tasks.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.things import SIDES
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -110,7 +110,7 @@ class StackSelection(RavensTask):
         roles = tower_roles(scene, selected, bases[0], big_below=self.big_below)
         kept = {"others": scene.others(selected, MOST_BLOCKS + 1)}
         named = {"mark": -1 if mark is None else mark.slot, **vars(draw)}
-        return scene.layout(meant, **roles, **kept, **named)
+        return scene.layout(**roles, **kept, **named)
 
     def _color(
         self, rng: EpisodeRng, draw: Draw, pool: Sequence[str], fits: Mapping[str, bool]

@@ -13,7 +13,6 @@ from torch import Tensor
 from clevrskills.predicates import OnTop, Order, Predicate, Strict
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
 from clevrskills.suites.lohoravens.scene import QUADRANTS, padded
-from clevrskills.suites.lohoravens.setting import FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.solver.rehearsal import Placed
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.bowls import SortIntoBowls
@@ -21,7 +20,7 @@ from clevrskills.suites.lohoravens.tasks.hidden import HiddenUnderBlock
 from clevrskills.suites.lohoravens.tasks.move import MoveBetweenAreas
 from clevrskills.suites.lohoravens.tasks.stack import ZONE, StackAllOnZone, where
 from clevrskills.suites.lohoravens.tasks.stack_selection import StackSelection
-from clevrskills.suites.lohoravens.things import area_bounds_m
+from clevrskills.suites.lohoravens.things import area_bounds_m, quadrant_of
 from clevrskills.tasks.bank import STYLES, Bank, Fields, Sentences
 from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.layout import Layout
@@ -74,7 +73,7 @@ class Stepwise(RavensTask):
         return {**super().fields(layout), "steps": " ".join(self._said(layout))}
 
     def _said(self, layout: Layout) -> list[str]:
-        """The steps in words, as the primitives have them."""
+        """Return the steps in words, as the primitives have them."""
         roles, said = layout.roles, []
         for k in range(int(roles["steps"].sum())):
             onto = int(roles["step_onto"][k])
@@ -85,14 +84,14 @@ class Stepwise(RavensTask):
         return said
 
     def thing(self, layout: Layout, number: int) -> str:
-        """What is picked up in a step."""
+        """Return what is picked up in a step."""
         body = layout.body("step_object", number)
         if not self.sources:
             return body.name
         return f"{body.name} on the {QUADRANTS[int(layout.roles['step_source'][number])]} area"
 
     def followed(self, roles: Mapping[str, Tensor]) -> Predicate:
-        """Whether each step was taken in its turn, and none before."""
+        """Return whether each step was taken in its turn, and none before."""
         objects, onto = (roles[f"step_{r}"].clamp(min=0) for r in ("object", "onto"))
         steps = tuple(self.step(roles, objects[:, k], onto[:, k], k) for k in range(self.moves[1]))
         order = Order(steps, roles["steps"])
@@ -173,6 +172,5 @@ def _led(sentences: Sentences) -> Sentences:
 
 
 def _area(place: Sequence[float]) -> int:
-    """Number of the quadrant of a place."""
-    x, y = np.asarray(place) - FIELD_MIDDLE_M
-    return QUADRANTS.index(f"{'top' if x < 0 else 'bottom'} {'left' if y < 0 else 'right'}")
+    """Return the number of the quadrant of a place."""
+    return QUADRANTS.index(quadrant_of(np.asarray(place)))

@@ -25,7 +25,7 @@ def tower_roles(
     big_below: bool = False,
     count: int | None = None,
 ) -> dict[str, Any]:
-    """Roles of a tower of all of some blocks.
+    """Return the roles of a tower of all of some blocks.
 
     Args:
         scene: The scene.

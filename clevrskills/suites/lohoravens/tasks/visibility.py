@@ -14,8 +14,8 @@ SAMPLES = 24
 
 
 def visible_share(block: Body, others: Sequence[Body], camera: FixedCamera) -> float:
-    """Share of what a camera would see of a block, were it alone, that others do not hide; all are
-    cubes that stand upright, and what is seen counts by its size in the image.
+    """Return the share of what a camera would see of a block, were it alone, that others do not
+    hide; all are cubes that stand upright, and what is seen counts by its size in the image.
     """
     points, normals = _surface(block)
     if camera.orthographic_m is None:
@@ -32,14 +32,14 @@ def visible_share(block: Body, others: Sequence[Body], camera: FixedCamera) -> f
 
 
 def _axes(body: Body) -> np.ndarray:
-    """Axes of an upright body in the world, as columns, (3, 3)."""
+    """Return the axes of an upright body in the world, as columns, (3, 3)."""
     w, _, _, z = body.pose[3:]
     c, s = w * w - z * z, 2 * w * z
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _surface(body: Body) -> tuple[np.ndarray, np.ndarray]:
-    """Points of the sides and the top of a body, and which way they face, (N, 3) each."""
+    """Return points of the sides and the top of a body, and which way they face, (N, 3) each."""
     half, tick = np.array(body.geometry.half_extents), (np.arange(SAMPLES) + 0.5) / SAMPLES * 2 - 1
     one, other = (grid.ravel() for grid in np.meshgrid(tick, tick))
     points, normals = [], []
@@ -53,7 +53,7 @@ def _surface(body: Body) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _hides(body: Body, points: np.ndarray, rays: np.ndarray) -> np.ndarray:
-    """Whether rays (N, 3) from points (N, 3) go through a body, (N,) bool."""
+    """Return whether rays (N, 3) from points (N, 3) go through a body, (N,) bool."""
     axes, half = _axes(body), np.array(body.geometry.half_extents)
     start, way = (points - body.pose[:3]) @ axes, rays @ axes
     way = np.where(np.abs(way) < 1e-9, 1e-9, way)
