@@ -25,7 +25,7 @@ from clevrskills.core.suite import (
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.handover.controller import Controllers
 from clevrskills.evaluation.handover.director import Director
-from clevrskills.evaluation.results import part_name, video_path
+from clevrskills.evaluation.results import Run, part_name, video_path
 from clevrskills.evaluation.rollout import EpisodeVideo, PolicyRollout, Rules, policy_seed
 
 TURNS_PER_S = 2
@@ -39,14 +39,9 @@ class WorkerConfig:
     root: Path  # folder of the run, an absolute path
     suite: Suite  # where environments and episodes come from
     policy: PolicySource  # where the policy comes from
-    rules: Rules  # how episodes are run
-    batch: int  # episodes that a worker runs at the same time
-    robot: str
-    criteria: str
-    writer: str  # name of the writer, see `evaluation.results`
-    wording: str = "own"  # what prompts say, one of `core.suite.WORDINGS`
-    axes: Mapping[str, int] = field(default_factory=dict)  # level of each axis that perturbs them
-    noise: str = ""  # of images and actions, as the suite names it
+    run: Run  # what is recorded of the run, but for what the policy is shown and the renderer
+    batch: int = 1  # episodes that a worker runs at the same time
+    writer: str = ""  # name of the writer, see `evaluation.results`
     controller: PolicySource | None = None  # where what carries out its commands comes from
 
     def controllers(self) -> Controllers | None:
@@ -57,7 +52,7 @@ class WorkerConfig:
         """
         if self.controller is None:
             return None
-        clip, chunk = self.rules.clip, self.rules.chunk
+        clip, chunk = self.run.clip, self.run.chunk
         return Controllers(self.controller, self.suite, clip, chunk, self.batch)
 
 
@@ -101,7 +96,7 @@ class EnvPool:
         controllers: Controllers | None = None,
     ) -> None:
         self._worker, self.options, self._rollout = config, options, rollout
-        self._controllers = controllers
+        self._run, self._rules, self._controllers = config.run, Rules.of(config.run), controllers
         self._config: EnvConfig | None = None
         self._envs: dict[int, Env] = {}
         self._films: dict[int, TrajectoryRenderer] = {}
@@ -116,14 +111,13 @@ class EnvPool:
         """
         worker, episode = self._worker, self._episode(ref)
         env = self._env(slot, episode)
-        wording, told = worker.wording, None
+        wording, told = self._run.wording, None
         if wording != "own":
             number, look = ref.index + ref.repeat, self.options.look
             if not isinstance(worker.suite, Worded):
                 raise unsupported(worker.suite, "wordings but its own")
             told = worker.suite.prompt_variant(episode, wording, number, look)
-        robot = episode.robot if worker.axes else worker.robot
-        video = self._video(slot, ref, robot) if ref.film else None
+        video = self._video(slot, ref, self._robot(episode)) if ref.film else None
         controller = film = None
         if self._controllers is not None:
             seed = partial(policy_seed, episode, ref.repeat)
@@ -131,7 +125,7 @@ class EnvPool:
             film = self._film_of(episode)
         try:
             return self._rollout(
-                *(env, episode, self.options, worker.rules, worker.suite, video, ref.repeat),
+                *(env, episode, self.options, self._rules, worker.suite, video, ref.repeat),
                 told=told,
                 wording=wording,
                 director=Director(worker.suite, ref.part) if ref.part else None,
@@ -151,29 +145,31 @@ class EnvPool:
     def _episode(self, ref: EpisodeRef) -> Episode:
         suite = self._worker.suite
         if ref.seed is not None:
-            return suite.draw(
-                ref.task, ref.split, ref.seed, ref.index, self._worker.robot, ref.task_args
-            )
+            robot = self._run.robot
+            return suite.draw(ref.task, ref.split, ref.seed, ref.index, robot, ref.task_args)
         key = ref.task, ref.split
         if self._frozen[0] != key:
             self._frozen = key, suite.frozen(*key)
-        episode = perturbed(suite, self._frozen[1][ref.index], self._worker.axes)
+        episode = perturbed(suite, self._frozen[1][ref.index], self._run.axes)
         if isinstance(episode, str):
             raise ClevrSkillsError(f"episode {ref.id} cannot be perturbed: {episode}")
         return episode
 
+    def _robot(self, episode: Episode) -> str:
+        """Return the robot of an episode, which an axis may have replaced."""
+        return episode.robot if self._run.axes else self._run.robot
+
     def _config_of(self, episode: Episode, options: ObservationOptions) -> EnvConfig:
-        worker = self._worker
         return EnvConfig(
             episode.task,
             episode.split,
-            episode.robot if worker.axes else worker.robot,
-            worker.criteria,
+            self._robot(episode),
+            self._run.criteria,
             cameras=options.cameras,
             size_px=options.size_px,
             look=options.look,
             task_args=episode.task_args,
-            noise=worker.noise,
+            noise=self._run.noise,
         )
 
     def _film_of(self, episode: Episode) -> TrajectoryRenderer | None:
@@ -202,7 +198,7 @@ class EnvPool:
             self._films[slot] = film
         path = video_path(worker.root, ref.id)
         # turns in words that an arm carries out are filmed at each of its control steps
-        names = worker.rules.interface, None
+        names = self._run.interface, None
         interfaces = [find_interface(worker.suite, name) for name in names]
         rates = [i.spec["rate_hz"] for i in interfaces if "rate_hz" in i.spec]
         rate_hz = next(iter(rates), TURNS_PER_S)

@@ -33,7 +33,6 @@ from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.modes import REPLAY, given_options, select_episodes
 from clevrskills.evaluation.results import Run
-from clevrskills.evaluation.rollout import Rules
 from clevrskills.evaluation.selection import check_in_words, frozen_tasks
 from clevrskills.evaluation.worker import Group
 from clevrskills.jobs.arguments import check_least, check_names
@@ -50,7 +49,11 @@ class EvaluationRequest:
     args: EvaluateArgs  # the arguments of the command
     config: WorkerConfig  # what all workers have in common
     episodes: tuple[EpisodeRef, ...]
-    run: Run  # what is said of the run, but for what the policy is shown and the renderer
+
+    @property
+    def run(self) -> Run:
+        """What is recorded of the run, but for what the policy is shown and the renderer."""
+        return self.config.run
 
     @property
     def rule(self) -> str:
@@ -83,17 +86,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     controller = _controller(args, suite)
     selected = select_episodes(args, suite, tasks, args.split or default_splits(suite))
     refs = [replace(ref, repeat=k) for ref in selected.episodes for k in range(args.repeat)]
-    stop, noise, wording = args.stop or "goal", args.noise or "", args.wording or "own"
+    noise = args.noise or ""
     suite.check(EnvConfig(next(iter(tasks or suite.tasks)), noise=noise))
-    interface = find_interface(suite, args.interface).name
-    rules = Rules(
-        stop_on_success=stop == "goal",
-        chunk=args.chunk,
-        clip=not args.strict_actions,
-        declared=stop == "declared",
-        feedback=args.feedback or default_options(suite).get("feedback", "simple"),
-        interface=interface,
-    )
     pairs = sorted({(ref.task, ref.split) for ref in refs if ref.seed is None})
     frozen = {frozen_name(*pair): suite.frozen(*pair) for pair in pairs}
     run = Run(
@@ -101,18 +95,18 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         label=args.label,
         robot=selected.robot,
         criteria=selected.criteria,
-        stop_on_success=rules.stop_on_success,
-        chunk=rules.chunk,
-        clip=rules.clip,
+        stop_on_success=args.stop in (None, "goal"),
+        chunk=args.chunk,
+        clip=not args.strict_actions,
         policy_args=source.arguments,
         episodes={name: of.content_hash for name, of in frozen.items()},
         versions=versions(),
         suite=path_of(suite),
-        interface=interface,
-        feedback=rules.feedback,
-        stop=stop,
+        interface=find_interface(suite, args.interface).name,
+        feedback=args.feedback or default_options(suite).get("feedback", "simple"),
+        stop=args.stop or "goal",
         benchmark=_benchmark([of.header for of in frozen.values()]),
-        wording=wording,
+        wording=args.wording or "own",
         preset=args.preset or "",
         track=args.track,
         noise=noise,
@@ -124,19 +118,14 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         root=args.out.absolute(),
         suite=suite,
         policy=source,
-        rules=rules,
+        run=run,
         batch=args.batch,
-        robot=run.robot,
-        criteria=run.criteria,
         writer=args.writer,
-        wording=wording,
-        axes=run.axes,
-        noise=noise,
         controller=controller,
     )
     index, of = args.part
     refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]
-    return EvaluationRequest(args, config, tuple(refs), run)
+    return EvaluationRequest(args, config, tuple(refs))
 
 
 def _with_preset(args: EvaluateArgs, suite: Suite) -> tuple[EvaluateArgs, Preset]:

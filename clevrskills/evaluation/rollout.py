@@ -1,13 +1,14 @@
 """Rollout of a policy: one episode, as the policy asks for it, and its result."""
 
+import contextlib
 import os
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 from zlib import crc32
 
 import numpy as np
@@ -23,7 +24,7 @@ from clevrskills.core.rollout import STEP_LIMIT, Rollout
 from clevrskills.core.suite import Suite, TrajectoryRenderer, find_interface
 from clevrskills.evaluation.action_sizes import ActionSizes
 from clevrskills.evaluation.handover.director import Director
-from clevrskills.evaluation.results import EpisodeResult
+from clevrskills.evaluation.results import EpisodeResult, Run
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.jobs.process_setup import now, worker_name
 from clevrskills.sim.render.video import VideoWriter
@@ -54,6 +55,12 @@ class Rules:
     declared: bool = False
     feedback: Mode = "simple"
     interface: str | None = None
+
+    @classmethod
+    def of(cls, run: Run) -> Self:
+        """Return the rules of the episodes of a run."""
+        declared, feedback = run.stop == "declared", cast(Mode, run.feedback)
+        return cls(run.stop_on_success, run.chunk, run.clip, declared, feedback, run.interface)
 
 
 class Views:
@@ -186,7 +193,7 @@ class PolicyRollout(Rollout):
         self.usage = dict[str, float]()
         self._policy_s = self._env_s = 0.0
         self._began_s = time.perf_counter()
-        with _Timer(self, "_env_s"):
+        with self._timed():
             env.reset(options={"episode": episode})
             self.limit = self._actuator.limit
             self._director, self.reprompted = director, False
@@ -201,6 +208,15 @@ class PolicyRollout(Rollout):
             self.observation: Observation = self._look()
             if video is not None:
                 video.open(env)
+
+    @contextlib.contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Count the time spent inside as that of the environment."""
+        start_s = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._env_s += time.perf_counter() - start_s
 
     def waited(self, seconds: float) -> None:
         """Take note of time spent waiting for the policy."""
@@ -227,7 +243,7 @@ class PolicyRollout(Rollout):
             self.cause = STOPPED
             return
         self._actions.extend([*zip(actions, asked, outside, strict=True)][: self._rules.chunk])
-        with _Timer(self, "_env_s"):
+        with self._timed():
             while self._actions and not self.ended:
                 action, numbers, clipped = self._actions.popleft()
                 if isinstance(interface, BoxInterface):
@@ -380,20 +396,6 @@ class PolicyRollout(Rollout):
         self._watcher.finish()
         events = [event.to_json() for event in self._watcher.events]
         return events, dict(self._watcher.trajectory())
-
-
-class _Timer:
-    """Adds the time spent inside to an attribute."""
-
-    def __init__(self, owner: Any, name: str) -> None:
-        self._owner, self._name = owner, name
-
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        spent = time.perf_counter() - self._start
-        setattr(self._owner, self._name, getattr(self._owner, self._name) + spent)
 
 
 def policy_seed(episode: Episode | RecordedName, repeat: int = 0, part: str = "") -> int:

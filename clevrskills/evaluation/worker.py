@@ -82,7 +82,7 @@ class Evaluator:
 
     def __init__(self, config: WorkerConfig) -> None:
         self._config = config
-        make = partial(config.policy.make, config.suite, config.rules.interface)
+        make = partial(config.policy.make, config.suite, config.run.interface)
         self._runner, policy = make_runner(make, config.batch)
         self._options, self._task = policy.options, policy.info.only_task
         self._track = policy.info.track
@@ -102,9 +102,8 @@ class Evaluator:
         """
         if isinstance(job, Group):
             return self._evaluate(job)
-        drawn_by = (
-            renderer(self._options.look) if self._draws and self._config.robot != NO_ROBOT else ""
-        )
+        draws = self._draws and self._config.run.robot != NO_ROBOT
+        drawn_by = renderer(self._options.look) if draws else ""
         return Description(self._options, drawn_by, self._track, self._task)
 
     def _evaluate(self, group: Group) -> Ended:

@@ -47,7 +47,7 @@ def dry_run(request: EvaluationRequest) -> int:
     from clevrskills.evaluation.results import RUN_FILE, USAGE, read_results
 
     config = request.config
-    policy = config.policy.make(config.suite, config.rules.interface)
+    policy = config.policy.make(config.suite, config.run.interface)
     estimator = policy.policy
     if not isinstance(estimator, CostEstimator):
         raise ClevrSkillsError(f"--dry-run: {config.policy.name} asks no language model")

@@ -15,8 +15,9 @@ from clevrskills.jobs.progress import Display
 
 if TYPE_CHECKING:
     from clevrskills.core.policy import Observation
+    from clevrskills.core.suite import Suite
     from clevrskills.evaluation.env_pool import EnvPool
-    from clevrskills.evaluation.results import EpisodeResult
+    from clevrskills.evaluation.results import EpisodeResult, Run
 
 SCORES = (
     *("episode", "cause", "success_once", "success_at_end", "goal_fraction", "depth"),
@@ -56,7 +57,7 @@ def reverify(args: ReverifyArgs) -> int:
     missing = [name for name, path in paths.items() if not path.is_file()]
     if len(missing) == len(results):
         raise ClevrSkillsError(f"{args.run} has no {TRANSCRIPTS_DIR} of episodes that count")
-    envs = _envs(args.run, load_suite(run.suite, folder=args.frozen))
+    envs = _envs(args.run, run, load_suite(run.suite, folder=args.frozen))
     changes: dict[str, dict[str, list[Any]]] = {}
     now: list[EpisodeResult] = []
     with Display("episodes", len(results) - len(missing)) as display:
@@ -92,36 +93,23 @@ def reverify(args: ReverifyArgs) -> int:
     return 1 if changes else 0
 
 
-def _envs(root: Path, suite: Any) -> EnvPool:
+def _envs(root: Path, run: Run, suite: Suite) -> EnvPool:
     """Environments as they were in a run; what the policy was shown is not drawn again."""
     from clevrskills.core.policy import ObservationOptions
     from clevrskills.core.policy_loader import PolicySource
     from clevrskills.evaluation.env_pool import EnvPool, WorkerConfig
-    from clevrskills.evaluation.results import read_run
-    from clevrskills.evaluation.rollout import PolicyRollout, Rules
+    from clevrskills.evaluation.rollout import PolicyRollout
 
     class Unseen(PolicyRollout):
         def _look(self) -> Observation:
             return {}
 
-    run = read_run(root)
-    told: Any = run.feedback
-    rules = Rules(
-        *(run.stop_on_success, run.chunk, run.clip, run.stop == "declared"), told, run.interface
-    )
-    nobody = PolicySource("zero")
     controller = None
     if run.controller:
         controller = PolicySource(
             run.controller, run.controller_args, os.getcwd(), own=suite.policies()
         )
-    config = WorkerConfig(
-        *(root, suite, nobody, rules, 1, run.robot, run.criteria, ""),
-        wording=run.wording,
-        noise=run.noise,
-        axes=run.axes,
-        controller=controller,
-    )
+    config = WorkerConfig(root, suite, PolicySource("zero"), run, controller=controller)
     shown: dict[str, Any] = {**run.observation}  # what is understood may depend on it
     shown["cameras"] = tuple(shown["cameras"])
     return EnvPool(config, ObservationOptions(**shown), Unseen, config.controllers())

@@ -19,8 +19,8 @@ from clevrskills.evaluation.dialogue.reverify import ReverifyArgs, reverify
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.handover.parts import limit_alone
-from clevrskills.evaluation.results import EpisodeResult, read_results, read_run
-from clevrskills.evaluation.rollout import PolicyRollout, Rules
+from clevrskills.evaluation.results import EpisodeResult, Run, read_results, read_run
+from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.evaluation.submission.document import pack
 from clevrskills.evaluation.worker import joined
 from clevrskills.jobs.pool import InlinePool
@@ -41,10 +41,9 @@ def started(
     controller: str, task: str = "pick", options: ObservationOptions = BLIND
 ) -> PolicyRollout:
     """An episode whose commands a policy carries out."""
-    suite, rules = load_suite(), Rules(interface="skills")
+    run = Run("zero", "zero", "xarm6", "paper", clip=True, interface="skills")
     config = WorkerConfig(
-        *(Path(), suite, PolicySource("zero"), rules, 1, "xarm6", "paper", ""),
-        controller=PolicySource(controller),
+        *(Path(), load_suite(), PolicySource("zero"), run), controller=PolicySource(controller)
     )
     pool = EnvPool(config, options, controllers=config.controllers())
     return pool.start(0, EpisodeRef(task, "test", 0))
