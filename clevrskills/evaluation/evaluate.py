@@ -66,7 +66,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     from clevrskills.evaluation.handover.tables import composition_tables
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.suite_tables import suite_tables
-    from clevrskills.evaluation.report.tables import print_lines, print_table
+    from clevrskills.evaluation.report.tables import print_lines, print_table, print_tables
     from clevrskills.evaluation.results import open_evaluations
     from clevrskills.evaluation.sequential.tables import sequential_tables
 
@@ -90,9 +90,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     if tasks:
         print_table(tables.words(tasks, measures))
         print_table(tables.words(levels, measures))
-    for table in further:
-        print_table(table.texts, table.title)
-        print_lines(*filter(None, (table.note,)))
+    print_tables(further)
     print_lines(request.rule, tables.EXPLANATION, *tables.clipped_lines(evaluations))
     if outcome.left_out:
         print_lines(f"Left out in words alone, as in the paper: {', '.join(outcome.left_out)}.")

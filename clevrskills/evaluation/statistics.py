@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Estimate:
     n: int
 
     def columns(self, name: str) -> dict[str, float]:
-        """Value and interval, as a table for programs has them."""
+        """Return value and interval, as a table for programs has them."""
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
     def percent(self, digits: int = 1, sign: str = "") -> str:
@@ -211,6 +212,10 @@ class Pairs:
         a, b = np.asarray(outcomes, bool).reshape(-1, 2).T
         return cls(*(int(k.sum()) for k in (a & b, a & ~b, ~a & b, ~a & ~b)))
 
+    def columns(self, name: str) -> dict[str, float]:
+        """Return the numbers, as a table for programs has them, whatever they are called."""
+        return asdict(self)
+
     @property
     def total(self) -> float:
         """Number of episodes."""
@@ -284,6 +289,18 @@ def paired_difference(strata: Sequence[np.ndarray]) -> Estimate:
     variance = whole.only_a + whole.only_b - whole.difference**2
     n = _effective([pairs[:, 1] - pairs[:, 0] for pairs in strata], variance)
     return _hull(estimate, *whole.interval(n))
+
+
+def columns(row: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as a table for programs has them, see
+    :meth:`Estimate.columns`.
+    """
+    found: dict[str, Any] = {}
+    for entry in fields(row):
+        value = getattr(row, entry.name)
+        expands = isinstance(value, Estimate | Pairs)
+        found |= value.columns(entry.name) if expands else {entry.name: value}
+    return found
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -150,8 +150,6 @@ def _freeze_recorded(args: FreezeArgs, dataset: Path, out: Path, suite: Suite | 
     suite = suite or load_suite(args.suite or suite_of([*made]))
     chosen = args.select(suite.tasks)
     check_names(split=(args.split, all_splits(suite)))
-    with storage_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
     splits = args.split or all_splits(suite)
     heads = freeze_recorded(dataset, out, suite, chosen, splits, args.episodes)
     _report(heads, args.json)
@@ -169,8 +167,6 @@ def _freeze_imported(args: FreezeArgs, folder: Path, out: Path, suite: Suite) ->
     if not isinstance(suite, OriginalFormat):
         raise unsupported(suite, "files of an original")
     episodes = suite.read_original(task, split, folder)[: args.episodes]
-    with storage_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
     _report([write_given(out, suite, task, split, "none", episodes, None)], args.json)
     return 0
 

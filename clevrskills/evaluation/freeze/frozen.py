@@ -6,18 +6,14 @@ from pathlib import Path
 
 from clevrskills.core.env import Episode
 from clevrskills.core.episode import SUFFIX, FrozenHeader, frozen_name
-from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.files import storage_errors, to_json, write_whole
 
 
-def write(
-    folder: Path,
-    head: FrozenHeader,
-    specs: Sequence[Episode],
-) -> Path:
+def write(folder: Path, head: FrozenHeader, specs: Sequence[Episode]) -> Path:
     """Write the file of a task and split, whole or not at all; the same bytes for the same data.
 
     Args:
-        folder: Where.
+        folder: Folder of the file; it is made.
         head: What is said of all episodes.
         specs: The episodes.
 
@@ -27,5 +23,7 @@ def write(
     lines = [head.to_json(), *(to_json(spec.pack()) for spec in specs)]
     text = "".join(f"{line}\n" for line in lines)
     path = folder / f"{frozen_name(head.task, head.split)}{SUFFIX}"
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     write_whole(path, gzip.compress(text.encode(), compresslevel=9, mtime=0))
     return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean
 
@@ -26,6 +26,7 @@ from clevrskills.evaluation.report.tables import Table
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import (
     Estimate,
+    columns,
     difference,
     paired_difference,
     propagate,
@@ -165,7 +166,7 @@ def composition_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     rows = compositions(evaluations)
     if not rows:
         return []
-    data = pd.DataFrame([_numbers(row) for row in rows])
+    data = pd.DataFrame([columns(row) for row in rows])
     levels = pd.DataFrame([_words(row, LEVELS) for row in rows])
     losses = pd.DataFrame([_words(row, {"expected": "as if alone", **LOSSES}, "+") for row in rows])
     if len(evaluations) == 1:
@@ -176,21 +177,10 @@ def composition_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     ]
 
 
-def _numbers(row: Composition) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for entry in fields(row):
-        value = getattr(row, entry.name)
-        if isinstance(value, Estimate):
-            found |= value.columns(entry.name)
-        elif isinstance(value, str | int | float):
-            found[entry.name] = value
-    return found
-
-
-def _words(row: Composition, columns: Mapping[str, str], sign: str = "") -> dict[str, str]:
+def _words(row: Composition, names: Mapping[str, str], sign: str = "") -> dict[str, str]:
     texts = {"task": row.task or f"mean of {row.level}", "split": row.split, "run": row.run}
     texts |= {"episodes": str(row.episodes), "leaves": f"{row.leaves:.1f}"}
-    for name, heading in columns.items():
+    for name, heading in names.items():
         plus = "" if name in LEVELS or name == "expected" else sign
         texts[f"{heading} %"] = getattr(row, name).percent(0, plus)
     return texts

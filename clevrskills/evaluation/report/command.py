@@ -99,9 +99,7 @@ def report(args: ReportArgs) -> int:
         texts = tables.words(levels, measures)
         shown = [name for name in (*SHOWN, *headings, "errors") if name in texts]
         tables.print_table(texts[shown])
-    for table in further:
-        tables.print_table(table.texts, table.title)
-        tables.print_lines(*filter(None, (table.note,)))
+    tables.print_tables(further)
     tables.print_lines(*tables.clipped_lines(evaluations))
     tables.print_lines(f"{out / PAGE}, and the tables beside it")
     return 0

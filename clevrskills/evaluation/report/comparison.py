@@ -11,7 +11,14 @@ import pandas as pd
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import records
 from clevrskills.evaluation.results import SETTINGS, EpisodeResult, Evaluation, Run
-from clevrskills.evaluation.statistics import Estimate, Pairs, holm, paired_difference, share
+from clevrskills.evaluation.statistics import (
+    Estimate,
+    Pairs,
+    columns,
+    holm,
+    paired_difference,
+    share,
+)
 
 Moment = Literal["once", "end"]
 EXPLANATION = (
@@ -121,21 +128,8 @@ def pairing_obstacle(evaluation: Evaluation) -> str:
 
 
 def numbers(rows: Sequence[PairRow]) -> pd.DataFrame:
-    """For programs."""
-    records = []
-    for row in rows:
-        record: dict[str, object] = {
-            "level": row.level,
-            "task": row.task,
-            "split": row.split,
-            "episodes": row.episodes,
-        }
-        for name in ("a", "b", "difference"):
-            estimate: Estimate = getattr(row, name)
-            record |= estimate.columns(name)
-        record |= {name: getattr(row.cells, name) for name in row.cells.__slots__}
-        records.append({**record, "p_value": row.p_value, "p_holm": row.p_holm})
-    return pd.DataFrame(records)
+    """Return the table for programs."""
+    return pd.DataFrame([columns(row) for row in rows])
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:

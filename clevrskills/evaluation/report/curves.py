@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
-from clevrskills.evaluation.report.tables import Table, strata
+from clevrskills.evaluation.report.tables import Table, splits_of, strata, table_of
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean
 
@@ -23,15 +21,11 @@ class Curve:
     """The mean of a curve over the episodes of a run and split, turn by turn.
 
     Attributes:
-        name: What it is of, such as ``regret``.
-        split: Name of the split.
         run: Label of the run.
         number: Number of the run, which gives its color.
         means: At the start, and after each turn.
     """
 
-    name: str
-    split: str
     run: str
     number: int
     means: tuple[Estimate, ...]
@@ -42,7 +36,7 @@ class Drawing:
     """Curves with the same name and split, in one drawing.
 
     Attributes:
-        name: What they are of.
+        name: What they are of, such as ``regret``.
         split: Name of the split.
         curves: The curves.
     """
@@ -97,17 +91,15 @@ class Drawing:
 
 def drawings(evaluations: Sequence[Evaluation]) -> list[Drawing]:
     """A drawing for each curve and split that any run has."""
-    ranks = {r.split: e.rank(r.split) for e in evaluations for r in e.results}
     made = []
     for name in dict.fromkeys(n for e in evaluations for r in e.results for n in r.curves):
-        for split in sorted(ranks, key=lambda split: (ranks[split], split)):
+        for split in splits_of(evaluations):
             curves = []
             for number, evaluation in enumerate(evaluations):
                 found = [r for r in evaluation.results if r.split == split and r.counts]
                 found = [r for r in found if r.curves.get(name)]
                 if found:
-                    means = tuple(_means(name, found))
-                    curves.append(Curve(name, split, evaluation.label, number, means))
+                    curves.append(Curve(evaluation.label, number, tuple(_means(name, found))))
             if curves:
                 made.append(Drawing(name, split, tuple(curves)))
     return made
@@ -115,7 +107,7 @@ def drawings(evaluations: Sequence[Evaluation]) -> list[Drawing]:
 
 def curve_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     """The same as tables, a row for each turn."""
-    tables = []
+    tables: list[Table] = []
     for drawing in drawings(evaluations):
         data = [
             {"split": drawing.split, "run": curve.run, "turn": turn, **e.columns(drawing.name)}
@@ -134,7 +126,7 @@ def curve_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         ]
         name = f"curve-{drawing.name}-{drawing.split}"
         title = f"{drawing.name.capitalize()} by turn, {drawing.split}"
-        tables.append(Table(name, title, pd.DataFrame(data), pd.DataFrame(texts), NOTE))
+        tables += table_of(name, title, data, texts, NOTE)
     return tables
 
 

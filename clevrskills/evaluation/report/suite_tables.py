@@ -16,8 +16,10 @@ from clevrskills.evaluation.report.tables import (
     Table,
     measures_of,
     numbers,
+    splits_of,
     strata,
     summarise,
+    table_of,
     words,
 )
 from clevrskills.evaluation.results import USAGE, EpisodeResult, Evaluation
@@ -48,14 +50,8 @@ def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         tables.append(Table("tags", "By tag", numbers(rows), texts))
     for (row, column), group in groupby(pivots(evaluations), key=lambda p: (p.row, p.column)):
         tables.append(_pivot_table(row, column, list(group)))
-    tables += curve_tables(evaluations)
-    if (refused := refusals(evaluations)) is not None:
-        tables.append(refused)
-    if (passed := milestone_table(evaluations)) is not None:
-        tables.append(passed)
-    if (usage := usage_table(evaluations)) is not None:
-        tables.append(usage)
-    return tables
+    rest = (curve_tables, refusals, milestone_table, usage_table)
+    return [*tables, *(table for make in rest for table in make(evaluations))]
 
 
 def published_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
@@ -83,7 +79,7 @@ def tag_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
         if not FEWEST <= len(values) <= MOST:
             continue
         for value in values:
-            for split in _splits(evaluations):
+            for split in splits_of(evaluations):
                 for evaluation in evaluations:
                     found = _of(evaluation, split, {tag: value})
                     if found:
@@ -97,7 +93,7 @@ def pivots(evaluations: Sequence[Evaluation]) -> list[RunPivot]:
     tags, found = _tags(evaluations), []
     pairs = dict.fromkeys(pair for e in evaluations for pair in reported(e.suite, Pivot))
     for row, column in ((pair.row, pair.column) for pair in pairs):
-        for split in _splits(evaluations):
+        for split in splits_of(evaluations):
             for evaluation in evaluations:
                 columns = tags.get(column, [])
                 pivot = RunPivot(row, column, evaluation.label, split, tuple(map(str, columns)))
@@ -112,9 +108,9 @@ def pivots(evaluations: Sequence[Evaluation]) -> list[RunPivot]:
     return found
 
 
-def refusals(evaluations: Sequence[Evaluation]) -> Table | None:
-    """How often turns had each code that reports count, by category; ``None``: none had."""
-    data, texts, several = [], [], len(evaluations) > 1
+def refusals(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """Return how often turns had each code that reports count, by category; nothing if none had."""
+    data, texts = [], []
     for evaluation in evaluations:
         interface = all_interfaces(evaluation.suite).get(evaluation.run.interface)
         known = {} if interface is None else interface.codes
@@ -124,33 +120,21 @@ def refusals(evaluations: Sequence[Evaluation]) -> Table | None:
         for code in sorted(codes, key=lambda code: (codes[code], -totals[code], code)):
             if not codes[code]:
                 continue  # of turns that were done
-            each, some = _counts(counted, code)
-            record = {"category": codes[code], "code": code, "run": evaluation.label}
-            turns = totals[code]
-            data.append(
-                {
-                    **record,
-                    "turns": turns,
-                    **each.columns("per_episode"),
-                    **some.columns("episodes"),
-                }
-            )
-            names = ("category", "code", *(["run"] if several else []))
-            texts.append(
-                {
-                    **{name: record[name] for name in names},
-                    "turns": str(turns),
-                    "per episode": each.text(),
-                    "episodes %": some.percent(),
-                }
-            )
-    if not data:
-        return None
-    return Table("refused", "What was refused", pd.DataFrame(data), pd.DataFrame(texts))
+            each = mean(strata(counted, lambda r, code=code: r.codes.get(code, 0)))  # type: ignore[misc]
+            some = share(strata(counted, lambda r, code=code: code in r.codes))  # type: ignore[misc]
+            about = {"category": codes[code], "code": code, "run": evaluation.label}
+            numbers = {**each.columns("per_episode"), **some.columns("episodes")}
+            data.append({**about, "turns": totals[code], **numbers})
+            words = {"per episode": each.text(), "episodes %": some.percent()}
+            texts.append({**about, "turns": str(totals[code]), **words})
+    frame = pd.DataFrame(texts)
+    if data and len(evaluations) == 1:
+        del frame["run"]
+    return table_of("refused", "What was refused", data, frame)
 
 
-def milestone_table(evaluations: Sequence[Evaluation]) -> Table | None:
-    """How many episodes of each task passed each milestone; ``None``: there are none."""
+def milestone_table(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """Return how many episodes of each task passed each milestone; nothing without any."""
     data, texts = [], []
     for evaluation in evaluations:
         found: dict[tuple[str, str], list[EpisodeResult]] = defaultdict(list)
@@ -164,14 +148,11 @@ def milestone_table(evaluations: Sequence[Evaluation]) -> Table | None:
             about |= {"milestone": name.removeprefix(MILESTONE), "episodes": str(len(some))}
             data.append({**about, **passed.columns("passed")})
             texts.append({**about, "passed %": passed.percent()})
-    if not data:
-        return None
-    title = "Milestones passed at any time"
-    return Table("milestones", title, pd.DataFrame(data), pd.DataFrame(texts))
+    return table_of("milestones", "Milestones passed at any time", data, texts)
 
 
-def usage_table(evaluations: Sequence[Evaluation]) -> Table | None:
-    """What language models were asked in each run; ``None``: none was."""
+def usage_table(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """Return what language models were asked in each run; nothing if none was."""
     data, texts = [], []
     for evaluation in evaluations:
         counted = [result for result in evaluation.results if result.usage]
@@ -183,16 +164,8 @@ def usage_table(evaluations: Sequence[Evaluation]) -> Table | None:
         data.append({**about, **total})
         told = {USAGE[name]: f"{value:,.10g}" for name, value in total.items()}
         texts.append({**{name: str(value) for name, value in about.items()}, **told})
-    if not data:
-        return None
-    told_of = pd.DataFrame(texts).fillna("-")
-    return Table("usage", "What language models were asked", pd.DataFrame(data), told_of)
-
-
-def _counts(results: Sequence[EpisodeResult], code: str) -> tuple[Estimate, Estimate]:
-    """Turns of an episode that have a code, and the share of episodes that have any."""
-    each = strata(results, lambda result: result.codes.get(code, 0))
-    return mean(each), share(strata(results, lambda result: code in result.codes))
+    frame = pd.DataFrame(texts).fillna("-")
+    return table_of("usage", "What language models were asked", data, frame)
 
 
 def _pivot_table(row: str, column: str, group: Sequence[RunPivot]) -> Table:
@@ -214,7 +187,7 @@ def _pivot_table(row: str, column: str, group: Sequence[RunPivot]) -> Table:
 
 
 def _success(results: Sequence[EpisodeResult]) -> Estimate:
-    return summarise("", "", "", "", results).success_once
+    return share(strata((r for r in results if r.counts), lambda r: r.success_once))
 
 
 def _tags(evaluations: Sequence[Evaluation]) -> dict[str, list[Any]]:
@@ -241,8 +214,3 @@ def _of(evaluation: Evaluation, split: str, tags: dict[str, Any]) -> list[Episod
         for result in evaluation.results
         if result.split == split and all(v in _values(result, tag) for tag, v in tags.items())
     ]
-
-
-def _splits(evaluations: Sequence[Evaluation]) -> list[str]:
-    ranks = {r.split: e.rank(r.split) for e in evaluations for r in e.results}
-    return sorted(ranks, key=lambda split: (ranks[split], split))

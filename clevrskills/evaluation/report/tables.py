@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +16,7 @@ from rich.text import Text
 from clevrskills.core.episode import frozen_name
 from clevrskills.core.report import Measure, reported
 from clevrskills.evaluation.results import CAUSES, NO_TRACK, EpisodeResult, Evaluation
-from clevrskills.evaluation.statistics import Estimate, mean, share
+from clevrskills.evaluation.statistics import Estimate, columns, mean, share
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import write_whole
 
@@ -58,6 +58,13 @@ class Table:
     data: pd.DataFrame  # for programs
     texts: pd.DataFrame  # for people
     note: str = ""  # what is said below it
+
+
+def table_of(
+    name: str, title: str, data: Sequence[object], texts: object, note: str = ""
+) -> list[Table]:
+    """Return the table of rows for programs and for people; nothing if there are no rows."""
+    return [Table(name, title, pd.DataFrame(data), pd.DataFrame(texts), note)] if data else []
 
 
 @dataclass(frozen=True)
@@ -149,6 +156,12 @@ def clipped_lines(evaluations: Sequence[Evaluation]) -> list[str]:
     return lines
 
 
+def splits_of(evaluations: Sequence[Evaluation]) -> list[str]:
+    """Return the splits of the results, in the order of the suites."""
+    ranks = {r.split: e.rank(r.split) for e in evaluations for r in e.results}
+    return sorted(ranks, key=lambda split: (ranks[split], split))
+
+
 def task_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
     """A row for each task, split and run, runs next to each other."""
     return _rows(evaluations, lambda r: (r.level, r.task, r.split))
@@ -227,19 +240,15 @@ def numbers(rows: Sequence[Row]) -> pd.DataFrame:
     records = []
     for row in rows:
         record: dict[str, object] = {"tag": row.tag, "value": row.value} if row.tag else {}
-        for entry in fields(row):
-            if entry.name in ("tag", "value"):
-                continue
-            value = getattr(row, entry.name)
-            if isinstance(value, Estimate):
-                record |= value.columns(entry.name)
-            elif entry.name == "causes":
+        left_out = ("tag", "value", *(("level", "task") if row.tag else ()))
+        for name, value in columns(row).items():
+            if name == "causes":
                 record |= {f"ended_{c.replace(' ', '_')}": value.get(c, 0) for c in causes}
-            elif entry.name == "measures":
-                for name, estimate in value.items():
-                    record |= estimate.columns(name)
-            elif not row.tag or entry.name not in ("level", "task"):
-                record[entry.name] = value
+            elif name == "measures":
+                for measure, estimate in value.items():
+                    record |= estimate.columns(measure)
+            elif name not in left_out:
+                record[name] = value
         records.append(record)
     return pd.DataFrame(records)
 
@@ -400,6 +409,13 @@ def print_table(frame: pd.DataFrame, title: str = "") -> None:
         screen.print(Text(title, style="italic"), soft_wrap=True)
     screen.print(table)
     screen.print()
+
+
+def print_tables(tables: Iterable[Table]) -> None:
+    """Print tables for people, each with its note."""
+    for table in tables:
+        print_table(table.texts, table.title)
+        print_lines(*filter(None, (table.note,)))
 
 
 def print_lines(*lines: str) -> None:

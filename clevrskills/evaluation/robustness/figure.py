@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from clevrskills.evaluation.robustness.tables import Drop
+from clevrskills.evaluation.robustness.tables import Drop, drop_of
 
 LEFT, WIDTH, ROW, TOP = 230, 480, 22, 30
 GAP = 46
@@ -178,7 +178,7 @@ def _heat_map(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
             if task not in one.pairs:
                 continue
             pairs = one.pairs[task]
-            drop = float(pairs[:, 0].mean() - pairs[:, 1].mean())
+            drop = drop_of(pairs)
             x = LEFT + CELL * k
             about = f"{task}, {one.name}: {100 * drop:+.0f}, {len(pairs)} pairs"
             parts.append(

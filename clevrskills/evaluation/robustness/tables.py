@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from clevrskills.evaluation.report.comparison import p_text
-from clevrskills.evaluation.report.tables import Table
+from clevrskills.evaluation.report.tables import Table, table_of
 from clevrskills.evaluation.results import SETTINGS, Evaluation
 from clevrskills.evaluation.statistics import Estimate, Pairs, paired_difference, share
 
@@ -75,6 +75,11 @@ class Drop:
         return paired_difference([pairs[:, ::-1] for pairs in self.pairs.values()])
 
 
+def drop_of(pairs: np.ndarray) -> float:
+    """Return the drop of a task, clean less perturbed, from pairs (n, 2)."""
+    return float(pairs[:, 0].mean() - pairs[:, 1].mean())
+
+
 def robustness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     """The tables of perturbed runs that stand beside a clean run of the same policy."""
     drops = list(find_drops(evaluations))
@@ -109,8 +114,8 @@ def robustness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
                 "rejected": str(one.rejected),
             }
         )
-    whole = Table("axes", "Robustness", pd.DataFrame(data), pd.DataFrame(texts), NOTE)
-    return [whole, _worst(drops), _by_task(drops)]
+    whole = table_of("axes", "Robustness", data, texts, NOTE)
+    return [*whole, *_worst(drops), *_by_task(drops)]
 
 
 def find_drops(evaluations: Sequence[Evaluation]) -> Iterator[Drop]:
@@ -142,8 +147,8 @@ def _is_twin(clean: Evaluation, perturbed: Evaluation) -> bool:
     return not one.axes and all(getattr(one, n) == getattr(other, n) for n in same)
 
 
-def _worst(drops: Sequence[Drop]) -> Table:
-    """The axis that costs each task most."""
+def _worst(drops: Sequence[Drop]) -> list[Table]:
+    """Return the table of the axis that costs each task most."""
     groups: dict[tuple[str, str, str], list[tuple[str, np.ndarray]]] = {}
     for one in drops:
         for task, pairs in one.pairs.items():
@@ -151,9 +156,7 @@ def _worst(drops: Sequence[Drop]) -> Table:
     data: list[dict[str, object]] = []
     texts = []
     for (task, split, policy), found in sorted(groups.items()):
-        name, pairs = max(
-            found, key=lambda entry: float(entry[1][:, 0].mean() - entry[1][:, 1].mean())
-        )
+        name, pairs = max(found, key=lambda entry: drop_of(entry[1]))
         drop = paired_difference([pairs[:, ::-1]])
         p_value = min(1.0, len(found) * Pairs.count(pairs).p_value)
         axis = name if drop.value > 0 else ""
@@ -164,22 +167,21 @@ def _worst(drops: Sequence[Drop]) -> Table:
         texts.append(
             {**where, "axis": axis or "none", "drop": drop.percent(0, "+"), "p": p_text(p_value)}
         )
-    frames = pd.DataFrame(data), pd.DataFrame(texts)
-    return Table("axes_worst", "Which axis breaks which task", *frames, WORST_NOTE)
+    return table_of("axes_worst", "Which axis breaks which task", data, texts, WORST_NOTE)
 
 
-def _by_task(drops: Sequence[Drop]) -> Table:
-    """Drop of each task, a column for each run and axis."""
+def _by_task(drops: Sequence[Drop]) -> list[Table]:
+    """Return the table of the drop of each task, a column for each run and axis."""
     data: list[dict[str, object]] = []
     rows: dict[tuple[str, str], dict[str, str]] = {}
     several = len({one.policy for one in drops}) > 1
     for one in drops:
         column = f"{one.run}, {one.name}" if several else one.name
         for task, pairs in one.pairs.items():
-            drop = float(pairs[:, 0].mean() - pairs[:, 1].mean())
+            drop = drop_of(pairs)
             where = {"run": one.run, "axes": one.name, "split": one.split, "task": task}
             data.append({**where, "pairs": len(pairs), "drop": drop})
             row = rows.setdefault((task, one.split), {"task": task, "split": one.split})
             row[column] = f"{100 * drop:+.0f}"
     texts = pd.DataFrame(list(rows.values())).fillna("")
-    return Table("axes_tasks", "Robustness by task", pd.DataFrame(data), texts, TASK_NOTE)
+    return table_of("axes_tasks", "Robustness by task", data, texts, TASK_NOTE)

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import pandas as pd
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.report.tables import Table
+from clevrskills.evaluation.report.tables import Table, table_of
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.sequential.confidence import ALPHA, Bettor, confidence_sequence
 from clevrskills.evaluation.sequential.rounds import Pair, estimate, round_means, same_count
@@ -54,10 +53,7 @@ def sequential_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
                 "narrow enough": "yes" if found.decided else "not yet",
             }
         )
-    if not data:
-        return []
-    title = "Sequential evaluation"
-    return [Table("sequential", title, pd.DataFrame(data), pd.DataFrame(texts), NOTE)]
+    return table_of("sequential", "Sequential evaluation", data, texts, NOTE)
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,7 @@ def run_again(found: Submission, sample: int, seed: int, policy: str) -> dict[st
     import numpy as np
 
     from clevrskills.evaluation.env_pool import EpisodeRef
+    from clevrskills.evaluation.statistics import Pairs
     from clevrskills.evaluation.submission.document import SOLVED, split_name
 
     suite = load_suite(found.suite)
@@ -161,24 +162,15 @@ def run_again(found: Submission, sample: int, seed: int, policy: str) -> dict[st
         ref.id: found.tasks[f"{ref.task}_{ref.split}"].outcomes[ref.index] == SOLVED
         for ref in chosen
     }
-    lost = [name for name in claimed if claimed[name] and not now[name]]
-    won = [name for name in claimed if now[name] and not claimed[name]]
-    p = _p_value(len(lost), len(won))
+    cells = Pairs.count(np.array([(now[name], claimed[name]) for name in claimed]))
     return {
         "episodes": len(chosen),
         "claimed": sum(claimed.values()),
         "now": sum(now.values()),
-        "differ": sorted(lost + won),
-        "p": p,
-        "contradicted": p < DOUBT and len(lost) > len(won),
+        "differ": sorted(name for name in claimed if claimed[name] != now[name]),
+        "p": cells.p_value,
+        "contradicted": cells.p_value < DOUBT and cells.only_b > cells.only_a,
     }
-
-
-def _p_value(lost: int, won: int) -> float:
-    """Of McNemar's exact two-sided test."""
-    from scipy.stats import binomtest
-
-    return float(binomtest(lost, lost + won).pvalue) if lost + won else 1.0
 
 
 def _results(
