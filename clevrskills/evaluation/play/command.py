@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +21,7 @@ from clevrskills.core.suite import (
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.console import console
-from clevrskills.jobs.files import storage_errors, to_json
+from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import Journal
 from clevrskills.jobs.options import Positional, Repeated
 from clevrskills.jobs.run_folder import open_folder, versions
@@ -89,14 +89,6 @@ class PlayArgs:
     """Print what happened as JSON."""
 
 
-@dataclass
-class Log:
-    """What happened."""
-
-    turns: list[dict[str, Any]] = field(default_factory=list)
-    images: int = 0
-
-
 def play(args: PlayArgs, suite: Suite | None = None) -> int:
     """Play an episode.
 
@@ -115,26 +107,25 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
     if args.browser and args.commands is not None:
         raise ClevrSkillsError("--browser reads commands from its page: leave out --commands")
     given = None if args.commands is None else list(_given(args.commands))
-    rollout, episode = _start(args, suite)
-    views = rollout.options.views or ()
-    quiet = args.json
-    log = Log()
-    if not quiet:
-        print(f"{episode.prompt.plain()}  (at most {rollout.limit} turns)")
-    _show(args, rollout, views, log, quiet or args.browser)
+    rollout = _start(args, suite)
+    prompt = rollout.episode.prompt.plain()
+    turns: list[dict[str, Any]] = []
+    if not args.json:
+        print(f"{prompt}  (at most {rollout.limit} turns)")
+    _show(args, rollout)
 
     def take(text: str) -> None:
         for action in actions_of(interface, text):
             if rollout.ended:
                 break
             turn = rollout.step(action)
-            log.turns.append(_entry(interface, rollout, text, turn, args.feedback))
-            if not quiet:
-                _tell(log.turns[-1])
-        _show(args, rollout, views, log, quiet or args.browser)
+            turns.append(_entry(interface, rollout, text, turn, args.feedback))
+            if not args.json:
+                _tell(turns[-1])
+        _show(args, rollout)
 
     if args.browser:
-        _serve(args, rollout, interface, log, take)
+        _serve(args, rollout, interface, turns, take)
     else:
         for text in _typed(rollout, interface) if given is None else given:
             if rollout.ended:
@@ -144,14 +135,12 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
     if args.record is not None:
         _record(args, suite, rollout, args.record)
     if args.json:
-        from clevrskills.jobs.files import to_json
-
         data = {
             "episode": result.id,
             "content_hash": result.episode,
-            "prompt": episode.prompt.plain(),
+            "prompt": prompt,
             "limit": rollout.limit,
-            "turns": log.turns,
+            "turns": turns,
             "success": result.success_at_end,
             "cause": result.cause,
             "goal_fraction": result.goal_fraction,
@@ -219,7 +208,8 @@ def state_hash(env: Env) -> str:
     return hashlib.sha256(str(state.dtype).encode() + state.tobytes()).hexdigest()[:16]
 
 
-def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
+def _start(args: PlayArgs, suite: Suite) -> PolicyRollout:
+    """Return the rollout, at the start of the episode that the arguments name."""
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.policy import ObservationOptions
     from clevrskills.dataset_tools.generate.command import task_arguments
@@ -267,7 +257,7 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
         env = suite.make(config)
     options = ObservationOptions(cameras=images, proprioception=False, views=shown)
     rules = Rules(feedback=args.feedback, interface=args.interface)
-    return PolicyRollout(env, episode, options, rules, suite), episode
+    return PolicyRollout(env, episode, options, rules, suite)
 
 
 def _given(commands: str) -> Iterator[str]:
@@ -314,23 +304,21 @@ def _serve(
     args: PlayArgs,
     rollout: PolicyRollout,
     interface: Interface,
-    log: Log,
+    turns: list[dict[str, Any]],
     take: Callable[[str], None],
 ) -> None:
     """Play on a page."""
     from clevrskills.dataset_tools.pages import render
     from clevrskills.evaluation.play.page import PlayPage
 
-    views = rollout.options.views or ()
-
     def state(_: object = None) -> dict[str, Any]:
         env = rollout.env
         end = "" if not rollout.ended else "Solved." if rollout.success else "Not solved."
         return {
-            "turns": log.turns,
+            "turns": turns,
             "limit": rollout.limit,
             "progress": float(env.outcome.progress[0]),
-            "views": [_drawn(name, view) for name, view in _looked(rollout, views).items()],
+            "views": [_drawn(name, view) for name, view in _views(rollout).items()],
             "goals": [] if args.record else goals(env),  # it might say too much
             "end": end,
             "success": rollout.success,
@@ -373,10 +361,10 @@ def _drawn(name: str, view: Any) -> dict[str, str]:
     return {"name": name, "image": data_uri(jpeg(view, "turn"))}
 
 
-def _looked(rollout: PolicyRollout, views: Sequence[str]) -> dict[str, Any]:
-    """The views now, by name."""
-    shown = rollout.observer.look()["views"]
-    return {name: shown[name] for name in views}
+def _views(rollout: PolicyRollout) -> dict[str, Any]:
+    """Return the views now, by name."""
+    views = rollout.observer.look()["views"]
+    return {name: views[name] for name in rollout.options.views or ()}
 
 
 def _entry(
@@ -402,11 +390,10 @@ def _tell(entry: dict[str, Any]) -> None:
     print(f"{entry['turn']}: {entry['action']}:{code} {entry['message']}".rstrip())
 
 
-def _show(
-    args: PlayArgs, rollout: PolicyRollout, views: Sequence[str], log: Log, quiet: bool
-) -> None:
+def _show(args: PlayArgs, rollout: PolicyRollout) -> None:
     """Print the views that are text, and write those that are images."""
-    for name, view in _looked(rollout, views).items():
+    quiet = args.json or args.browser
+    for name, view in _views(rollout).items():
         if isinstance(view, str):
             if not quiet:
                 _print_view(name, view)
@@ -453,8 +440,6 @@ def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) ->
         benchmark=0 if frozen is None else frozen.header.benchmark,
         track=NO_TRACK,
     )
-    with storage_errors(root):
-        root.mkdir(parents=True, exist_ok=True)
     before = read_run(root) if open_folder(root, RUN_FILE, "no run of results") else None
     open_run(root, before, run)
     Journal(root / RESULTS_DIR / f"{HUMAN}.jsonl").append(result.to_json())
