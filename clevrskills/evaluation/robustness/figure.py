@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from clevrskills.evaluation.report.svg import element, figure, text
 from clevrskills.evaluation.robustness.tables import Drop, drop_of
 
 LEFT, WIDTH, ROW, TOP = 230, 480, 22, 30
@@ -38,17 +39,10 @@ def _figure(drops: Sequence[Drop], kind: tuple[str, str], kinds: Sequence[tuple[
     for begin, drawn in ((title, _bars), ("Over the levels", _curves), ("By task", _heat_map)):
         height, lines = drawn(drops, y + TOP)
         if lines:
-            parts += [f'<text x="10" y="{y + 8}" font-weight="bold">{escape(begin)}</text>', *lines]
+            parts += [element("text", escape(begin), x=10, y=y + 8, font_weight="bold"), *lines]
             y += TOP + height + GAP
     width = max(LEFT + WIDTH + 40, LEFT + CELL * len(drops) + 20)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y:.0f}" role="img" '
-            'aria-label="Robustness" font-family="sans-serif" font-size="12" fill="currentColor">',
-            *parts,
-            "</svg>",
-        ]
-    )
+    return figure("Robustness", width, f"{y:.0f}", parts)
 
 
 def _bars(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
@@ -63,28 +57,21 @@ def _bars(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
 
     height, parts = ROW * len(rows), list[str]()
     for value in _ticks(low, high):
-        parts.append(
-            f'<path d="M{x(value)} {top - 4}V{top + height}" stroke="currentColor" '
-            f'stroke-opacity="{0.6 if abs(value) < 1e-9 else 0.15}"/>'
-            f'<text x="{x(value)}" y="{top + height + 15}" text-anchor="middle">'
-            f"{_signed(value)}</text>"
-        )
+        line, shade = f"M{x(value)} {top - 4}V{top + height}", 0.6 if abs(value) < 1e-9 else 0.15
+        label = text(_signed(value), x(value), top + height + 15, "middle")
+        parts.append(_path(line, stroke_opacity=shade) + label)
     for k, one in enumerate(rows):
         y, drop = top + ROW * k, one.drop
         begin, end = sorted((x(0.0), x(drop.value)))
         about = f"{one.name}: {drop.percent(sign='+')}, {one.count} pairs"
-        parts.append(
-            f'<g><title>{escape(about)}</title><text x="{LEFT - 10}" y="{y + 14}" '
-            f'text-anchor="end">{escape(one.name)}</text>'
-            f'<rect x="{begin}" y="{y + 4}" width="{max(1.0, end - begin):.1f}" height="12" '
-            f'fill="{BAR if drop.value >= 0 else GAIN}" fill-opacity="0.8"/>'
-        )
+        color, width = BAR if drop.value >= 0 else GAIN, f"{max(1.0, end - begin):.1f}"
+        place = {"x": begin, "y": y + 4, "width": width, "height": 12}
+        bar = element("rect", **place, fill=color, fill_opacity=0.8)
+        shown = [element("title", escape(about)), text(one.name, LEFT - 10, y + 14, "end"), bar]
         if not math.isnan(drop.low):
             a, b = x(drop.low), x(drop.high)
-            parts.append(
-                f'<path d="M{a} {y + 10}H{b}M{a} {y + 6}v8M{b} {y + 6}v8" stroke="currentColor"/>'
-            )
-        parts.append("</g>")
+            shown += ["\n", _path(f"M{a} {y + 10}H{b}M{a} {y + 6}v8M{b} {y + 6}v8")]
+        parts.append(element("g", *shown, "\n"))
     return height + 15, parts
 
 
@@ -127,35 +114,26 @@ def _panel(name: str, drops: Sequence[Drop], left: float, top: float) -> list[st
     def y(share: float) -> float:
         return round(top + PANEL * (1 - min(1.0, max(0.0, share))), 1)
 
-    parts = [
-        f'<text x="{left}" y="{top - 6}">{escape(name)}</text>'
-        f'<rect x="{left}" y="{top}" width="{PANEL}" height="{PANEL}" fill="none" '
-        'stroke="currentColor" stroke-opacity="0.3"/>'
-    ]
+    size = {"x": left, "y": top, "width": PANEL, "height": PANEL}
+    lines = {"stroke": "currentColor", "stroke_opacity": 0.3}
+    title = text(name, left, top - 6)
+    parts = [title + element("rect", **size, fill="none", **lines)]
     for share in (0.0, 0.5, 1.0):
-        parts.append(
-            f'<text x="{left - 5}" y="{y(share) + 4}" text-anchor="end">{100 * share:.0f}</text>'
-        )
+        parts.append(text(f"{100 * share:.0f}", left - 5, y(share) + 4, "end"))
     clean = [one.clean.value for one in drops]
     levels = [_level(one) for one in drops]
     for level in (0, *levels):
-        parts.append(
-            f'<text x="{x(level)}" y="{top + PANEL + 15}" text-anchor="middle">{level}</text>'
-        )
+        parts.append(text(str(level), x(level), top + PANEL + 15, "middle"))
     known = [k for k, one in enumerate(drops) if not math.isnan(one.drop.low)]
     band = [f"{x(levels[k])},{y(clean[k] - drops[k].drop.low)}" for k in known]
     band += [f"{x(levels[k])},{y(clean[k] - drops[k].drop.high)}" for k in reversed(known)]
-    parts.append(f'<polygon points="{" ".join(band)}" fill="{BAR}" fill-opacity="0.2"/>')
-    for values, dashes in (
-        (clean, ' stroke-dasharray="4 3"'),
-        ([one.perturbed.value for one in drops], ""),
-    ):
+    parts.append(element("polygon", points=" ".join(band), fill=BAR, fill_opacity=0.2))
+    dashed = {"stroke": "currentColor", "stroke_width": 2, "stroke_dasharray": "4 3"}
+    whole = {"stroke": BAR, "stroke_width": 2}
+    for values, style in ((clean, dashed), ([one.perturbed.value for one in drops], whole)):
         ends = zip((0, *levels), (clean[0], *values), strict=True)
         points = " ".join(f"{x(a)},{y(b)}" for a, b in ends)
-        color = "currentColor" if dashes else BAR
-        parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2"{dashes}/>'
-        )
+        parts.append(element("polyline", points=points, fill="none", **style))
     return parts
 
 
@@ -164,28 +142,24 @@ def _heat_map(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
     tasks = list(dict.fromkeys(task for one in drops for task in one.pairs))
     parts, head = list[str](), 8 + 6.5 * max(len(one.name) for one in drops)
     for k, one in enumerate(drops):
-        x, y = LEFT + CELL * (k + 0.6), top + head
-        parts.append(
-            f'<text x="{x:.0f}" y="{y - 6:.0f}" transform="rotate(-90 {x:.0f} {y - 6:.0f})">'
-            f"{escape(one.name)}</text>"
-        )
+        x, y = f"{LEFT + CELL * (k + 0.6):.0f}", f"{top + head - 6:.0f}"
+        parts.append(element("text", escape(one.name), x=x, y=y, transform=f"rotate(-90 {x} {y})"))
     for row, task in enumerate(tasks):
         y = top + head + ROW * row
-        parts.append(
-            f'<text x="{LEFT - 10}" y="{y + 15:.0f}" text-anchor="end">{escape(task)}</text>'
-        )
+        parts.append(text(task, LEFT - 10, f"{y + 15:.0f}", "end"))
         for k, one in enumerate(drops):
             if task not in one.pairs:
                 continue
             pairs = one.pairs[task]
             drop = drop_of(pairs)
-            x = LEFT + CELL * k
+            left, shade = LEFT + CELL * k, f"{0.06 + 0.8 * min(1.0, abs(drop)):.2f}"
+            place = {"x": left, "y": f"{y:.0f}", "width": CELL - 2, "height": ROW - 2}
+            cell = element("rect", **place, fill=BAR if drop > 0 else GAIN, fill_opacity=shade)
+            number = text(_signed(drop), left + CELL / 2 - 1, f"{y + 15:.0f}", "middle")
             about = f"{task}, {one.name}: {100 * drop:+.0f}, {len(pairs)} pairs"
-            parts.append(
-                f'<g><title>{escape(about)}</title><rect x="{x}" y="{y:.0f}" width="{CELL - 2}" '
-                f'height="{ROW - 2}" fill="{BAR if drop > 0 else GAIN}" '
-                f'fill-opacity="{0.06 + 0.8 * min(1.0, abs(drop)):.2f}"/>'
-                f'<text x="{x + CELL / 2 - 1}" y="{y + 15:.0f}" text-anchor="middle">'
-                f"{_signed(drop)}</text></g>"
-            )
+            parts.append(element("g", element("title", escape(about)), cell, number))
     return head + ROW * len(tasks), parts
+
+
+def _path(d: str, **attributes: object) -> str:
+    return element("path", d=d, stroke="currentColor", **attributes)
