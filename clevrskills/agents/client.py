@@ -219,7 +219,9 @@ class ChatClient:
             self._heard = True
             raise self._refusal(error.code, text, error.headers.get("Retry-After")) from None
         except (http.client.HTTPException, OSError) as error:
-            if not self._heard and _is_absent(getattr(error, "reason", error)):
+            reason = getattr(error, "reason", error)
+            absent = isinstance(reason, ConnectionRefusedError | socket.gaierror)
+            if absent and not self._heard:
                 raise PolicyError(f"{self._url}: {self._trouble(error)}") from None
             raise _Transient(self._trouble(error)) from None
         self._heard = True
@@ -270,11 +272,6 @@ class ChatClient:
         if isinstance(error, http.client.IncompleteRead):
             return "the answer was cut off"
         return f"no connection: {reason or type(error).__name__}"
-
-
-def _is_absent(error: object) -> bool:
-    """Whether nothing listens at an address, or it is none."""
-    return isinstance(error, ConnectionRefusedError | socket.gaierror)
 
 
 def _text(reply: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from clevrskills.core.suite import (
     unsupported,
 )
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.handover.controller import Controllers
+from clevrskills.evaluation.handover.controller import Controller, Controllers
 from clevrskills.evaluation.handover.director import Director
 from clevrskills.evaluation.results import Run, part_name, video_path
 from clevrskills.evaluation.rollout import EpisodeVideo, PolicyRollout, Rules, policy_seed
@@ -121,8 +121,9 @@ class EnvPool:
         controller = film = None
         if self._controllers is not None:
             seed = partial(policy_seed, episode, ref.repeat)
-            controller = self._controllers.begin(slot, env, episode, seed)
-            film = self._film_of(episode)
+            controller = Controller(self._controllers, slot, env, episode, seed)
+            # takes the images of the policy, as its controller is shown others
+            film = make_renderer(worker.suite, self._config_of(episode, self.options))
         try:
             return self._rollout(
                 *(env, episode, self.options, self._rules, worker.suite, video, ref.repeat),
@@ -171,10 +172,6 @@ class EnvPool:
             task_args=episode.task_args,
             noise=self._run.noise,
         )
-
-    def _film_of(self, episode: Episode) -> TrajectoryRenderer | None:
-        """What takes the images of a policy whose controller is shown others."""
-        return make_renderer(self._worker.suite, self._config_of(episode, self.options))
 
     def _env(self, slot: int, episode: Episode) -> Env:
         worker, shown = self._worker, self._controllers or self

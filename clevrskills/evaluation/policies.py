@@ -72,7 +72,7 @@ class Privileged(Zero):
         self.env, self.generator = env, np.random.default_rng(prompt.seed)
 
 
-class OraclePolicy:
+class OraclePolicy(Zero):
     """Policy that solves episodes with the oracle.
 
     Args:
@@ -83,15 +83,14 @@ class OraclePolicy:
         ClevrSkillsError: The oracle of the suite cannot run here.
     """
 
-    observation = BLIND
-    track = NO_TRACK
     privileged = True
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
         require_oracle(suite)
-        self._suite, self._interface = suite, interface
+        super().__init__(suite, interface)
+        self._suite = suite
 
-    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:  # type: ignore[override]
         """Begin an episode."""
         self._oracle = self._suite.oracle(env, self._interface)
 

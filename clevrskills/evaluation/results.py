@@ -336,10 +336,6 @@ class _Unknown(Suite):
         return {}
 
 
-def _whole(results: Sequence[EpisodeResult]) -> tuple[EpisodeResult, ...]:
-    return tuple(result for result in results if not result.handover)
-
-
 def part_name(episode: str, part: str) -> str:
     """Name of a part of an episode, e.g. ``sort_test_007_plan``."""
     return f"{episode}_{part}" if part else episode
@@ -447,9 +443,9 @@ def open_evaluations(
     for k, root in enumerate(roots):
         if labels.count(labels[k]) > 1:
             labels[k] = f"{labels[k]} {root}"
-    return [
-        Evaluation(
-            root, run, label, _whole(results), source, tuple(r for r in results if r.handover)
-        )
-        for root, label, (run, results, source) in zip(roots, labels, contents, strict=True)
-    ]
+    opened = []
+    for root, label, (run, results, source) in zip(roots, labels, contents, strict=True):
+        whole = tuple(result for result in results if not result.handover)
+        parts = tuple(result for result in results if result.handover)
+        opened.append(Evaluation(root, run, label, whole, source, parts))
+    return opened

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
@@ -54,7 +54,9 @@ def connect(
     require_serve(dialect)
     from clevrskills.serving.api_key import read_api_key
 
-    rename = _check_rename(rename or {})
+    rename = rename or {}
+    if not isinstance(rename, Mapping) or not all(isinstance(v, str) for v in rename.values()):
+        raise ClevrSkillsError(f"rename={rename!r}; allowed: new names by name, as JSON")
     key = read_api_key(api_key_env)
     if dialect == "gr00t":
         from clevrskills.serving.gr00t import Gr00tPolicy
@@ -75,17 +77,6 @@ def connect(
     if rename:
         raise ClevrSkillsError(f"{url}: this dialect has no rename")
     return VlaEvalPolicy(wire, compress, prompt_images)
-
-
-def _check_rename(rename: Any) -> Mapping[str, str]:
-    """Check that these are names by name.
-
-    Raises:
-        ClevrSkillsError: They are not.
-    """
-    if not isinstance(rename, Mapping) or not all(isinstance(v, str) for v in rename.values()):
-        raise ClevrSkillsError(f"rename={rename!r}; allowed: new names by name, as JSON")
-    return rename
 
 
 def require_serve(dialect: str) -> None:

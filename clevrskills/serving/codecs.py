@@ -89,14 +89,8 @@ def _unpack(message: bytes | str, from_map: Callable[[dict[Any, Any]], Any]) -> 
 
 def _array_map(value: Any, key: Callable[[str], Any]) -> dict[Any, Any]:
     """The map that marks an array; the dialects differ in its keys."""
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"not data: {type(value).__name__}")
-    entries = {
-        "__ndarray__": True,
-        "data": value.tobytes(),
-        "dtype": _number(value.dtype).str,
-        "shape": value.shape,
-    }
+    layout = {"dtype": _dtype(value).str, "shape": value.shape}
+    entries = {"__ndarray__": True, "data": value.tobytes(), **layout}
     return {key(name): entry for name, entry in entries.items()}
 
 
@@ -131,18 +125,14 @@ def _from_vla_eval_map(data: dict[Any, Any]) -> Any:
 
 
 def _npy_map(value: Any) -> dict[str, Any]:
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"not data: {type(value).__name__}")
-    _number(value.dtype)
+    _dtype(value)
     file = io.BytesIO()
     np.save(file, value, allow_pickle=False)
     return {"__ndarray_class__": True, "as_npy": file.getvalue()}
 
 
 def _descriptor_map(value: Any) -> dict[bytes, Any]:
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"not data: {type(value).__name__}")
-    dtype = _number(value.dtype).str
+    dtype = _dtype(value).str
     marks = {b"nd": True, b"type": dtype, b"kind": b""}
     return {**marks, b"shape": value.shape, b"data": value.tobytes()}
 
@@ -161,6 +151,17 @@ def _from_gr00t_map(data: dict[Any, Any]) -> Any:
 def _array(data: bytes, dtype: str, shape: list[int]) -> np.ndarray:
     """An array of its own memory, as policies may want to change it."""
     return np.frombuffer(data, dtype=_number(np.dtype(dtype))).reshape(shape).copy()
+
+
+def _dtype(value: Any) -> np.dtype:
+    """Return the type of the numbers of an array.
+
+    Raises:
+        TypeError: It is no array, or not of numbers.
+    """
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"not data: {type(value).__name__}")
+    return _number(value.dtype)
 
 
 def _number(dtype: np.dtype) -> np.dtype:

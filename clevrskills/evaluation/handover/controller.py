@@ -52,14 +52,6 @@ class Controllers:
         self.runner, policy = make_runner(partial(source.make, suite), slots)
         self.options, self.track = policy.options, policy.info.track
 
-    def begin(
-        self, slot: int, env: Env, episode: Episode, seed: Callable[[str], int]
-    ) -> Controller:
-        """What carries out the commands of an episode that begins in a slot; ``seed`` gives that of
-        the draws of a part of it.
-        """
-        return Controller(self, slot, env, episode, seed)
-
 
 @dataclass
 class Controller:
@@ -69,6 +61,11 @@ class Controller:
     images of what the sentence names where it was trained on such prompts, and begins anew.
 
     Attributes:
+        of: The policy in all slots.
+        slot: Slot of the episode.
+        env: Its environment.
+        episode: The episode, which begins.
+        seed: Gives the seed of the draws of a part of it.
         name: Name of the policy.
         prompt: What it is told now.
         sizes: Sizes of its actions.

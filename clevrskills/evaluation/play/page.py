@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -51,16 +50,13 @@ class PlayPage:
         """Serve until the page says that it is over, or Ctrl-C."""
         thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         thread.start()
-        with self._closing(thread), contextlib.suppress(KeyboardInterrupt):
-            path = ""
+        path = ""
+        try:
             while path != self.QUIT:
                 path, data, answer = self._asked.get()
                 answer.put(self._answer(path, data))
-
-    @contextlib.contextmanager
-    def _closing(self, thread: threading.Thread) -> Iterator[None]:
-        try:
-            yield
+        except KeyboardInterrupt:
+            pass
         finally:
             self._server.shutdown()
             self._server.server_close()

@@ -13,14 +13,13 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import SuiteArgs, WorkerArgs, check_least, check_names
 from clevrskills.jobs.console import console
 from clevrskills.jobs.options import Repeated
+from clevrskills.jobs.run_folder import INTERRUPTED
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
 
 
 CLEAN = "clean"
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
 STEP_S = 0.025
 """Seconds of a control step with two images, of one core, without the policy."""
 

@@ -142,8 +142,9 @@ def _heat_map(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
     tasks = list(dict.fromkeys(task for one in drops for task in one.pairs))
     parts, head = list[str](), 8 + 6.5 * max(len(one.name) for one in drops)
     for k, one in enumerate(drops):
-        x, y = f"{LEFT + CELL * (k + 0.6):.0f}", f"{top + head - 6:.0f}"
-        parts.append(element("text", escape(one.name), x=x, y=y, transform=f"rotate(-90 {x} {y})"))
+        left, base = f"{LEFT + CELL * (k + 0.6):.0f}", f"{top + head - 6:.0f}"
+        turn = f"rotate(-90 {left} {base})"
+        parts.append(element("text", escape(one.name), x=left, y=base, transform=turn))
     for row, task in enumerate(tasks):
         y = top + head + ROW * row
         parts.append(text(task, LEFT - 10, f"{y + 15:.0f}", "end"))
@@ -152,10 +153,10 @@ def _heat_map(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
                 continue
             pairs = one.pairs[task]
             drop = drop_of(pairs)
-            left, shade = LEFT + CELL * k, f"{0.06 + 0.8 * min(1.0, abs(drop)):.2f}"
-            place = {"x": left, "y": f"{y:.0f}", "width": CELL - 2, "height": ROW - 2}
+            x, shade = LEFT + CELL * k, f"{0.06 + 0.8 * min(1.0, abs(drop)):.2f}"
+            place = {"x": x, "y": f"{y:.0f}", "width": CELL - 2, "height": ROW - 2}
             cell = element("rect", **place, fill=BAR if drop > 0 else GAIN, fill_opacity=shade)
-            number = text(_signed(drop), left + CELL / 2 - 1, f"{y + 15:.0f}", "middle")
+            number = text(_signed(drop), x + CELL / 2 - 1, f"{y + 15:.0f}", "middle")
             about = f"{task}, {one.name}: {100 * drop:+.0f}, {len(pairs)} pairs"
             parts.append(element("g", element("title", escape(about)), cell, number))
     return head + ROW * len(tasks), parts
