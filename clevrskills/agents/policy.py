@@ -160,20 +160,14 @@ class ChatPolicy:
     def request(self, observation: Observation) -> list[Message]:
         """Return the messages for an observation, within the budget of images."""
         messages = self._prompter.messages(observation, self._history)
-        prefix = f"turn_{observation['turn']:03d}"
-        named = [
-            replace(
-                message,
-                parts=tuple(
-                    replace(part, name=f"{prefix}_{part.name}")
-                    if isinstance(part, ImagePart)
-                    else part
-                    for part in message.parts
-                ),
-            )
-            for message in messages
-        ]
-        return budgeted(named, self._most, self._largest_px)
+
+        def named(part: str | ImagePart) -> str | ImagePart:
+            if isinstance(part, str):
+                return part
+            return replace(part, name=f"turn_{observation['turn']:03d}_{part.name}")
+
+        messages = [replace(each, parts=tuple(map(named, each.parts))) for each in messages]
+        return budgeted(messages, self._most, self._largest_px)
 
     def estimate(self, observation: Observation, turns: int) -> dict[str, float]:
         """Return what an episode of so many turns costs: requests, tokens, images, price.

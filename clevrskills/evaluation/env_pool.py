@@ -44,17 +44,6 @@ class WorkerConfig:
     writer: str = ""  # name of the writer, see `evaluation.results`
     controller: PolicySource | None = None  # where what carries out its commands comes from
 
-    def controllers(self) -> Controllers | None:
-        """What carries out the commands of the policy; ``None``: the interface does.
-
-        Raises:
-            ClevrSkillsError: It cannot be made.
-        """
-        if self.controller is None:
-            return None
-        clip, chunk = self.run.clip, self.run.chunk
-        return Controllers(self.controller, self.suite, clip, chunk, self.batch)
-
 
 @dataclass(frozen=True)
 class EpisodeRef:
@@ -85,7 +74,12 @@ class EnvPool:
         config: What all workers have in common.
         options: What the policy is shown.
         rollout: Class of what is started.
+
+    Attributes:
         controllers: What carries out the commands of the policy; ``None``: the interface does.
+
+    Raises:
+        ClevrSkillsError: The controller cannot be made.
     """
 
     def __init__(
@@ -93,10 +87,13 @@ class EnvPool:
         config: WorkerConfig,
         options: ObservationOptions,
         rollout: type[PolicyRollout] = PolicyRollout,
-        controllers: Controllers | None = None,
     ) -> None:
         self._worker, self.options, self._rollout = config, options, rollout
-        self._run, self._rules, self._controllers = config.run, Rules.of(config.run), controllers
+        self._run, self._rules = config.run, Rules.of(config.run)
+        self.controllers: Controllers | None = None
+        if config.controller is not None:
+            clip, chunk, slots = config.run.clip, config.run.chunk, config.batch
+            self.controllers = Controllers(config.controller, config.suite, clip, chunk, slots)
         self._config: EnvConfig | None = None
         self._envs: dict[int, Env] = {}
         self._films: dict[int, TrajectoryRenderer] = {}
@@ -119,9 +116,9 @@ class EnvPool:
             told = worker.suite.prompt_variant(episode, wording, number, look)
         video = self._video(slot, ref, self._robot(episode)) if ref.film else None
         controller = film = None
-        if self._controllers is not None:
+        if self.controllers is not None:
             seed = partial(policy_seed, episode, ref.repeat)
-            controller = Controller(self._controllers, slot, env, episode, seed)
+            controller = Controller(self.controllers, slot, env, episode, seed)
             # takes the images of the policy, as its controller is shown others
             film = make_renderer(worker.suite, self._config_of(episode, self.options))
         try:
@@ -174,7 +171,7 @@ class EnvPool:
         )
 
     def _env(self, slot: int, episode: Episode) -> Env:
-        worker, shown = self._worker, self._controllers or self
+        worker, shown = self._worker, self.controllers or self
         config = self._config_of(episode, shown.options)
         if config != self._config:
             for env in self._envs.values():

@@ -86,10 +86,9 @@ class Evaluator:
         self._runner, policy = make_runner(make, config.batch)
         self._options, self._task = policy.options, policy.info.only_task
         self._track = policy.info.track
-        controllers = config.controllers()
-        self._envs = EnvPool(config, self._options, controllers=controllers)
+        self._envs = EnvPool(config, self._options)
         self._draws = bool(self._options.cameras)
-        if controllers is not None:
+        if (controllers := self._envs.controllers) is not None:
             self._track = joined(self._track, controllers.track)
             self._draws |= bool(controllers.options.cameras)
         self._errors = 0

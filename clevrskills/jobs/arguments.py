@@ -2,13 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.options import Positional, Repeated
-
-if TYPE_CHECKING:
-    from clevrskills.core.suite import TaskInfo
 
 DRIVERS = ("local", "ray")
 """Where workers are: processes of this machine, or actors of a Ray cluster."""
@@ -24,6 +21,15 @@ class TaskArgs:
     """All tasks of a level, L0, L1 or L2; may be given several times."""
 
 
+class Labeled(Protocol):
+    """The level and the tags of a task."""
+
+    @property
+    def level(self) -> str: ...
+    @property
+    def tags(self) -> Sequence[str]: ...
+
+
 @dataclass(kw_only=True)
 class SuiteArgs(TaskArgs):
     """Tasks: those of a suite."""
@@ -33,7 +39,7 @@ class SuiteArgs(TaskArgs):
     group: Repeated[str] = ()
     """All tasks of a group of the suite; may be given several times."""
 
-    def select(self, tasks: Mapping[str, "TaskInfo"]) -> list[str]:
+    def select(self, tasks: Mapping[str, Labeled]) -> list[str]:
         """Return the keys of the tasks that are asked for, in the order of the suite.
 
         Raises:

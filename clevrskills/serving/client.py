@@ -124,9 +124,9 @@ class RemotePolicy(ABC):
             raise self._wire.failure(f"asks for what cannot be shown: {error}") from error
         self.greeting = greeting
 
-    @abstractmethod
     def _greet(self) -> Any:
         """Receive the greeting of the server."""
+        return self._receive_answer()
 
     @abstractmethod
     def _check_action_spec(self, declared: Any) -> None:

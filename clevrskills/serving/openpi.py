@@ -54,9 +54,6 @@ class OpenPiPolicy(RemotePolicy):
         self._rename = rename
         super().__init__(wire, compress, prompt_images)
 
-    def _greet(self) -> Any:
-        return self._receive()
-
     def _check_action_spec(self, declared: Any) -> None:
         if declared is not None:
             find_interface(load_suite()).check(declared, self.url)
@@ -67,9 +64,6 @@ class OpenPiPolicy(RemotePolicy):
         self._wire.send(pack_openpi(renamed(data, self._rename)))
 
     def _receive_answer(self) -> Any:
-        return self._receive()
-
-    def _receive(self) -> Any:
         message = self._wire.receive()
         if isinstance(message, str):
             lines = message.strip().splitlines() or ["an empty text"]

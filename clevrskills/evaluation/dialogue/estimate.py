@@ -51,7 +51,7 @@ def dry_run(request: EvaluationRequest) -> int:
     estimator = policy.policy
     if not isinstance(estimator, CostEstimator):
         raise ClevrSkillsError(f"--dry-run: {config.policy.name} asks no language model")
-    envs = EnvPool(config, policy.options, controllers=config.controllers())
+    envs = EnvPool(config, policy.options)
     known = read_results(config.root) if (config.root / RUN_FILE).exists() else ()
     done = {result.id for result in known if result.counts}
     omitted = left_out(request, policy.options.prompt)

@@ -112,7 +112,7 @@ def _envs(root: Path, run: Run, suite: Suite) -> EnvPool:
     config = WorkerConfig(root, suite, PolicySource("zero"), run, controller=controller)
     shown: dict[str, Any] = {**run.observation}  # what is understood may depend on it
     shown["cameras"] = tuple(shown["cameras"])
-    return EnvPool(config, ObservationOptions(**shown), Unseen, config.controllers())
+    return EnvPool(config, ObservationOptions(**shown), Unseen)
 
 
 def _score(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:

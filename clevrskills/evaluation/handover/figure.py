@@ -49,7 +49,7 @@ def _row(row: Composition, label: str, y: int) -> list[str]:
             continue
         low, high = sorted(values)
         width = f"{max(1.0, _x(high) - _x(low)):.1f}"
-        place = {"x": _x(low), "y": y + 2 + 8 * step, "width": width, "height": 7}
+        place = {"x": _x(low), "y": y + 2 + 8 * step, "width": width, "height": "7"}
         gained = {"fill_opacity": 0.35} if values[1] > values[0] else {}
         title = element("title", f"{LOSSES[loss]}: {getattr(row, loss).percent(0, '+')}")
         parts.append(element("rect", title, **place, fill=COLORS[loss], **gained))

@@ -196,16 +196,13 @@ def _of_run(evaluation: Evaluation) -> Iterator[tuple[tuple[str, str, str], _Out
         same = list(group)
         if {r.handover["part"] for r in same} == {first}:
             continue  # it is here for the sake of others
+        in_split = [r for r in begun if r.split == where[2] and r.handover["part"] == first]
         alone = {
-            kind: _rate([r.success_once for r in begun if _is(r, kind, where[2], first)])
+            kind: _rate([r.success_once for r in in_split if r.task == kind])
             for kind in dict.fromkeys(r.handover.get("alone", "") for r in same)
             if kind
         }
         yield where, _outcomes(same, alone)
-
-
-def _is(result: EpisodeResult, task: str, split: str, part: str) -> bool:
-    return (result.task, result.split, result.handover["part"]) == (task, split, part)
 
 
 def _outcomes(results: Sequence[EpisodeResult], alone: Mapping[str, Estimate]) -> _Outcomes:
@@ -233,7 +230,9 @@ def _outcomes(results: Sequence[EpisodeResult], alone: Mapping[str, Estimate]) -
         prompted=prompted[0],
         places=own[1],
         planner={index: r.success_once for index, r in by_part.get(PLAN, {}).items()},
-        whole={index: _in_time(r) for index, r in whole.items()},
+        whole={
+            index: r.success_once and r.turns <= r.max_turns // LONGER for index, r in whole.items()
+        },
         longer={index: r.success_once for index, r in whole.items()},
     )
 
@@ -247,11 +246,6 @@ def _in_place(
     shares = [np.mean([each[i].success_once for each in found if i in each]) for i in episodes]
     rates = tuple(_rate([r.success_once for r in each.values()]) for each in found)
     return np.array(shares, float), rates
-
-
-def _in_time(result: EpisodeResult) -> bool:
-    """Whether the goal held within the ordinary limit."""
-    return result.success_once and result.turns <= result.max_turns // LONGER
 
 
 def _rate(outcomes: Sequence[bool]) -> Estimate:

@@ -7,7 +7,7 @@ from itertools import groupby
 import pandas as pd
 
 from clevrskills.envs.events.kinds import KINDS, NOTHING, first_failure
-from clevrskills.evaluation.report.tables import Table, strata
+from clevrskills.evaluation.report.tables import Table, strata, table_of
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import mean, share
 
@@ -31,17 +31,14 @@ MOVEMENT_NOTE = (
 def failure_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     """The tables of episodes that were watched; none of runs in which none was."""
     groups = list(_groups(evaluations))
-    tables = []
-    if failures := [row for group in groups for row in _failures(*group)]:
-        data, texts = zip(*failures, strict=True)
-        frame = pd.DataFrame([line for lines in data for line in lines])
-        words = _without_repeats(pd.DataFrame(texts))
-        tables.append(Table("failures", "Where episodes fail first", frame, words, NOTE))
-    if groups:
-        data, texts = zip(*(_movement(*group) for group in groups), strict=True)
-        frame, words = pd.DataFrame(data), _without_repeats(pd.DataFrame(texts))
-        tables.append(Table("movement", "How the arm moved", frame, words, MOVEMENT_NOTE))
-    return tables
+    failures = [row for group in groups for row in _failures(*group)]
+    movement = [_movement(*group) for group in groups]
+    data = [line for lines, _ in failures for line in lines]
+    texts = _without_repeats([words for _, words in failures])
+    where = table_of("failures", "Where episodes fail first", data, texts, NOTE)
+    texts = _without_repeats([words for _, words in movement])
+    numbers = [line for line, _ in movement]
+    return [*where, *table_of("movement", "How the arm moved", numbers, texts, MOVEMENT_NOTE)]
 
 
 def first_kind(result: EpisodeResult) -> str:
@@ -102,6 +99,7 @@ def _movement(
     return data, texts
 
 
-def _without_repeats(texts: pd.DataFrame) -> pd.DataFrame:
-    """Without the column of runs if there is one run only."""
-    return texts if texts["run"].nunique() > 1 else texts.drop(columns="run")
+def _without_repeats(texts: Sequence[dict[str, str]]) -> pd.DataFrame:
+    """Return a table without the column of runs if there is one run only."""
+    several = len({line["run"] for line in texts}) > 1
+    return pd.DataFrame(texts).drop(columns=[] if several else "run", errors="ignore")

@@ -83,8 +83,8 @@ def tag_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
                 for evaluation in evaluations:
                     found = _of(evaluation, split, {tag: value})
                     if found:
-                        about = (evaluation.label, "", "", split, found, measures)
-                        rows.append(summarise(*about, tag=tag, value=str(value)))
+                        about = {"run": evaluation.label, "split": split, "tag": tag}
+                        rows.append(summarise(found, measures, **about, value=str(value)))
     return rows
 
 

@@ -3,10 +3,11 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -187,16 +188,15 @@ def strata(
 
 
 def summarise(
-    run: str,
-    level: str,
-    task: str,
-    split: str,
-    results: Iterable[EpisodeResult],
-    measures: Iterable[Measure] = (),
-    tag: str = "",
-    value: str = "",
+    results: Iterable[EpisodeResult], measures: Iterable[Measure] = (), **about: Any
 ) -> Row:
-    """Sum up episodes, of one task or of several; the runs of one episode count as their mean."""
+    """Sum up episodes, of one task or of several; the runs of one episode count as their mean.
+
+    Args:
+        results: Results of the episodes.
+        measures: Measures of the suite to sum up, too.
+        about: Other fields of the row by name, such as ``run`` and ``split``.
+    """
     results = list(results)
     counted = [result for result in results if result.counts]
     of = partial(strata, counted)
@@ -211,10 +211,7 @@ def summarise(
 
     causes = Counter(r.cause for r in results)
     return Row(
-        run,
-        level,
-        task,
-        split,
+        **{"run": "", "level": "", "task": "", "split": "", **about},
         tasks=len({result.task for result in counted}),
         episodes=len(counted),
         errors=len(results) - len(counted),
@@ -227,8 +224,6 @@ def summarise(
         steps=mean(of(lambda r: r.steps)),
         causes={c: causes[c] for c in (*CAUSES, *sorted(causes.keys() - {*CAUSES})) if causes[c]},
         measures={measure.name: measured(measure) for measure in measures},
-        tag=tag,
-        value=value,
     )
 
 
@@ -384,13 +379,17 @@ def _rows(
     for k, evaluation in enumerate(evaluations):
         ordered = sorted(evaluation.results, key=key)
         for (level, task, split), results in groupby(ordered, key=key):
-            row = summarise(evaluation.label, level, task, split, results, measures)
             run = evaluation.run
-            row = replace(row, track=run.track, benchmark=run.row)
-            if run.axes:
-                axes = " ".join(f"{name}:{level}" for name, level in run.axes.items())
-                rejected = len(run.rejected.get(frozen_name(task, split), ()))
-                row = replace(row, axes=axes, rejected=rejected)
+            about = {"run": evaluation.label, "level": level, "task": task, "split": split}
+            row = summarise(
+                results,
+                measures,
+                **about,
+                track=run.track,
+                benchmark=run.row,
+                axes=" ".join(f"{axis}:{strength}" for axis, strength in run.axes.items()),
+                rejected=len(run.rejected.get(frozen_name(task, split), ())),
+            )
             rows.append(((level, task, evaluation.rank(split), k), row))
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 

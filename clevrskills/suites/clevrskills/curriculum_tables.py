@@ -311,7 +311,7 @@ def _ours(runs: Sequence[Results], prompt: str, columns: Sequence[Column]) -> It
 def _entry(runs: Sequence[Sequence[EpisodeResult]]) -> Entry:
     """Numbers of the same episodes in one or several training runs, of those that have any."""
     runs = [run for run in runs if any(result.counts for result in run)] or runs[:1]
-    rows = [summarise("", "", "", "", results) for results in ([*chain(*runs)], *runs)]
+    rows = [summarise(results) for results in ([*chain(*runs)], *runs)]
 
     def number(name: str, is_share: bool = False) -> Estimate:
         whole, *each = (getattr(row, name) for row in rows)

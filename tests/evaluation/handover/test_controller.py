@@ -45,7 +45,7 @@ def started(
     config = WorkerConfig(
         *(Path(), load_suite(), PolicySource("zero"), run), controller=PolicySource(controller)
     )
-    pool = EnvPool(config, options, controllers=config.controllers())
+    pool = EnvPool(config, options)
     return pool.start(0, EpisodeRef(task, "test", 0))
 
 
