@@ -227,7 +227,7 @@ def pieces_of(goal: Predicate, world: World) -> tuple[list[int], Pieces]:
         match leaf:
             case Shape():
                 own = [k for k in leaf.objects[0].tolist() if k >= 0]
-                one_each = hasattr(leaf, "rank")
+                one_each = isinstance(leaf, OnLine | OnRing)
                 kinds += list(range(len(own))) if one_each else [len(set(kinds))] * len(own)
             case InMiddle():
                 own = [int(leaf.object[0])]
