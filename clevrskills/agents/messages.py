@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 from clevrskills.core.policy import ImagePart, Message
+from clevrskills.sim.render.images import encode_image
 
 CHARACTERS_PER_TOKEN, PIXELS_PER_TOKEN = 4, 750
 """What is taken for a token where the server does not count them, and before anything is sent."""
@@ -56,14 +56,6 @@ def _shrunk(part: ImagePart, largest_px: int | None) -> ImagePart:
     return replace(part, pixels=np.asarray(small))
 
 
-def encode_image(pixels: np.ndarray, media: str = "png") -> bytes:
-    """An image file, ``png`` or ``jpeg``."""
-    file = io.BytesIO()
-    options = {"compress_level": 3} if media == "png" else {"quality": 90}
-    Image.fromarray(pixels).save(file, media, **options)
-    return file.getvalue()
-
-
 def to_openai(messages: Sequence[Message], media: str = "png") -> list[dict[str, Any]]:
     """What stands under ``messages`` in a request; images as data URLs."""
     data = []
@@ -78,7 +70,8 @@ def to_openai(messages: Sequence[Message], media: str = "png") -> list[dict[str,
 def _part(part: str | ImagePart, media: str) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    data = base64.b64encode(encode_image(part.pixels, media)).decode()
+    options = {"compress_level": 3} if media == "png" else {"quality": 90}
+    data = base64.b64encode(encode_image(part.pixels, media, **options)).decode()
     return {"type": "image_url", "image_url": {"url": f"data:image/{media};base64,{data}"}}
 
 

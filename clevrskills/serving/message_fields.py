@@ -10,6 +10,7 @@ import numpy as np
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.render.images import encode_image
 from clevrskills.sim.state_vector import state_parts
 
 
@@ -131,13 +132,9 @@ JPEG_QUALITY = 95
 
 
 def encode_file(image: np.ndarray, form: str) -> bytes:
-    """An image (H, W, 3) uint8 as a JPEG (smaller, not quite the same) or PNG file (the same)."""
-    from PIL import Image
-
-    buffer = io.BytesIO()
+    """Encode an image (H, W, 3) uint8 as JPEG (smaller, not quite the same) or PNG (the same)."""
     options = {"quality": JPEG_QUALITY} if form == "jpeg" else {"compress_level": 1}
-    Image.fromarray(image).save(buffer, format=form, **options)
-    return buffer.getvalue()
+    return encode_image(image, form, **options)
 
 
 def decode_file(file: bytes) -> np.ndarray:
