@@ -121,7 +121,13 @@ def write(selection: Selection, out: Path) -> None:
                 writers[split] = stack.enter_context(writer)
             writers[split].write(example(dict(_values(episode, features))))
     tree = {"episode_metadata": METADATA, "steps": features}
-    write_json(folder / "features.json", features_json(tree))
+    content = features_json(tree)
+    entries = content["featuresDict"]["features"]
+    entries["steps"] = {
+        "pythonClassName": _CLASSES + "dataset_feature.Dataset",
+        "sequence": {"feature": entries["steps"], "length": "-1"},
+    }
+    write_json(folder / "features.json", content)
     write_json(folder / "dataset_info.json", _dataset_info(writers))
 
 
@@ -147,24 +153,12 @@ def step_features(selection: Selection) -> dict[str, Any]:
     return {"action": action, **STEP, "observation": features}
 
 
-def features_json(features: Mapping[str, Any], of_episode: bool = True) -> dict[str, Any]:
-    """Content of ``features.json`` for a tree of features; the episode's ``steps`` are a sequence.
-
-    Args:
-        features: Features or such mappings again by name.
-        of_episode: Whether it is the tree's root.
-    """
-    entries: dict[str, Any] = {}
-    for name, feature in sorted(features.items()):
-        if isinstance(feature, Feature):
-            entries[name] = feature.to_json()
-        else:
-            entries[name] = features_json(feature, of_episode=False)
-        if of_episode and name == "steps":
-            entries[name] = {
-                "pythonClassName": _CLASSES + "dataset_feature.Dataset",
-                "sequence": {"feature": entries[name], "length": "-1"},
-            }
+def features_json(features: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tree of features, which are at its leaves, as in ``features.json``."""
+    entries = {
+        name: feature.to_json() if isinstance(feature, Feature) else features_json(feature)
+        for name, feature in sorted(features.items())
+    }
     return {
         "pythonClassName": _CLASSES + "features_dict.FeaturesDict",
         "featuresDict": {"features": entries},

@@ -281,7 +281,7 @@ def _report(args: GenerateArgs, queues: list[TaskQueue], summaries: list[TaskSum
     from clevrskills.dataset_tools.layout import MANIFEST_DIR
 
     if args.json:
-        data = {"dataset": args.out, "tasks": [s.to_json() for s in summaries]}
+        data = {"dataset": args.out, "tasks": [vars(summary) for summary in summaries]}
         print(to_json(data, indent=1))
     else:
         screen = console()

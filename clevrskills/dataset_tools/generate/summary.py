@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.table import Table
 
@@ -44,10 +43,6 @@ class TaskSummary:
     episodes_per_h: float | None
     times_s: Mapping[str, float]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {**vars(self), "interval": list(self.interval) if self.interval else None}
-
 
 def summarize(queue: TaskQueue, workers: int) -> TaskSummary:
     """Sum up one task.
@@ -57,9 +52,6 @@ def summarize(queue: TaskQueue, workers: int) -> TaskSummary:
         workers: Number of processes that made them.
     """
     made, failures = len(queue.succeeded), len(queue.failed)
-    rate, interval = None, None
-    if made + failures:
-        rate, interval = made / (made + failures), wilson(made, made + failures)
     times_s: Counter[str] = Counter()
     for attempt in queue.ended:
         times_s.update(attempt.times_s)
@@ -71,8 +63,8 @@ def summarize(queue: TaskQueue, workers: int) -> TaskSummary:
         episodes=made,
         failures=failures,
         kinds=dict(Counter(attempt.kind for attempt in queue.failed)),
-        success_rate=rate,
-        interval=interval,
+        success_rate=_share(made, made + failures),
+        interval=wilson(made, made + failures) if made + failures else None,
         mean_steps=_share(sum(attempt.steps for attempt in queue.succeeded), made),
         cpu_s=_share(cpu_s, len(fresh)),
         cpu_s_per_step=_share(cpu_s, sum(attempt.steps for attempt in fresh)),
