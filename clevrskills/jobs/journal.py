@@ -119,16 +119,7 @@ class Record:
 def _remove_torn_end(path: Path) -> None:
     """Cut off what follows the last line end."""
     with path.open("rb+") as file:
-        end = file.seek(0, os.SEEK_END)
-        keep = end
-        while keep > 0:
-            start = max(0, keep - 4096)
-            file.seek(start)
-            at = file.read(keep - start).rfind(b"\n")
-            if at >= 0:
-                keep = start + at + 1
-                break
-            keep = start
-        if keep < end:
+        keep = sum(len(line) for line in file if line.endswith(b"\n"))
+        if keep < file.seek(0, os.SEEK_END):
             file.truncate(keep)
             os.fsync(file.fileno())

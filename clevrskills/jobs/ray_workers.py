@@ -4,6 +4,7 @@ Retries are the caller's: actors are neither restarted nor their calls repeated.
 the package and is imported only here.
 """
 
+import contextlib
 import importlib.util
 import logging
 import os
@@ -144,10 +145,8 @@ def _join(address: str | None, workers: int) -> None:
             f"cannot join the Ray cluster at {address or 'this machine'}: {_line(error)}; "
             "if it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
         ) from error
-    try:
+    with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGTERM, handler)  # Ray sets its own
-    except ValueError:  # not the main thread
-        pass
 
 
 def _line(error: BaseException) -> str:

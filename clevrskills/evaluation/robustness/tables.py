@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from clevrskills.core.episode import frozen_name
 from clevrskills.evaluation.report.comparison import p_text
 from clevrskills.evaluation.report.tables import Table, table_of
 from clevrskills.evaluation.results import SETTINGS, Evaluation
@@ -131,11 +132,8 @@ def find_drops(evaluations: Sequence[Evaluation]) -> Iterator[Drop]:
             for result in (r for r in done if r.split == split):
                 both = twins[result.twin].success_once, result.success_once
                 pairs.setdefault(result.task, []).append(both)
-            rejected = sum(
-                len(reasons)
-                for name, reasons in evaluation.run.rejected.items()
-                if name.endswith(f"_{split}") and name.removesuffix(f"_{split}") in pairs
-            )
+            reasons = evaluation.run.rejected
+            rejected = sum(len(reasons.get(frozen_name(task, split), ())) for task in pairs)
             arrays = {task: np.array(of_task) for task, of_task in sorted(pairs.items())}
             yield Drop(evaluation.label, evaluation.run.axes, split, arrays, rejected)
 
