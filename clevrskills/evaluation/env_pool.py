@@ -1,8 +1,8 @@
 """Environment pool of an evaluation worker: environments, frozen episodes and films, reused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ class EnvPool:
         self._config: EnvConfig | None = None
         self._envs: dict[int, Env] = {}
         self._films: dict[int, TrajectoryRenderer] = {}
-        self._frozen: tuple[tuple[str, str], Sequence[Episode]] = ("", ""), ()
+        self._frozen = lru_cache(1)(config.suite.frozen)
 
     def start(self, slot: int, ref: EpisodeRef) -> PolicyRollout:
         """Start an episode in a slot in which none is running.
@@ -145,10 +145,8 @@ class EnvPool:
         if ref.seed is not None:
             robot = self._run.robot
             return suite.draw(ref.task, ref.split, ref.seed, ref.index, robot, ref.task_args)
-        key = ref.task, ref.split
-        if self._frozen[0] != key:
-            self._frozen = key, suite.frozen(*key)
-        episode = perturbed(suite, self._frozen[1][ref.index], self._run.axes)
+        clean = self._frozen(ref.task, ref.split)[ref.index]
+        episode = perturbed(suite, clean, self._run.axes)
         if isinstance(episode, str):
             raise ClevrSkillsError(f"episode {ref.id} cannot be perturbed: {episode}")
         return episode

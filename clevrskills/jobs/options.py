@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import NoneType, UnionType
@@ -53,7 +54,7 @@ def parse(kind: type[T], words: Sequence[str] | None = None, prog: str | None = 
     parser = _Parser(
         prog=prog,
         description=inspect.cleandoc(kind.__doc__ or ""),
-        formatter_class=_Formatter,
+        formatter_class=partial(_Formatter, max_help_position=28),
         add_help=False,
         allow_abbrev=False,
     )
@@ -83,9 +84,6 @@ class _Parser(argparse.ArgumentParser):
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     """Formatter of help pages: usage names what is required, and the page lists the rest."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28)
 
     def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any = None) -> None:
         asked = [action for action in actions if action.required or not action.option_strings]

@@ -79,7 +79,11 @@ async def serving(
 
     def answer(connection: ServerConnection, request: Request) -> Response | None:
         if request.path in _HEALTHY:
-            return _health(connection, request)
+            kind, text = _HEALTHY[request.path]
+            response = connection.respond(HTTPStatus.OK, text)
+            del response.headers["Content-Type"]
+            response.headers["Content-Type"] = kind
+            return response
         if is_authorized(request.headers.get_all("Authorization"), key):
             return None  # go on to the WebSocket
         text = "an API key is needed: Authorization: Api-Key …\n"
@@ -104,11 +108,3 @@ async def serving(
     async with listening:
         taken = listening.sockets[0].getsockname()[1]
         yield f"{dialect}://{f'[{host}]' if ':' in host else host}:{taken}"
-
-
-def _health(connection: ServerConnection, request: Request) -> Response:
-    kind, text = _HEALTHY[request.path]
-    response = connection.respond(HTTPStatus.OK, text)
-    del response.headers["Content-Type"]
-    response.headers["Content-Type"] = kind
-    return response

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from clevrskills.evaluation.report.svg import element, figure, text
@@ -56,7 +56,9 @@ def _bars(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
         return round(LEFT + WIDTH * (value - low) / (high - low), 1)
 
     height, parts = ROW * len(rows), list[str]()
-    for value in _ticks(low, high):
+    step = 0.1 if high - low <= 0.6 else 0.2
+    for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
+        value = k * step
         line, shade = f"M{x(value)} {top - 4}V{top + height}", 0.6 if abs(value) < 1e-9 else 0.15
         label = text(_signed(value), x(value), top + height + 15, "middle")
         parts.append(_path(line, stroke_opacity=shade) + label)
@@ -73,12 +75,6 @@ def _bars(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
             shown += ["\n", _path(f"M{a} {y + 10}H{b}M{a} {y + 6}v8M{b} {y + 6}v8")]
         parts.append(element("g", *shown, "\n"))
     return height + 15, parts
-
-
-def _ticks(low: float, high: float) -> Iterator[float]:
-    step = 0.1 if high - low <= 0.6 else 0.2
-    for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
-        yield k * step
 
 
 def _signed(share: float) -> str:

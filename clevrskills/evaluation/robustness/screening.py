@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from clevrskills.core.env import Episode
 from clevrskills.core.suite import Suite, perturbed
 from clevrskills.evaluation.freeze.screening import EpisodeScreener
 from clevrskills.jobs.journal import Record
@@ -58,7 +58,7 @@ class PerturbedScreener(EpisodeScreener):
 
     def __init__(self, suite: Suite, axes: Mapping[str, int]) -> None:
         super().__init__(suite, axes)
-        self._frozen: tuple[tuple[str, str], Sequence[Episode]] = ("", ""), ()
+        self._frozen = lru_cache(1)(suite.frozen)
 
     def __call__(self, job: PerturbedEpisode) -> Verdict:
         """Screen an episode.
@@ -67,9 +67,7 @@ class PerturbedScreener(EpisodeScreener):
             ClevrSkillsError: There is no such episode, or no oracle.
         """
         key = job.task, job.split
-        if self._frozen[0] != key:
-            self._frozen = key, self._suite.frozen(*key)
-        clean = self._frozen[1][job.index]
+        clean = self._frozen(*key)[job.index]
         found = perturbed(self._suite, clean, self._axes)
         if isinstance(found, str):
             return Verdict(*key, job.index, clean.content_hash, reason=found)
