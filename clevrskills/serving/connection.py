@@ -4,11 +4,12 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from http import HTTPStatus
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.protocol import State
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 from clevrskills.core.policy import PolicyError
 from clevrskills.errors import ClevrSkillsError
@@ -29,14 +30,20 @@ class Wire(ABC):
         url: ``<dialect>://host:port``.
         timeout_s: How long to wait for anything.
 
+    Attributes:
+        errors: Errors of the connection.
+
     Raises:
         ClevrSkillsError: The address or the time is not valid.
     """
+
+    errors: ClassVar[tuple[type[Exception], ...]]
 
     def __init__(self, url: str, timeout_s: float) -> None:
         if not timeout_s > 0:
             raise ClevrSkillsError(f"timeout_s must be above 0, not {timeout_s}")
         self.url, self._timeout_s = url, timeout_s
+        self._connection: Any = None
 
     @property
     def no_answer(self) -> str:
@@ -64,10 +71,27 @@ class Wire(ABC):
     def close(self) -> None:
         """End the connection, if there is one."""
 
+    @abstractmethod
+    def _in_words(self, error: BaseException) -> str:
+        """Return what went wrong."""
+
     def failure(self, what: str) -> PolicyError:
         """An error of this server; the connection is closed, since answers may be out of step."""
         self.close()
         return PolicyError(f"{self.url}: {what}")
+
+    def _connected(self) -> Any:
+        if self._connection is None:
+            raise self.failure(CLOSED)
+        return self._connection
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn errors of the connection into those of this server."""
+        try:
+            yield
+        except self.errors as error:
+            raise self.failure(self._in_words(error)) from error
 
 
 class WebSocketWire(Wire):
@@ -79,11 +103,12 @@ class WebSocketWire(Wire):
         key: The API key to show; ``None``: none.
     """
 
+    errors = (OSError, EOFError, WebSocketException)
+
     def __init__(self, url: str, timeout_s: float, key: str | None = None) -> None:
         super().__init__(url, timeout_s)
         self._address = f"ws://{address(url, DEFAULT_PORT)}"
         self._key = key
-        self._connection: ClientConnection | None = None
         self._leave = contextlib.ExitStack()
 
     @property
@@ -116,24 +141,13 @@ class WebSocketWire(Wire):
 
     def receive(self) -> bytes | str:
         with self._errors():
-            return self._connected().recv(self._timeout_s)
+            message: bytes | str = self._connected().recv(self._timeout_s)
+        return message
 
     def close(self) -> None:
         self._connection = None
         with contextlib.suppress(OSError, WebSocketException):
             self._leave.close()
-
-    def _connected(self) -> ClientConnection:
-        if self._connection is None:
-            raise self.failure(CLOSED)
-        return self._connection
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, EOFError, WebSocketException) as error:
-            raise self.failure(self._in_words(error)) from error
 
     def _in_words(self, error: BaseException) -> str:
         if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):

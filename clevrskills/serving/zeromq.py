@@ -5,9 +5,8 @@ from urllib.parse import urlsplit
 
 import zmq
 
-from clevrskills.core.policy import PolicyError
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.serving.connection import CLOSED, REFUSED, Wire, address
+from clevrskills.serving.connection import REFUSED, Wire, address
 
 DEFAULT_PORT = 5555
 
@@ -20,6 +19,8 @@ class ZeroMQWire(Wire):
         timeout_s: How long to wait for anything.
     """
 
+    errors = (OSError, zmq.ZMQError)
+
     def __init__(self, url: str, timeout_s: float) -> None:
         super().__init__(url, timeout_s)
         self._address = f"tcp://{address(url, DEFAULT_PORT)}"
@@ -27,11 +28,10 @@ class ZeroMQWire(Wire):
             raise ClevrSkillsError(
                 f"{url}: not an address; allowed: {urlsplit(url).scheme}://host:port"
             )
-        self._socket: zmq.Socket[bytes] | None = None
 
     @property
     def is_open(self) -> bool:
-        return self._socket is not None
+        return self._connection is not None
 
     def open(self) -> None:
         self.close()
@@ -42,43 +42,32 @@ class ZeroMQWire(Wire):
         for option in (zmq.RCVTIMEO, zmq.SNDTIMEO):
             opened.setsockopt(option, int(1000 * self._timeout_s))
         opened.connect(self._address)
-        self._socket = opened
+        self._connection = opened
 
     def send(self, message: bytes) -> None:
-        try:
-            self._opened().send(message)
-        except zmq.ZMQError as error:
-            raise self._failed(error) from error
+        with self._errors():
+            self._connected().send(message)
 
     def receive(self) -> bytes:
-        try:
-            return self._opened().recv()
-        except zmq.ZMQError as error:
-            raise self._failed(error) from error
+        with self._errors():
+            message: bytes = self._connected().recv()
+        return message
 
     def close(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _reach(self) -> None:
         """Find out whether somebody listens: ZeroMQ itself would wait until somebody does."""
         parts = urlsplit(self._address)
         assert parts.hostname is not None
-        try:
-            with socket.create_connection((parts.hostname, parts.port), self._timeout_s):
-                pass
-        except OSError as error:
-            raise self._failed(error) from error
+        with self._errors():
+            socket.create_connection((parts.hostname, parts.port), self._timeout_s).close()
 
-    def _opened(self) -> "zmq.Socket[bytes]":
-        if self._socket is None:
-            raise self.failure(CLOSED)
-        return self._socket
-
-    def _failed(self, error: Exception) -> PolicyError:
+    def _in_words(self, error: BaseException) -> str:
         if isinstance(error, zmq.Again | TimeoutError):
-            return self.failure(self.no_answer)
+            return self.no_answer
         if isinstance(error, ConnectionRefusedError):
-            return self.failure(REFUSED)
-        return self.failure(getattr(error, "strerror", None) or str(error))
+            return REFUSED
+        return getattr(error, "strerror", None) or str(error)
