@@ -36,6 +36,7 @@ _DETOURS = {"interference": range(8, 15), "arm interference": range(5, 8)}  # pi
 _MOVES_WITH_DETOURS = range(4, 17)
 _SIZES = {3: range(3, 8), 5: range(4, 17), 6: range(6, 21)}  # pieces by size of the board
 _TILE_LENGTHS = {3: range(2, 21), 4: range(2, 15)}
+_MOVE_LISTS = ("optimal", "random_valid", "random_any")  # of puzzles
 _TRIES, _TRIES_OF_LENGTH = 20_000, 401
 
 Geom = tuple[str, str]
@@ -89,17 +90,14 @@ class Puzzle:
         data = asdict(self)
         data |= {name: list(data[name]) for name in ("start", "goal")}
         data["geoms"] = [list(geom) for geom in self.geoms]
-        for name in ("optimal", "random_valid", "random_any"):
+        for name in _MOVE_LISTS:
             data[name] = [4 * piece + direction for piece, direction in data[name]]
         return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` gave."""
-        moves = {
-            name: [divmod(number, 4) for number in data[name]]
-            for name in ("optimal", "random_valid", "random_any")
-        }
+        moves = {name: [divmod(number, 4) for number in data[name]] for name in _MOVE_LISTS}
         geoms = [(str(a), str(b)) for a, b in data["geoms"]]
         return cls(data["size"], geoms, tuple(data["start"]), tuple(data["goal"]), **moves)
 

@@ -163,8 +163,7 @@ def corner(look: Look) -> Model:
     slab = box(deep, deep, 40, y=-deep / 2, bottom=COUNTER_MM - 40)
     body = box(deep - 2, DEEP_MM - 2, 780, y=-DEEP_MM / 2, bottom=100)
     foot = box(deep - 80, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2)
-    pieces = ((slab, look.style.top), (body, look.style.front), (foot, SHADE))
-    return Model(*(Piece(*pair) for pair in pieces))
+    return Model(Piece(slab, look.style.top), Piece(body, look.style.front), Piece(foot, SHADE))
 
 
 def back_splash(look: Look) -> Model:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clevrskills.assets.outlines import circle, rounded_rectangle
-from clevrskills.assets.solids import Solid, box, lathe, loft, prism
+from clevrskills.assets.solids import box, lathe, loft, prism
 from clevrskills.suites.asgardbench.models.kitchenware import BLACK, STEEL, WOOD
 from clevrskills.suites.asgardbench.models.model import (
     Builder,
@@ -107,15 +107,8 @@ def statue(look: Look) -> Model:
     """Bust on a plinth."""
     marble = Surface((0.88, 0.86, 0.82), "stone", (0.62, 0.60, 0.58), 0.3)
     plinth = box(90, 90, 40)
-    chest = loft(
-        [
-            ([(x, 0.6 * y) for x, y in circle(26, 24)], 40),
-            ([(x, 0.6 * y) for x, y in circle(62, 24)], 96),
-            ([(x, 0.6 * y) for x, y in circle(58, 24)], 118),
-            ([(x, 0.9 * y) for x, y in circle(20, 24)], 136),
-            ([(x, y) for x, y in circle(18, 24)], 160),
-        ]
-    )
+    rings = ((26, 0.6, 40), (62, 0.6, 96), (58, 0.6, 118), (20, 0.9, 136), (18, 1.0, 160))
+    chest = loft([([(x, flat * y) for x, y in circle(r, 24)], z) for r, flat, z in rings])
     head = ball(32, 36, 44, 14).moved(z=150)
     nose = ball(6, 9, 11, 8).moved(y=-36, z=182)
     hair = ball(35, 34, 32, 12, 0.06, 8).moved(y=5, z=182)
@@ -150,13 +143,12 @@ def book(look: Look) -> Model:
 
 def pen(look: Look) -> Model:
     """Blue ballpoint pen with a cap and clip."""
-    blue, grey = Surface((0.08, 0.18, 0.66), gloss=0.3), STEEL
+    blue = Surface((0.08, 0.18, 0.66), gloss=0.3)
     body = rod([(-70, 0, 5.5), (52, 0, 5.5)], 5.5, 14)
     tip = rod([(52, 0, 5.5), (70, 0, 5.5)], [5, 1], 14)
     cap = rod([(-72, 0, 5.5), (-20, 0, 5.5)], 6.2, 14)
     clip = box(36, 3, 2, x=-46, bottom=12)
-    pieces = ((body, WHITE), (tip, grey), (cap, blue), (clip, blue))
-    return Model(*(Piece(*pair) for pair in pieces))
+    return Model(Piece(body, WHITE), Piece(tip, STEEL), Piece(cap, blue), Piece(clip, blue))
 
 
 def pencil(look: Look) -> Model:
@@ -166,14 +158,13 @@ def pencil(look: Look) -> Model:
     lead = rod([(79, 0, 5), (85, 0, 5)], [1.7, 0.5], 6)
     ring = rod([(-82, 0, 5), (-70, 0, 5)], 5.2, 12)
     rubber = rod([(-94, 0, 5), (-82, 0, 5)], 5, 12)
-    pieces = (
-        (body, Surface((0.96, 0.72, 0.08))),
-        (point, Surface((0.88, 0.70, 0.45))),
-        (lead, Surface((0.10, 0.10, 0.10))),
-        (ring, STEEL),
-        (rubber, Surface((0.92, 0.52, 0.55))),
+    return Model(
+        Piece(body, Surface((0.96, 0.72, 0.08))),
+        Piece(point, Surface((0.88, 0.70, 0.45))),
+        Piece(lead, Surface((0.10, 0.10, 0.10))),
+        Piece(ring, STEEL),
+        Piece(rubber, Surface((0.92, 0.52, 0.55))),
     )
-    return Model(*(Piece(*pair) for pair in pieces))
 
 
 def cell_phone(look: Look) -> Model:
@@ -204,20 +195,17 @@ def credit_card(look: Look) -> Model:
     )
 
 
-def _folded(color: Color, second: Color, width: float, depth: float, layers: int) -> list[Solid]:
-    return [
-        prism(rounded_rectangle(width - 3 * k, depth - 3 * k, 9), 9, 9.5 * k) for k in range(layers)
-    ]
-
-
 def _textile(
     look: Look, color: Color, second: Color, width: float, depth: float, layers: int
 ) -> Model:
     surface = look.dirt(Surface(color, "fabric", second, 0.04))
     band = look.dirt(Surface(second, "fabric", color, 0.04))
-    pieces = [Piece(part, surface) for part in _folded(color, second, width, depth, layers)]
+    folds = [
+        Piece(prism(rounded_rectangle(width - 3 * k, depth - 3 * k, 9), 9, 9.5 * k), surface)
+        for k in range(layers)
+    ]
     stripe = box(22, depth - 3 * layers, 1.2, x=width / 2 - 45, bottom=9.5 * layers - 0.5)
-    return Model(*pieces, Piece(stripe, band))
+    return Model(*folds, Piece(stripe, band))
 
 
 def cloth(look: Look) -> Model:

@@ -45,10 +45,8 @@ class HousePrompter:
         if self._previous not in PREVIOUS:
             raise UnknownNameError("previous", self._previous, PREVIOUS)
         self._hand = bool(options.get("hand", True))
-        self._memory, self._plan = (
-            bool(options.get("memory", True)),
-            bool(options.get("plan", True)),
-        )
+        self._memory = bool(options.get("memory", True))
+        self._plan = bool(options.get("plan", True))
         images = bool(options.get("images", True))
         self.views: Sequence[str] = ("first_person",) if images else ()
 
@@ -81,9 +79,7 @@ class HousePrompter:
             feedback: How much is told of past actions.
         """
         verbs = "\n".join(f"- {verb}: {section(f'verb_{verb}')}" for verb in VERBS)
-        same = ""
-        if self._plan:
-            same = f": let it be the first one of your {PLAN}"
+        same = f": let it be the first one of your {PLAN}" if self._plan else ""
         told = [
             section(f"notice_{given}", hand=section(f"hand_{'drawn' if self._hand else 'absent'}")),
             section(f"feedback_{feedback}"),

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 SIZES = ("small", "medium", "large")
+_SETS = ("fixtures", "dirtyable", "fillable", "openable", "toggleable")
 
 
 @dataclass(frozen=True)
@@ -70,15 +71,8 @@ def catalogue() -> Catalogue:
     return Catalogue(
         sizes={kind: entry["size"] for kind, entry in things.items()},
         fits={kind: frozenset(entry["fits"]) for kind, entry in things.items()},
-        fixtures=frozenset(data["fixtures"]),
         containers={kind: Container(**entry) for kind, entry in data["containers"].items()},
-        classes=data["classes"],
-        slices=data["slices"],
-        cooked_by=data["cooked_by"],
-        dirtyable=frozenset(data["dirtyable"]),
-        fillable=frozenset(data["fillable"]),
-        openable=frozenset(data["openable"]),
-        toggleable=frozenset(data["toggleable"]),
         homes={kind: (first, others) for kind, (first, others) in data["homes"].items()},
-        served_in=data["served_in"],
+        **{name: frozenset(data[name]) for name in _SETS},
+        **{name: data[name] for name in ("classes", "slices", "cooked_by", "served_in")},
     )
