@@ -117,11 +117,11 @@ class HouseEnv(SymbolicEnv):
         return "" if self.outcome.holds[0] else self._ends.reason
 
     def solve(self) -> str:
-        """The next command of the solver, which goes on from wherever the household is."""
+        """Return the next command of the solver, which goes on from wherever the household is."""
         return self.plan()[0]
 
     def plan(self) -> list[str]:
-        """All that the solver still does, in order.
+        """Return all that the solver still does, in order.
 
         Raises:
             GaveUp: It finds no way on.
@@ -152,7 +152,7 @@ class HouseEnv(SymbolicEnv):
         }
 
     def capture(self) -> Mapping[str, np.ndarray]:
-        """The images that the configuration names."""
+        """Return the images that the configuration names."""
         return self.look(self.config.cameras)
 
     def get_state(self) -> np.ndarray:
@@ -188,7 +188,7 @@ class HouseEnv(SymbolicEnv):
 def prompt_of(
     episode: SymbolicEpisode, house: World, wording: Mapping[str, Any] | None = None
 ) -> TextPrompt:
-    """What an episode asks for, with the types that there are.
+    """Return what an episode asks for, with the types that there are.
 
     Args:
         episode: The episode.
@@ -204,7 +204,7 @@ def prompt_of(
 def house_of(
     task: str, variant: Variant, things: Sequence[Placed], reading: str = READINGS[0]
 ) -> World:
-    """The household at the start of an instance, with the rules of a reading."""
+    """Return the household at the start of an instance, with the rules of a reading."""
     house = World(room(variant.label), things, ("Mirror_1",) if task == "clean_mirror" else ())
     house.locations, house.released = locations(task, variant), reading == "released"
     return house

@@ -18,7 +18,7 @@ class Imagined(World):
     """A household in which everything is seen wherever it is, and finds room."""
 
     def visible(self, entity: Entity) -> bool:
-        """Whether it is still there."""
+        """Return whether it is still there."""
         return entity.parent != GONE
 
     def seen_by_turning(self, entity: Entity) -> bool:
@@ -31,7 +31,7 @@ class Imagined(World):
         return [slot for slot in range(_ROOM) if slot not in taken]
 
     def free_slot(self, container: Entity, thing: Entity, near: int | None = None) -> int | None:
-        """The first slot that is free."""
+        """Return the first slot that is free."""
         return next(iter(self.free_slots(container, thing)), None)
 
     def place(self, entity: Entity) -> tuple[float, float, float]:
@@ -48,7 +48,7 @@ class Imagined(World):
 
 
 def imagine(task: str, variant: Variant, kinds: Sequence[str]) -> Imagined:
-    """What is expected of a household of which only the types are known.
+    """Return what is expected of a household of which only the types are known.
 
     Args:
         task: The family.

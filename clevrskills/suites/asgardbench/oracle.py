@@ -45,7 +45,7 @@ class HouseOracle(SymbolicOracle):
         self.mistaken = False
 
     def act(self) -> str:
-        """The next command."""
+        """Return the next command."""
         env = self._house_env
         self.plan = tuple(env.plan())
         rate = float(env.config.task_args.get(MISTAKES, 0.0))
@@ -61,7 +61,7 @@ class HouseOracle(SymbolicOracle):
         return command or self.plan[0]
 
     def _mistake(self) -> str:
-        """A command that the solver would not give now and can mend; empty: none was found."""
+        """Return a command that the solver would not give but can mend; empty: none was found."""
         env, generator = self._house_env, self._generator
         for _ in range(_TRIES):
             seen = [e.type for e in env.house.entities.values() if env.house.visible(e)]

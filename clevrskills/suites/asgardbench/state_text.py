@@ -9,8 +9,8 @@ NOTHING = "nothing"
 
 
 def describe(house: World) -> str:
-    """The view ``text_state``: what is held, then a line for each thing and fixture that is seen,
-    e.g. ``Plate in CounterTop: dirty`` (in stands for on, too).
+    """Return the view ``text_state``: what is held, then a line for each thing and fixture that is
+    seen, e.g. ``Plate in CounterTop: dirty`` (in stands for on, too).
     """
     lines = [f"In hand: {house.held_type or NOTHING}", "In view:"]
     lines += [f"- {line(house, e)}" for e in house.entities.values() if house.visible(e)]
@@ -18,7 +18,7 @@ def describe(house: World) -> str:
 
 
 def line(house: World, entity: Entity) -> str:
-    """What is said of one entity."""
+    """Return what is said of one entity."""
     states = [name for name in ("dirty", "cooked", "sprayed") if getattr(entity, name)]
     if entity.filled:
         states.append(f"filled with {entity.filled}")

@@ -178,7 +178,7 @@ _STARTS = ("cook", "put_away")
 
 
 def _info(task: str) -> TaskInfo:
-    """The description of a family of instances."""
+    """Return the description of a family of instances."""
     room, splits = ROOMS.get(task, "kitchen"), {"train": 50, "val": 50, "test": len(TABLE[task])}
     asked = banks()[task].paper.rstrip(".").format(objects="named objects", food="food")
     composed = {"set", *(("keeping",) if room == "kitchen" else ())}
@@ -266,9 +266,9 @@ class AsgardBenchSuite(SymbolicSuite):
         return prompt_of(episode, house, told[number % len(told)])
 
     def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
-        """The episode of a seed: of ``test`` the instances of the table in turn, of ``train`` and
-        ``val`` others in other rooms. It is drawn anew until the solver reaches the goal in all
-        readings.
+        """Return the episode of a seed: of ``test`` the instances of the table in turn, of
+        ``train`` and ``val`` others in other rooms. It is drawn anew until the solver reaches the
+        goal in all readings.
         """
         source = "test" if split == "sanity" else split  # the same instances
         rng = np.random.default_rng((seed, crc32(task.encode()), crc32(source.encode())))
@@ -290,7 +290,7 @@ class AsgardBenchSuite(SymbolicSuite):
         variant: Variant,
         rng: np.random.Generator,
     ) -> SymbolicEpisode | None:
-        """The episode of a variant; ``None``: the solver does not reach the goal."""
+        """Return the episode of a variant; ``None``: the solver does not reach the goal."""
         things = set_up(task, variant, rng)
         house = house_of(task, variant, things)
         try:
@@ -332,7 +332,7 @@ class AsgardBenchSuite(SymbolicSuite):
 
 
 def length(n: int) -> str:
-    """The class of a length of plans, such as ``16-30``."""
+    """Return the class of a length of plans, such as ``16-30``."""
     for low, high in zip((1, *(most + 1 for most in LENGTHS)), LENGTHS, strict=False):
         if n <= high:
             return f"{low}-{high}"

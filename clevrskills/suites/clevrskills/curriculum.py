@@ -171,7 +171,7 @@ def _print_plan(stages: Stages, json: bool) -> int:
 
 
 def _state(row: Mapping[str, Any]) -> str:
-    """How far a step is, in words."""
+    """Return how far a step is, in words."""
     if not row["possible"]:
         return "no checkpoint: left out"
     if not row["missing"]:

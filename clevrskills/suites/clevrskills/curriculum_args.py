@@ -68,7 +68,7 @@ class CurriculumArgs:
 
 
 def what_is_asked(args: CurriculumArgs) -> Curriculum:
-    """The curriculum of a file, or of a policy and its demonstrations.
+    """Return the curriculum of a file, or of a policy and its demonstrations.
 
     Raises:
         ClevrSkillsError: Both or neither are named, or something is not allowed.
@@ -121,7 +121,8 @@ def _of_policy(args: CurriculumArgs) -> Curriculum:
 
 
 def _train_options(text: str) -> tuple[list[str], int]:
-    """The words of further options of ``clevrskills train``, and the seed that is among them.
+    """Return the words of further options of ``clevrskills train``, and the seed that is among
+    them.
 
     Raises:
         ClevrSkillsError: They cannot be read, or the curriculum decides one of them.

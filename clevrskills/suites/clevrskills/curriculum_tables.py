@@ -55,7 +55,7 @@ class Entry:
     runs: int = 1  # training runs that they are the means of
 
     def texts(self) -> tuple[str, str, str]:
-        """What is printed, by measure."""
+        """Return what is printed, by measure."""
         if self.is_published:
             reward = f"{self.reward.value:.2f}".removesuffix(".00")
             return self.success.percent(2), reward, f"{self.reward_per_step.value:.2f}"
@@ -160,7 +160,7 @@ def _training(root: Path, prompt: str, track: str, steps: Sequence[int]) -> str:
 
 
 def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
-    """The three tables; trainings of one policy with several seeds have a line in common."""
+    """Return the three tables; trainings of one policy with several seeds have a line in common."""
     policies = by_policy(results)
     l0 = tuple(("L0", "trained", split) for split in SPLITS)
     fine = tuple((*column, "") for column in _FINE)
@@ -211,7 +211,7 @@ def frame(table: PaperTable) -> pd.DataFrame:
 
 
 def heading(column: Column) -> str:
-    """What a group of columns is called."""
+    """Return what a group of columns is called."""
     level, setting, split = column
     return " ".join(filter(None, (level, SEEN.get(split, setting if level != "L0" else ""))))
 
@@ -293,7 +293,7 @@ def _latex(table: PaperTable, texts: pd.DataFrame) -> str:
 
 
 def _ours(runs: Sequence[Results], prompt: str, columns: Sequence[Column]) -> Iterator[Line]:
-    """The lines of a policy: one, or one for each split where the columns have none."""
+    """Yield the lines of a policy: one, or one for each split where the columns have none."""
     trials = {
         (t.level, t.setting, t.split): t for run in runs for t in run.episodes if t.prompt == prompt
     }

@@ -37,7 +37,9 @@ class Fault(str):
 
     @classmethod
     def of(cls, error: Exception, package: str) -> Fault:
-        """An exception; its mend has the last line in a package of tasks that it came through."""
+        """Return an exception; its mend has the last line in a package of tasks that it came
+        through.
+        """
         places = [
             f"{_relative(frame.f_code.co_filename)}:{line}"
             for frame, line in walk_tb(error.__traceback__)

@@ -87,7 +87,7 @@ def new_task(args: NewTaskArgs) -> int:
 
 
 def _next(key: str, root: Path) -> str:
-    """What the files do as they are, and what to do with them."""
+    """Return what the files do as they are, and what to do with them."""
     return (
         "\nAs written, it asks to put one object to the left of another one. Change layout, goal\n"
         "and prompts of the task, fields, evaluate and realize of the predicate, and the skill.\n"
@@ -121,7 +121,7 @@ def _filled(template: str, names: dict[str, str]) -> str:
 
 
 def _distribution(root: Path) -> tuple[dict[str, tuple[str, Path]], dict[Path, str]]:
-    """The packages of a distribution that is there or is to be made.
+    """Return the packages of a distribution that is there or is to be made.
 
     Returns:
         Module and folder of its tasks, predicates and skills; and what is to be written for that:

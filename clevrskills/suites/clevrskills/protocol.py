@@ -90,7 +90,7 @@ class Curriculum:
     training_seed: int | None = None
 
     def trials(self, stage: str) -> Iterator[Trial]:
-        """The evaluations after one stage of training."""
+        """Yield the evaluations after one stage of training."""
         for prompt in self.prompts:
             for level, setting in _EVALUATED[stage]:
                 for split in self.splits:
@@ -117,7 +117,7 @@ def read_curriculum(path: Path) -> Curriculum:
 
 
 def parse_curriculum(data: Mapping[str, Any]) -> Curriculum:
-    """A curriculum from the data of its file.
+    """Return a curriculum from the data of its file.
 
     Raises:
         ClevrSkillsError: Something is not allowed.
@@ -226,7 +226,7 @@ def _training(data: Mapping[str, Any] | None, is_seeded: bool) -> Training | Non
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value of a file is of an argument's kind."""
+    """Return whether a value of a file is of an argument's kind."""
     of = get_args(kind)
     if get_origin(kind) is Literal:
         return value in of

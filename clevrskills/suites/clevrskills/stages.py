@@ -24,7 +24,7 @@ _STDERR = 2  # descriptor; tables alone go to the standard output
 
 
 def tasks_of(trial: Trial, levels: Mapping[str, str]) -> list[str]:
-    """The tasks of a trial; without those that cannot be asked for in words alone.
+    """Return the tasks of a trial; without those that cannot be asked for in words alone.
 
     Args:
         trial: The trial.
@@ -37,7 +37,7 @@ def tasks_of(trial: Trial, levels: Mapping[str, str]) -> list[str]:
 def of_trial(
     results: Iterable[EpisodeResult], trial: Trial, levels: Mapping[str, str], episodes: int
 ) -> list[EpisodeResult]:
-    """The results that belong to a trial with so many episodes of each task."""
+    """Return the results that belong to a trial with so many episodes of each task."""
     tasks = tasks_of(trial, levels)
     return [r for r in results if r.task in tasks and r.split == trial.split and r.index < episodes]
 
@@ -81,7 +81,7 @@ class Stages:
         self.what, self.root, self.levels = what, root, levels
 
     def folder(self, trial: Trial) -> Path:
-        """Where a trial's results are."""
+        """Return where a trial's results are."""
         return self.root / TRIALS_DIR / trial.name
 
     def missing(self, trial: Trial) -> int:
@@ -105,7 +105,8 @@ class Stages:
         return sum(r.counts for r in of_trial(results, trial, self.levels, self.what.episodes))
 
     def prepare(self, trial: Trial) -> tuple[str, dict[str, Any]] | None:
-        """The policy of a trial and its arguments; its checkpoint is trained if it is not there.
+        """Return the policy of a trial and its arguments; its checkpoint is trained if it is not
+        there.
 
         Returns:
             ``None`` if there is no checkpoint, and nothing makes one.
@@ -117,7 +118,7 @@ class Stages:
         return None if found is None else self._merge(found)
 
     def steps(self) -> Iterator[Step]:
-        """All that belongs to the curriculum, in order."""
+        """Yield all that belongs to the curriculum, in order."""
         for stage in STAGES:
             level = stage.upper()
             for prompt in self._trained_prompts(stage):
@@ -162,7 +163,7 @@ class Stages:
         return self.what.checkpoints.get(prompt, {}).get(stage)
 
     def _trained_prompts(self, stage: str) -> Sequence[str]:
-        """The forms of the prompt for which a checkpoint is trained; empty: one for all."""
+        """Return the forms of the prompt for which a checkpoint is trained; empty: one for all."""
         if self.what.training is None:
             return ()
         prompts = [p for p in self.what.prompts if self._listed(stage, p) is None]
@@ -191,7 +192,7 @@ class Stages:
         return {self.what.training.argument: str(folder)}
 
     def _made_by(self, training: Training) -> dict[str, str]:
-        """What a checkpoint is made by; with which Python does not matter."""
+        """Return what a checkpoint is made by; with which Python does not matter."""
         made = {"command": shlex.join(training.command[1:]), "data": training.data}
         if training.steps:
             made["steps"] = " ".join(map(str, training.steps))
@@ -214,7 +215,7 @@ class Stages:
                         )
 
     def _source(self, stage: str, prompt: str) -> str | None:
-        """The checkpoint that a training goes on from."""
+        """Return the checkpoint that a training goes on from."""
         if stage == STAGES[0]:
             return None
         before = STAGES[STAGES.index(stage) - 1]
@@ -273,7 +274,7 @@ class Stages:
 
 
 def command_of(words: Sequence[str], values: Mapping[str, str | None]) -> list[str]:
-    """A command with its placeholders filled in.
+    """Return a command with its placeholders filled in.
 
     Where there is nothing to go on from, the word with {from} is left out, and, if it is that
     alone, the option before it.

@@ -167,7 +167,7 @@ class Run:
         return make_env(self.config)
 
     def reset(self, seed: int) -> ClevrSkillsEnv:
-        """The environment at the start of an episode."""
+        """Return the environment at the start of an episode."""
         self.env.reset(seed=seed)
         return self.env
 
@@ -208,7 +208,7 @@ def keys_in(name: str) -> list[str]:
 
 
 def _is_at(kind: type[Task], name: str) -> bool:
-    """Whether a class of tasks is defined in a file."""
+    """Return whether a class of tasks is defined in a file."""
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return file is not None and Path(file).resolve() == Path(name).resolve()
 
@@ -268,7 +268,7 @@ def _check(name: str, faults: Sequence[str], good: str, mend: str = "") -> Check
 
 
 def _each(runs: Sequence[Run], look: Callable[[Run, int], str]) -> list[Fault]:
-    """What is wrong with each episode, with its split and seed; an exception is wrong too."""
+    """Return the faults of episodes, exceptions too, with their splits and seeds."""
     faults = []
     for run in runs:
         for seed in run.scenes:
@@ -478,7 +478,7 @@ def _as_data(made: Task, runs: Sequence[Run]) -> Check:
 
 
 def _fault_in_batch(made: Task, scenes: Sequence[Any]) -> str:
-    """Where a goal of several environments says something else than each alone."""
+    """Return where a goal of several environments says something else than each alone."""
     worlds = [TensorWorld.snapshot(scene.start) for scene in scenes]
     pairs = zip(scenes, worlds, strict=True)
     alone = [float(_realized(scene.goal, world).progress) for scene, world in pairs]
@@ -562,7 +562,7 @@ def _variety(made: Task, runs: Sequence[Run]) -> Check:
 
 
 def _legibility(runs: Sequence[Run]) -> Check:
-    """Whether one can see and tell apart what there is, and grasp it."""
+    """Return whether one can see and tell apart what there is, and grasp it."""
 
     def look(run: Run, seed: int) -> str:
         bodies = [body for body in run.scenes[seed].layout.bodies if body and body.movable]

@@ -36,7 +36,7 @@ FAULTS = {
 
 
 def draw_layout(made: Task, seed: int, split: str) -> Layout:
-    """A layout as an episode may have it, without a look at whether its goal is fair.
+    """Return a layout as an episode may have it, without a look at whether its goal is fair.
 
     Raises:
         ClevrSkillsError: None fits.
@@ -50,7 +50,7 @@ def draw_layout(made: Task, seed: int, split: str) -> Layout:
 
 
 def wording_faults(made: Task, layout: Layout) -> Iterator[str]:
-    """What is wrong with the wordings of a layout."""
+    """Yield what is wrong with the wordings of a layout."""
     bodies = [body for body in layout.bodies if body and not body.ghost]
     shown = (*filter(None, layout.bodies), *layout.examples)
     for number, wording in enumerate(made.wordings(layout)):

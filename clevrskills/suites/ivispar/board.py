@@ -14,12 +14,14 @@ _STEPS = ((-1, 0), (1, 0), (0, 1), (0, -1))
 
 
 def cell_name(cell: int, size: int) -> str:
-    """The name of a cell, e.g. ``B4``: a letter from left to right, a number from near to far."""
+    """Return the name of a cell, e.g. ``B4``: a letter from left to right, a number from near to
+    far.
+    """
     return f"{chr(ord('A') + cell % size)}{cell // size + 1}"
 
 
 def cell_of(name: str, size: int) -> int | None:
-    """The cell of a name; ``None``: the board has none of this name."""
+    """Return the cell of a name; ``None``: the board has none of this name."""
     x, z = ord(name[:1].upper() or " ") - ord("A"), name[1:]
     if not (z.isascii() and z.isdigit()) or not (0 <= x < size and 1 <= int(z) <= size):
         return None
@@ -54,18 +56,18 @@ class Board:
         return [[abs(a % n - b % n) + abs(a // n - b // n) for b in cells] for a in cells]
 
     def target(self, state: State, piece: int, direction: int) -> int:
-        """The cell that a piece would slide to; -1: beyond the edge."""
+        """Return the cell that a piece would slide to; -1: beyond the edge."""
         return self.neighbours[state[piece]][direction]
 
     def moved(self, state: State, piece: int, direction: int) -> State | None:
-        """The state after a move; ``None``: there is no such cell, or it is taken."""
+        """Return the state after a move; ``None``: there is no such cell, or it is taken."""
         cell = self.target(state, piece, direction)
         if cell < 0 or cell in state:
             return None
         return (*state[:piece], cell, *state[piece + 1 :])
 
     def moves(self, state: State) -> Iterator[tuple[int, int, State]]:
-        """The moves that can be made: piece, direction, the state after it."""
+        """Yield the moves that can be made: piece, direction, the state after it."""
         for piece in range(len(state)):
             for direction in range(len(DIRECTIONS)):
                 after = self.moved(state, piece, direction)
@@ -73,5 +75,5 @@ class Board:
                     yield piece, direction, after
 
     def bound(self, state: State, goal: State) -> int:
-        """The sum of the distances of all pieces from their goals: no solution is shorter."""
+        """Return the sum of distances of all pieces from their goals: no solution is shorter."""
         return sum(self.manhattan[a][b] for a, b in zip(state, goal, strict=True))

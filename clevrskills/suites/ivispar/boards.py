@@ -142,8 +142,9 @@ def draw(set_name: str, seed: int, generator: np.random.Generator) -> Puzzle:
 
 
 def arm_board(split: str, number: int) -> int | None:
-    """Which frozen board of ``geoms`` the arm's board of a number is: in ``base`` in turn those of
-    nine pieces at most, in ``interference`` the forty of them; ``None``: it has one of its own.
+    """Return which frozen board of ``geoms`` the arm's board of a number is: in ``base`` in turn
+    those of nine pieces at most, in ``interference`` the forty of them; ``None``: it has one of its
+    own.
     """
     if split == "base" and 0 <= number < 240:
         row, column = divmod(number, 8)  # of ten numbers of pieces, 2 to 11, the first eight
@@ -156,7 +157,7 @@ def arm_board(split: str, number: int) -> int | None:
 def finished(
     size: int, geoms: Sequence[Geom], start: State, goal: State, generator: np.random.Generator
 ) -> Puzzle:
-    """A puzzle with its solution and lists of random moves."""
+    """Return a puzzle with its solution and lists of random moves."""
     board = Board(size)
     optimal = solve(board, start, goal)
     assert optimal is not None
@@ -179,7 +180,9 @@ def _placed(size: int, k: int, generator: np.random.Generator) -> State:
 
 
 def _walked(size: int, k: int, c1: int, generator: np.random.Generator) -> tuple[State, State]:
-    """A start so many moves from a goal, without detours: each move raises the sum of distances."""
+    """Return a start so many moves from a goal, without detours: each move raises the sum of
+    distances.
+    """
     board = Board(size)
     for _ in range(_TRIES):
         state = goal = _placed(size, k, generator)
@@ -216,7 +219,9 @@ def _scrambles(
 
 
 def _of_length(size: int, k: int, c1: int, generator: np.random.Generator) -> tuple[State, State]:
-    """A start so many moves from a goal, or fewer where none was found; with or without detours."""
+    """Return a start so many moves from a goal, or fewer where none was found; with or without
+    detours.
+    """
     board = Board(size)
     scrambles = _scrambles(board, k, generator, (c1, 3 * c1 + 6))
     for _, (start, goal) in zip(range(_TRIES_OF_LENGTH), scrambles, strict=False):
@@ -244,7 +249,7 @@ def _tile_goal(size: int) -> State:
 
 @cache
 def _tile_states(size: int) -> Mapping[int, Sequence[State]]:
-    """The starts of tiles by the length of their solutions, in an order without meaning."""
+    """Return the starts of tiles by the length of their solutions, in an order without meaning."""
     found: dict[int, list[State]] = {}
     for state, length in distances(Board(size), _tile_goal(size), _TILE_LENGTHS[size][-1]).items():
         found.setdefault(length, []).append(state)

@@ -38,7 +38,7 @@ class Command:
 
 
 def drawn_shape(shape: str) -> str:
-    """What a shape is called where it is drawn flat."""
+    """Return what a shape is called where it is drawn flat."""
     return DRAWN.get(shape, shape)
 
 
@@ -86,7 +86,7 @@ def read(
 
 
 def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:
-    """The shape that each word means."""
+    """Return the shape that each word means."""
     known = {shape: shape for shape in shapes}
     return known | {drawn_shape(shape): shape for shape in shapes} if drawn else known
 
@@ -94,7 +94,7 @@ def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:
 def _lenient(
     text: str, geoms: Sequence[Geom], colours: Sequence[str], known: Mapping[str, str], tiles: bool
 ) -> Command:
-    """The first direction in their order; the word before the first shape is the color."""
+    """Return the first direction in their order; the word before the first shape is the color."""
     direction = next((k for k, name in enumerate(DIRECTIONS) if name in text), -1)
     if "move" not in text or direction < 0:
         return Command(code=UNPARSABLE)
@@ -111,7 +111,7 @@ def _lenient(
 
 
 def _times(text: str) -> int:
-    """The first number in digits, or else in words."""
+    """Return the first number in digits, or else in words."""
     if match := re.search(r"\d+", text):
         return max(1, int(match[0]))
     named = [n for n, name in enumerate(_NUMBERS, 1) if re.search(rf"\b{name}\b", text)]
@@ -129,7 +129,8 @@ def _command(geom: Geom | None, geoms: Sequence[Geom], direction: int, times: in
 def read_listing(
     text: str, colours: Sequence[str], shapes: Sequence[str], drawn: bool = False
 ) -> set[tuple[str, str, str]] | None:
-    """The pieces of a listing, ``<cell> <color> <shape>; …``: cell in capitals, color, shape.
+    """Return the pieces of a listing, ``<cell> <color> <shape>; …``: cell in capitals, color,
+    shape.
 
     Args:
         text: The listing.

@@ -86,12 +86,12 @@ class BoardEnv(SymbolicEnv):
         return replace(super().prompt, about={"task": asked, **about})
 
     def training_observation(self) -> np.ndarray:
-        """What :func:`~clevrskills.suites.ivispar.vector.observe_cells` says of the board."""
+        """Return :func:`~clevrskills.suites.ivispar.vector.observe_cells` of the board."""
         cells, goals = np.array([self.state]), np.array([self.puzzle.goal])
         return observe_cells(cells, goals, self.puzzle.size)[0]
 
     def training_command(self, action: int) -> str:
-        """The command of a move, 4 cell + direction, of a piece that is there."""
+        """Return the command of a move, 4 cell + direction, of a piece that is there."""
         piece = self.state.index(action // len(DIRECTIONS))
         return f"move {self.name_of(piece)} {DIRECTIONS[action % len(DIRECTIONS)]}"
 
@@ -160,15 +160,15 @@ class BoardEnv(SymbolicEnv):
         return f"move {self.name_of(piece)} {DIRECTIONS[direction]}"
 
     def name_of(self, piece: int) -> str:
-        """What a piece is called where the configuration's views are shown: as it is drawn, if one
-        of them is a drawing.
+        """Return what a piece is called where the configuration's views are shown: as it is drawn,
+        if one of them is a drawing.
         """
         color, shape = self.puzzle.geoms[piece]
         drawn = self._drawn and shape != "tile"
         return f"{color} {drawn_shape(shape)}" if drawn else self.puzzle.name_of[piece]
 
     def next_move(self) -> tuple[int, int]:
-        """The next move of a shortest solution."""
+        """Return the next move of a shortest solution."""
         if not self._plan or self.state != self._planned:
             found = solve(self.puzzle.board, self.state, self.puzzle.goal)
             assert found is not None
@@ -213,7 +213,7 @@ class BoardEnv(SymbolicEnv):
         return np.array(self.state)
 
     def capture(self) -> Mapping[str, np.ndarray]:
-        """The images that the configuration names, each (H, W, 3) uint8."""
+        """Return the images that the configuration names, each (H, W, 3) uint8."""
         return {view: self._view(view) for view in self.config.cameras}
 
     def look(self, names: Sequence[str]) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ CODES = {
 
 
 def actuator_of(env: Any) -> Actuator:
-    """What takes the moves of a board of symbols, or lets an arm make them.
+    """Return what takes the moves of a board of symbols, or lets an arm make them.
 
     Raises:
         ClevrSkillsError: The arm's planner is not installed or can't run.
@@ -47,7 +47,7 @@ class MoveInterface(TextInterface):
     """Moves in words."""
 
     def begin(self, env: Any) -> Actuator:
-        """What takes the commands."""
+        """Return what takes the commands."""
         return actuator_of(env)
 
 
@@ -67,7 +67,7 @@ class IndexInterface:
     codes: ClassVar[Codes] = CODES
 
     def read(self, answer: Any, clip: bool = True) -> list[int]:
-        """The move of an answer.
+        """Return the move of an answer.
 
         Raises:
             PolicyError: It is no whole number from 0 on.
@@ -82,11 +82,11 @@ class IndexInterface:
         check_spec(self.spec, theirs, policy_name)
 
     def begin(self, env: Any) -> Actuator:
-        """What takes the moves."""
+        """Return what takes the moves."""
         return actuator_of(env)
 
     def none(self, after: Any = None) -> int:
-        """The first piece to the left: there is no move that does nothing."""
+        """Return the first piece to the left: there is no move that does nothing."""
         return 0
 
     def random(self, generator: np.random.Generator) -> int:

@@ -28,7 +28,7 @@ _LISTS = {
 
 
 def export_config(episode: SymbolicEpisode) -> dict[str, Any]:
-    """A puzzle as the original has it, and ``version``, ``seed`` and ``set``."""
+    """Return a puzzle as the original has it, and ``version``, ``seed`` and ``set``."""
     puzzle, of = Puzzle.from_json(episode.start["puzzle"]), str(episode.start["set"])
     n, k = puzzle.size, len(puzzle.geoms)
     bins = f"b_{n}_g_{k}_c1_{puzzle.c1}_c2_{puzzle.c2}_i_{episode.index}"
@@ -91,7 +91,7 @@ def _puzzle(data: Mapping[str, Any]) -> Puzzle:
 
 
 def _fault(puzzle: Puzzle) -> str:
-    """What is wrong with a puzzle that was read; empty: nothing."""
+    """Return what is wrong with a puzzle that was read; empty: nothing."""
     cells = puzzle.size**2
     for (color, shape), *places in zip(puzzle.geoms, puzzle.start, puzzle.goal, strict=True):
         if shape != "tile" and (color not in COLOURS or shape not in SHAPES):
@@ -116,7 +116,7 @@ def _fault(puzzle: Puzzle) -> str:
 
 
 def _played(board: Board, state: State, moves: Sequence[Move]) -> State | None:
-    """The state after moves; ``None``: one of them can't be made."""
+    """Return the state after moves; ``None``: one of them can't be made."""
     for piece, direction in moves:
         after = board.moved(state, piece, direction)
         if after is None:

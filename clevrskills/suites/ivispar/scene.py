@@ -89,7 +89,7 @@ class BoardScene:
             self._pieces[geom].set_pose(sapien.Pose([*self._place(cell)]))
 
     def _place(self, cell: int) -> tuple[float, float, float]:
-        """The middle of a cell, metres right, away and up from the middle of the board."""
+        """Return the middle of a cell, metres right, away and up from the middle of the board."""
         x, z = cell % self._size, cell // self._size
         off = (self._size - 1) / 2
         return (x - off) * PITCH_M, (z - off) * PITCH_M, 0.0
@@ -114,12 +114,14 @@ class BoardScene:
 
 @cache
 def board_scene(size: int) -> BoardScene:
-    """The scene of boards of a size, made once in each process."""
+    """Return the scene of boards of a size, made once in each process."""
     return BoardScene(size)
 
 
 def _view(camera: str, seed: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where a camera is and what it looks at, metres; larger boards are seen from further away."""
+    """Return where a camera is and what it looks at, metres; larger boards are seen from further
+    away.
+    """
     scale = PITCH_M * size / 4
     if camera == "front":
         return scale * np.array(EYE), scale * np.array(TARGET)

@@ -92,6 +92,8 @@ def _tile(pen: ImageDraw.ImageDraw, middle: np.ndarray, pitch: float, tile: int,
 
 
 def ring(tile: int, size: int) -> int:
-    """Which ring of cells a numbered tile belongs to at the goal, 0 the outermost, at most 2."""
+    """Return which ring of cells a numbered tile belongs to at the goal, 0 the outermost, at most
+    2.
+    """
     z, x = divmod(tile - 1, size)
     return min(x, z, size - 1 - x, size - 1 - z, 2)

@@ -12,7 +12,7 @@ Move = tuple[int, int]
 
 
 def solve(board: Board, start: State, goal: State, most: int | None = None) -> list[Move] | None:
-    """A shortest solution.
+    """Return a shortest solution.
 
     Args:
         board: The board.
@@ -57,8 +57,8 @@ def solve(board: Board, start: State, goal: State, most: int | None = None) -> l
 
 
 def distances(board: Board, goal: State, most: int | None = None) -> dict[State, int]:
-    """The length of the shortest solution of every state from which there is one, or one of at most
-    so many moves.
+    """Return the length of the shortest solution of every state from which there is one, or one of
+    at most so many moves.
     """
     found, waiting = {goal: 0}, deque([goal])
     while waiting:
@@ -90,11 +90,11 @@ class Distance:
         self._known = {start: length, goal: 0}
 
     def known(self, state: State) -> int:
-        """The length at a state that was met before."""
+        """Return the length at a state that was met before."""
         return self._known[state]
 
     def after(self, before: State, state: State) -> int:
-        """The length at a state one move after another whose length is known."""
+        """Return the length at a state one move after another whose length is known."""
         if state not in self._known:
             nearer = self._known[before] - 1
             path = solve(self._board, state, self._goal, nearer)

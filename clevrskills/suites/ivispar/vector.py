@@ -125,8 +125,8 @@ class BoardVectorEnv:
         return self.planes(), reward.astype(np.float32), solved, over, {"moved": moved}
 
     def planes(self) -> np.ndarray:
-        """Where each piece is and is to be, one plane for each: (B, 2k, n, n) uint8. It is the
-        environment's own array, which the next step changes.
+        """Return where each piece is and is to be, one plane for each: (B, 2k, n, n) uint8. It is
+        the environment's own array, which the next step changes.
         """
         return self._planes.reshape(self.num_envs, -1, self.size, self.size)
 
@@ -146,7 +146,7 @@ class BoardVectorEnv:
         self._flat[place + k * n2 + goals] = 1
 
     def _take(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The next starts and goals."""
+        """Return the next starts and goals."""
         starts, goals = self._pool
         chosen = np.arange(self._next, self._next + count)
         if self._fixed is None and self._next + count > len(starts):

@@ -67,13 +67,13 @@ VIEWS: Mapping[str, View] = _all_views()
 
 
 def text_view(puzzle: Puzzle, cells: State) -> str:
-    """A board in words: a line ``<cell> <color> <shape>`` for each piece."""
+    """Return a board in words: a line ``<cell> <color> <shape>`` for each piece."""
     names = [cell_name(cell, puzzle.size) for cell in cells]
     return "\n".join(f"{cell} {name}" for cell, name in zip(names, puzzle.name_of, strict=True))
 
 
 def draw_view(view: View, puzzle: Puzzle, cells: State, mark: Marked, seed: int = 0) -> np.ndarray:
-    """An image of a board, (900, 1200, 3) uint8; of :data:`SINGLE` twice as wide.
+    """Return an image of a board, (900, 1200, 3) uint8; of :data:`SINGLE` twice as wide.
 
     Args:
         view: Which.
@@ -108,7 +108,7 @@ def _labelled(
     mark: Marked,
     tiles: Sequence[str] = (),
 ) -> np.ndarray:
-    """An image with its caption and labels.
+    """Return an image with its caption and labels.
 
     Args:
         image: The image (H, W, 3).
@@ -155,7 +155,7 @@ def in_one(image: np.ndarray, past: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def as_past(image: np.ndarray) -> np.ndarray:
-    """The image of the present board, (H, W, 3) uint8, marked as one of the past."""
+    """Return the image of the present board, (H, W, 3) uint8, marked as one of the past."""
     image = image.copy()
     image[(image == Marked.ACTIVE.value[1]).all(-1)] = Marked.PAST.value[1]
     canvas = Image.fromarray(image)
@@ -171,7 +171,7 @@ def _caption(pen: ImageDraw.ImageDraw, mark: Marked) -> None:
 
 
 def _edge(centres: np.ndarray, z: int, x: int, to_z: int, to_x: int) -> np.ndarray:
-    """A place beside the board, nearer to it than the middle of a cell."""
+    """Return a place beside the board, nearer to it than the middle of a cell."""
     return 0.7 * centres[z, x] + 0.3 * centres[to_z, to_x]
 
 

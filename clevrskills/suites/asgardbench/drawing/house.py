@@ -44,7 +44,7 @@ class HouseScene:
         self._there: set[Hashable] = set()
 
     def image(self, world: World, hand: bool = True) -> np.ndarray:
-        """What the agent sees.
+        """Return what the agent sees.
 
         Args:
             world: The household.
@@ -128,12 +128,12 @@ class HouseScene:
 
 @cache
 def house_scene(contrast: Contrast = "high", size_px: int = SIZE_PX) -> HouseScene:
-    """The stage of a contrast and size, made once in each process."""
+    """Return the stage of a contrast and size, made once in each process."""
     return HouseScene(contrast, size_px)
 
 
 def state_of(entity: Entity) -> State:
-    """What shows of an entity's state."""
+    """Return what shows of an entity's state."""
     return State(
         entity.dirty,
         entity.cooked,

@@ -29,5 +29,5 @@ def material(surface: Surface) -> sapien.render.RenderMaterial:
 
 
 def linear(color: Color) -> list[float]:
-    """A color in linear light, as the renderer reckons."""
+    """Return a color in linear light, as the renderer reckons."""
     return [c**2.2 for c in color]

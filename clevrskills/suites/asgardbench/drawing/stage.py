@@ -88,7 +88,7 @@ class Stage:
             body.set_pose(sapien.Pose(base @ own))
 
     def shows(self, key: Hashable) -> bool:
-        """Whether an entity is on the stage."""
+        """Return whether an entity is on the stage."""
         return key in self._shown
 
     def hide(self, key: Hashable) -> None:
@@ -126,7 +126,7 @@ class Stage:
         return image
 
     def segmentation(self) -> tuple[np.ndarray, dict[int, Hashable]]:
-        """Which entity each pixel of the last image shows.
+        """Return which entity each pixel of the last image shows.
 
         Returns:
             Numbers (n, n) int32, 0 where nothing is, and the key of each number.
@@ -157,7 +157,7 @@ def model(
     style: Style = PLAIN,
     width_m: float = 0.0,
 ) -> Model:
-    """The model of a type in a state, in the style of a room and of a width.
+    """Return the model of a type in a state, in the style of a room and of a width.
 
     Raises:
         ValueError: The type is unknown.

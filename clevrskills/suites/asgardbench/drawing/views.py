@@ -37,7 +37,7 @@ VIEWS: Mapping[str, View] = {
 
 
 def draw_view(name: str, world: World, size_px: int | None = None) -> np.ndarray:
-    """What the agent sees, (size, size, 3) uint8.
+    """Return what the agent sees, (size, size, 3) uint8.
 
     Args:
         name: One of :data:`VIEWS`.

@@ -47,7 +47,7 @@ STATES: Mapping[str, tuple[State, ...]] = {
 
 
 def builder(kind: str) -> Builder:
-    """What builds a type.
+    """Return what builds a type.
 
     Raises:
         ValueError: The type is unknown.

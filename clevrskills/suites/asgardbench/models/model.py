@@ -140,21 +140,21 @@ class Look:
         return STRENGTH[self.contrast]
 
     def dirt(self, surface: Surface) -> Surface:
-        """The surface, dirty if the state says so."""
+        """Return the surface, dirty if the state says so."""
         return self._over(surface, "dirt", self.state.dirty)
 
     def browned(self, surface: Surface) -> Surface:
-        """The surface, browned if the state says so."""
+        """Return the surface, browned if the state says so."""
         return self._over(surface, "browned", self.state.cooked)
 
     def lit(self, off: Color, on: Color) -> Surface:
-        """The surface of a lamp, ring or screen."""
+        """Return the surface of a lamp, ring or screen."""
         share = self.strength * self.state.on
         color = blend(off, on, share)
         return Surface(color, glow=0.9 if self.state.on else 0.0, strength=self.strength)
 
     def liquid(self, radius_mm: float, z_mm: float, below: Color) -> tuple[Piece, ...]:
-        """The level of what fills a vessel, a disc; nothing where it is empty."""
+        """Return the level of what fills a vessel, a disc; nothing where it is empty."""
         if self.state.filled is None:
             return ()
         color = blend(below, LIQUID_COLOR[self.state.filled], self.strength)
@@ -169,7 +169,7 @@ Builder = Callable[[Look], Model]
 
 
 def blend(a: Color, b: Color, share: float) -> Color:
-    """The color that lies between two, at a share from the first."""
+    """Return the color that lies between two, at a share from the first."""
     x, y, z = (p + (q - p) * share for p, q in zip(a, b, strict=True))
     return x, y, z
 
@@ -263,6 +263,6 @@ def hollow(
 
 
 def scaled(model: Model, share: float) -> Model:
-    """A model without joints, made smaller or larger."""
+    """Return a model without joints, made smaller or larger."""
     pieces = (replace(p, solid=p.solid.transformed(share * np.eye(3))) for p in model.pieces)
     return Model(*pieces)

@@ -54,7 +54,7 @@ class Shape:
 
 @cache
 def shape(kind: str, width_m: float = 0.0) -> Shape:
-    """The shape of what is drawn as a kind, of a width if it is made to measure.
+    """Return the shape of what is drawn as a kind, of a width if it is made to measure.
 
     Raises:
         ValueError: The kind is unknown.
@@ -85,7 +85,7 @@ def _moved(model: Model, piece: Piece, state: State, points_mm: np.ndarray) -> n
 
 
 def _triangles(model: Model, state: State) -> np.ndarray:
-    """All triangles (n, 3, 3), metres."""
+    """Return all triangles (n, 3, 3), metres."""
     return np.concatenate(
         [
             _moved(model, piece, state, patch.points)[patch.faces]
@@ -119,7 +119,7 @@ def _block(triangles: np.ndarray) -> np.ndarray:
 
 
 def _boxes(model: Model, state: State) -> np.ndarray:
-    """A box for each convex part that is no rod."""
+    """Return a box for each convex part that is no rod."""
     found = []
     for piece in model.solids:
         for part in piece.solid.parts:

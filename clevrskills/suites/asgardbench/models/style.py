@@ -115,7 +115,7 @@ _FABRICS: Sequence[Color] = (
 
 @cache
 def style(label: int, kind: str) -> Style:
-    """The style of a room, the same for the same label."""
+    """Return the style of a room, the same for the same label."""
     seed = np.random.SeedSequence((label, crc32(b"style"), crc32(kind.encode())))
     rng = np.random.Generator(np.random.PCG64(seed))
 

@@ -60,7 +60,7 @@ class Surface:
     repeats: int = 1
 
     def with_overlay(self, overlay: Overlay | None, strength: float = 1.0) -> Surface:
-        """The surface with something on it; that takes its gloss."""
+        """Return the surface with something on it; that takes its gloss."""
         if overlay is None:
             return self
         over = replace(self, overlay=overlay, strength=strength, gloss=0.0)
@@ -151,7 +151,7 @@ def _overlaid(image: np.ndarray, surface: Surface, n: int) -> np.ndarray:
 
 
 def _reflections(surface: Surface) -> np.ndarray:
-    """What a body mirrors, by azimuth (u) and height (v, from below to above) of the normal."""
+    """Return what a body mirrors, by azimuth (u) and height (v, upwards) of the normal."""
     n = TEXTURE_PX
     u, v = patterns.grid(n)
     lamp = np.exp(-(((v - 0.80) / 0.05) ** 2)) * np.clip(np.cos(4 * np.pi * u) * 3, 0, 1)

@@ -57,7 +57,7 @@ class HousePrompter:
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """What is sent."""
+        """Return what is sent."""
         feedback = observation.get("feedback", "simple")
         views = observation.get("views") or {}
         given = "images" if any(name != STATE for name in views) else ""
@@ -72,7 +72,7 @@ class HousePrompter:
         return [Message("system", (self.rules(given, feedback),)), message("user", parts)]
 
     def rules(self, given: str, feedback: str) -> str:
-        """The part that is the same in all episodes.
+        """Return the part that is the same in all episodes.
 
         Args:
             given: What the agent is given: ``images``, ``state`` or ``text``.
@@ -105,7 +105,9 @@ class HousePrompter:
         )
 
     def parse(self, reply: str) -> TextAction:
-        """What a reply says: the last action of its answer, its plan, and what is to be kept."""
+        """Return what a reply says: the last action of its answer, its plan, and what is to be
+        kept.
+        """
         answer = reply[max(reply.lower().rfind("<answer>"), 0) :]
         answer = re.sub(r"</?answer>", "\n", answer, flags=re.IGNORECASE)
         action = read_action(answer)
@@ -121,7 +123,9 @@ class HousePrompter:
         return TextAction(action, plan=plan if self._plan else (), memory=memory)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """A reply that says an action, with the plan that it begins, in the format asked for."""
+        """Return a reply that says an action, with the plan that it begins, in the format asked
+        for.
+        """
         planned = bool(plan) and plan[0] == action
         left = list(plan) if planned else [action]
         seen = "Observations: noted, and so is what came of the last action."
@@ -136,7 +140,7 @@ class HousePrompter:
         return f"{generator.choice(VERBS)} {generator.choice(self._objects)}"
 
     def answer(self, action: str, plan: Sequence[str], memory: Sequence[str]) -> str:
-        """The answer of a reply: plan, memory and action, as far as they are asked for."""
+        """Return the answer of a reply: plan, memory and action, as far as they are asked for."""
         lines = ["<answer>"]
         if self._plan:
             lines += [f"{PLAN}:", *(f"{k}. {step}" for k, step in enumerate(plan, 1))]
@@ -202,7 +206,9 @@ def _numbered(actions: Sequence[str], told: Sequence[str]) -> list[str]:
 
 
 def _under(text: str, header: str) -> list[str]:
-    """The lines under a header, up to a blank line after them, the next header or the action."""
+    """Return the lines under a header, up to a blank line after them, the next header or the
+    action.
+    """
     lines: list[str] = []
     inside = False
     for line in text.splitlines():

@@ -102,7 +102,9 @@ class Camera:
         return np.array([self.forward, self.right, self.up]).T
 
     def seen_at(self, point: tuple[float, float, float]) -> tuple[float, float, float]:
-        """Where a point is in the image: right and up from its middle (tangents), and its depth."""
+        """Return where a point is in the image: right and up from its middle (tangents), and its
+        depth.
+        """
         ray = (point[0] - self.x_m, point[1] - self.y_m, point[2] - self.z_m)
         depth = sum(a * b for a, b in zip(ray, self.forward, strict=True))
         across = sum(a * b for a, b in zip(ray, self.right, strict=True))
@@ -113,7 +115,7 @@ class Camera:
 
 
 def aimed(eye: tuple[float, float, float], target: tuple[float, float, float]) -> Camera:
-    """A camera that looks at a point, as far as it can turn up or down."""
+    """Return a camera that looks at a point, as far as it can turn up or down."""
     ahead, aside = target[0] - eye[0], target[1] - eye[1]
     pitch = degrees(atan2(eye[2] - target[2], hypot(ahead, aside)))
     low, high = PITCH_DEG

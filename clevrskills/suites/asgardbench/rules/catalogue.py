@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 SIZES = ("small", "medium", "large")
-_SETS = ("fixtures", "dirtyable", "fillable", "openable", "toggleable")
 
 
 @dataclass(frozen=True)
@@ -64,15 +63,22 @@ class Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    """The catalogue of ``catalogue.json``."""
+    """Return the catalogue of ``catalogue.json``."""
     path = Path(__file__).parent.parent / "catalogue.json"
     data = json.loads(path.read_text(encoding="utf-8"))
     things = data["things"]
     return Catalogue(
         sizes={kind: entry["size"] for kind, entry in things.items()},
         fits={kind: frozenset(entry["fits"]) for kind, entry in things.items()},
+        fixtures=frozenset(data["fixtures"]),
         containers={kind: Container(**entry) for kind, entry in data["containers"].items()},
+        classes=data["classes"],
+        slices=data["slices"],
+        cooked_by=data["cooked_by"],
+        dirtyable=frozenset(data["dirtyable"]),
+        fillable=frozenset(data["fillable"]),
+        openable=frozenset(data["openable"]),
+        toggleable=frozenset(data["toggleable"]),
         homes={kind: (first, others) for kind, (first, others) in data["homes"].items()},
-        **{name: frozenset(data[name]) for name in _SETS},
-        **{name: data[name] for name in ("classes", "slices", "cooked_by", "served_in")},
+        served_in=data["served_in"],
     )

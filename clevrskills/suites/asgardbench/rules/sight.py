@@ -93,14 +93,16 @@ def scenery_blocks(room: Room) -> np.ndarray:
 
 @cache
 def reach(kind: str, width_m: float) -> float:
-    """How far the points of a model are from the middle of the box around it, open or closed."""
+    """Return how far the points of a model are from the middle of the box around it, open or
+    closed.
+    """
     made = shape(kind, width_m)
     points = np.concatenate(made.points)
     return float(np.linalg.norm(points - made.middle, axis=1).max())
 
 
 def may_see(camera: Camera, place: tuple[float, float, float], reach_m: float) -> bool:
-    """Whether a ball is in the image at all; of what is far off, no."""
+    """Return whether a ball is in the image at all; of what is far off, no."""
     x, y, z = (a - b for a, b in zip(place, camera.eye, strict=True))
     (fx, fy, fz), (rx, ry, _), (ux, uy, uz) = camera.forward, camera.right, camera.up
     depth = x * fx + y * fy + z * fz
@@ -114,7 +116,7 @@ def may_see(camera: Camera, place: tuple[float, float, float], reach_m: float) -
 
 @cache
 def held_frame(kind: str) -> tuple[float, float, float, float]:
-    """Where a held thing is in the image: left, right, lower and upper edge (tangents)."""
+    """Return where a held thing is in the image: left, right, lower and upper edge (tangents)."""
     wide, deep, high = shape(kind).size_m.tolist()
     low = held_low_m(high)
     # the thing is turned: its width goes away from the agent
@@ -123,7 +125,7 @@ def held_frame(kind: str) -> tuple[float, float, float, float]:
 
 
 def held_low_m(high_m: float) -> float:
-    """How far above the middle of the image the lower end of a held thing is."""
+    """Return how far above the middle of the image the lower end of a held thing is."""
     return min(HELD_LOW_M, HELD_TOP_M - high_m)
 
 
@@ -136,7 +138,7 @@ def sees(
     owner: int,
     held: str,
 ) -> bool:
-    """Whether an entity is seen.
+    """Return whether an entity is seen.
 
     Args:
         camera: From where.
@@ -189,7 +191,7 @@ def _hidden(
 
 
 def behind(eye: tuple[float, float, float], rays: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The same, of the boxes of these columns (15, b), each of which is looked at."""
+    """Return the same, of the boxes of these columns (15, b), each of which is looked at."""
     if not columns.shape[1]:
         return np.zeros(len(rays), bool)
     start = np.array(eye)[:, None] - columns[:3]

@@ -102,7 +102,7 @@ _TURNING = frozenset(
 
 @cache
 def grids(model: str, width_m: float) -> tuple[Grid, ...]:
-    """The slots of a model; none: it holds nothing."""
+    """Return the slots of a model; none: it holds nothing."""
     if model == "CounterTop":
         columns = int((width_m - 0.02) / 0.15)
         return (Grid(-0.075 * columns, -0.61, 0.92, columns, 4),)
@@ -125,8 +125,8 @@ def footprint(kind: str) -> tuple[int, int, bool]:
 def blocks(
     model: str, width_m: float, taken: tuple[int, ...], kind: str
 ) -> tuple[tuple[int, frozenset[int]], ...]:
-    """The slots that a thing of a kind may take, in the order in which they are tried, each with
-    the cells of its block.
+    """Return the slots that a thing of a kind may take, in the order in which they are tried, each
+    with the cells of its block.
     """
     found: list[tuple[int, frozenset[int]]] = []
     first = 0
@@ -152,7 +152,7 @@ def blocks(
 
 
 def cells_of(model: str, width_m: float, kind: str, slot: int) -> frozenset[int]:
-    """The cells of the block at a slot."""
+    """Return the cells of the block at a slot."""
     return _cells(model, width_m, kind).get(slot, frozenset((slot,)))
 
 
@@ -182,7 +182,7 @@ def free_slots(
 
 @cache
 def rest(model: str, width_m: float, kind: str, slot: int, opened: bool) -> Pose:
-    """How a thing lies in a slot, in the frame of what holds it."""
+    """Return how a thing lies in a slot, in the frame of what holds it."""
     first = 0
     all_of = grids(model, width_m)
     for grid in all_of:
@@ -211,7 +211,7 @@ def rest(model: str, width_m: float, kind: str, slot: int, opened: bool) -> Pose
 
 
 def _leaning(half_m: float, deep_m: float, size: list[float], yaw: float) -> Pose:
-    """A long thing in a dish: one end on its floor, over the rim at the other side."""
+    """Return a long thing in a dish: one end on its floor, over the rim at the other side."""
     tilt = 0.0 if deep_m < 0.03 else atan2(deep_m, 2.1 * half_m)
     reach = size[0] / 2
     along = (reach * cos(tilt) - half_m) if tilt else 0.0

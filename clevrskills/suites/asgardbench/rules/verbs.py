@@ -95,7 +95,7 @@ def _apply(world: World, verb: str, kind: str) -> tuple[str, str]:
 def _other(
     world: World, verb: str, first: Entity, others: Iterator[Entity]
 ) -> tuple[str, Entity | None]:
-    """What any verb but PUT comes to, and with what it was done."""
+    """Return what any verb but PUT comes to, and with what it was done."""
     checks, effect = RULES[verb]
     codes = []
     for entity in chain((first,), others):
@@ -109,8 +109,8 @@ def _other(
 
 
 def instances(world: World, verb: str, kind: str) -> Iterator[Entity]:
-    """What a type may mean, the likeliest first: what was last used of it, else what is seen, by
-    angle and distance; what serves the goal already comes last.
+    """Yield what a type may mean, the likeliest first: what was last used of it, else what is seen,
+    by angle and distance; what serves the goal already comes last.
     """
     opened = verb == "PUT" and world.last_verb not in ("FIND", "OPEN")
     first = (world.opened if opened else world.found).get(kind, "")
@@ -127,7 +127,7 @@ def instances(world: World, verb: str, kind: str) -> Iterator[Entity]:
 
 
 def _twin(world: World, name: str) -> str:
-    """The knob of a burner, or the burner of a knob."""
+    """Return the knob of a burner, or the burner of a knob."""
     kind, _, number = name.partition("_")
     other = f"{'StoveKnob' if kind == 'StoveBurner' else 'StoveBurner'}_{number}"
     return other if other in world.entities else ""
@@ -324,7 +324,7 @@ function of its own."""
 
 
 def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, Entity | None]:
-    """What PUT comes to, and in or on what the thing is then."""
+    """Return what PUT comes to, and in or on what the thing is then."""
     thing, kind = world.held, first.type
     if thing is None:
         return "NOT_HELD", None

@@ -148,21 +148,21 @@ class World:
         return self.held.type if self.held else ""
 
     def of_type(self, kind: str) -> list[Entity]:
-        """What there is now of a type, in order of id."""
+        """Return what there is now of a type, in order of id."""
         return [e for e in self.entities.values() if e.type == kind and e.parent != GONE]
 
     def contents(self, container: Entity) -> list[Entity]:
-        """What is directly in or on something."""
+        """Return what is directly in or on something."""
         return [e for e in self.entities.values() if e.parent == container.id]
 
     def all_contents(self, container: Entity) -> Iterator[Entity]:
-        """What is in or on something, at any depth."""
+        """Yield what is in or on something, at any depth."""
         for thing in self.contents(container):
             yield thing
             yield from self.all_contents(thing)
 
     def parents(self, entity: Entity) -> Iterator[Entity]:
-        """What an entity is in or on, from the nearest on."""
+        """Yield what an entity is in or on, from the nearest on."""
         while entity.parent in self.entities:
             entity = self.entities[entity.parent]
             yield entity
@@ -173,11 +173,11 @@ class World:
         return parent.type if parent else ""
 
     def base(self, entity: Entity) -> Entity:
-        """The last of the :meth:`parents`; of what has none, itself."""
+        """Return the last of the :meth:`parents`; of what has none, itself."""
         return ([entity, *self.parents(entity)])[-1]
 
     def free_slots(self, container: Entity, thing: Entity) -> list[int]:
-        """The slots of something that take a thing, the first choice first."""
+        """Return the slots of something that take a thing, the first choice first."""
         room = catalogue().containers.get(container.type)
         if room is None:
             return []
@@ -190,8 +190,8 @@ class World:
         return slots.free_slots(fixture, model, thing.type, there)
 
     def free_slot(self, container: Entity, thing: Entity, near: int | None = None) -> int | None:
-        """The slot of something that a thing takes, as near as can be to another; ``None``: it
-        takes none.
+        """Return the slot of something that a thing takes, as near as can be to another; ``None``:
+        it takes none.
         """
         free = self.free_slots(container, thing)
         if not free:
@@ -203,11 +203,11 @@ class World:
         return min(free, key=lambda k: sum((places[k][i] - at[i]) ** 2 for i in range(3)))
 
     def serves(self, entity: Entity) -> bool:
-        """Whether something is where the goal wants one of its type."""
+        """Return whether something is where the goal wants one of its type."""
         return (entity.type, self.parent_type(entity)) in self.locations
 
     def shut_in(self, entity: Entity) -> Entity | None:
-        """The closed container in which something is."""
+        """Return the closed container in which something is."""
         return next((parent for parent in self.parents(entity) if parent.shut), None)
 
     def concealed(self, entity: Entity) -> bool:
@@ -217,7 +217,7 @@ class World:
     # ---- where things are, and what is seen ----
 
     def _rest(self, container: Entity, kind: str, slot: int) -> Pose:
-        """How a thing lies in a slot, in the frame of what holds it."""
+        """Return how a thing lies in a slot, in the frame of what holds it."""
         fixture = self.fixtures.get(container.id)
         if fixture is None:
             return slots.rest(container.type, 0.0, kind, slot, False)
@@ -248,7 +248,7 @@ class World:
         return self.pose(entity)[:3]
 
     def in_hand(self, entity: Entity) -> bool:
-        """Whether something is held, or is in or on what is held."""
+        """Return whether something is held, or is in or on what is held."""
         return entity.parent == HAND or any(p.parent == HAND for p in self.parents(entity))
 
     def look_at(self, entity: Entity) -> None:
@@ -269,8 +269,8 @@ class World:
             self.camera = usual
 
     def seen_by_turning(self, entity: Entity) -> bool:
-        """Whether something in or on the fixture before which the agent stands is seen when it
-        turns its head, or crouches or rises.
+        """Return whether something in or on the fixture before which the agent stands is seen when
+        it turns its head, or crouches or rises.
         """
         base, before = self.base(entity), self.entities[self.focus]
         if base is not self.base(before) or base.id not in self.fixtures:
@@ -293,7 +293,7 @@ class World:
         return max(abs(across), abs(above)), distance
 
     def _hiding(self) -> np.ndarray:
-        """What hides now what is behind it."""
+        """Return what hides now what is behind it."""
         key = list(map(_PLACED, self.entities.values()))
         if self._key != key:
             self._key, self._views = key, {}
@@ -305,7 +305,7 @@ class World:
         return self._blocks
 
     def _lies(self, entity: Entity) -> bool:
-        """Whether it is a thing that lies in the open."""
+        """Return whether it is a thing that lies in the open."""
         while (parent := self.entities.get(entity.parent)) is not None:
             if parent.shut:
                 return False
@@ -315,7 +315,7 @@ class World:
         return False
 
     def _of_thing(self, thing: Entity) -> np.ndarray:
-        """What hides of a thing."""
+        """Return what hides of a thing."""
         number, parent = self._numbers[thing.id], self.entities[thing.parent]
         if parent.id not in self.fixtures:
             return thing_blocks(thing.type, thing.open, self.pose(thing), number)
@@ -325,7 +325,7 @@ class World:
         return self._things[key]
 
     def _fixed(self) -> np.ndarray:
-        """What hides of the fixtures and the scenery."""
+        """Return what hides of the fixtures and the scenery."""
         opened = tuple(name for name in self.fixtures if self.entities[name].open)
         if opened not in self._fixed_of:
             parts = [scenery_blocks(self.room)]
@@ -335,8 +335,8 @@ class World:
         return self._fixed_of[opened]
 
     def visible(self, entity: Entity) -> bool:
-        """Whether the agent sees something: it holds it; or enough of it is in the image, near and
-        hidden by nothing; or something that is in or on it is seen.
+        """Return whether the agent sees something: it holds it; or enough of it is in the image,
+        near and hidden by nothing; or something that is in or on it is seen.
         """
         return self._visible(entity, self._hiding())
 
@@ -355,7 +355,7 @@ class World:
         return any(self._visible(thing, blocks) for thing in self.contents(entity))
 
     def _seen(self, entity: Entity, blocks: np.ndarray) -> bool:
-        """Whether enough of it is in the image and hidden by nothing."""
+        """Return whether enough of it is in the image and hidden by nothing."""
         fixture = self.fixtures.get(entity.id)
         x, y, z, yaw, tilt = self.pose(entity)
         kind, width_m = (fixture.model, fixture.width_m) if fixture else (entity.type, 0.0)

@@ -28,7 +28,7 @@ COOKED = {
 
 
 def goal_of(task: str, variant: Variant, reading: str, house: World) -> Predicate:
-    """The goal of an instance.
+    """Return the goal of an instance.
 
     Args:
         task: The family.
@@ -90,7 +90,7 @@ def _leaves(task: str, variant: Variant, reading: str) -> list[Leaf]:
 
 
 def tidy(reading: str, house: World) -> Set | None:
-    """What must be switched off and closed at the end, in kitchens."""
+    """Return what must be switched off and closed at the end, in kitchens."""
     if not house.of_type("Fridge"):
         return None
     many = "first" if reading == "released" else "all"

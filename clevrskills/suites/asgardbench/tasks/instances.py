@@ -48,7 +48,7 @@ class Variant:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Variant:
-        """A variant from what :func:`dataclasses.asdict` made of it."""
+        """Return a variant from what :func:`dataclasses.asdict` made of it."""
         lists = {key: tuple(data[key]) for key in ("objects", "dirty")}
         return cls(**{**data, **lists})
 
@@ -118,7 +118,7 @@ def banks() -> Mapping[str, Bank]:
 
 
 def wordings(task: str, variant: Variant) -> Sequence[Wording]:
-    """The sentences that ask for an instance, the seen ones first."""
+    """Return the sentences that ask for an instance, the seen ones first."""
     told = {"objects": ", ".join(variant.objects), "food": variant.food, **PUT_AWAY.get(task, {})}
     found = []
     for style, text, held_out in banks()[task].sentences():
@@ -148,7 +148,7 @@ def read_sentence(text: str) -> tuple[str, Variant]:
 
 @cache
 def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
-    """What the sentences of each family look like."""
+    """Return what the sentences of each family look like."""
     found = []
     for task, bank in banks().items():
         told = {"objects": "{objects}", "food": "{food}", **PUT_AWAY.get(task, {})}
@@ -162,7 +162,7 @@ def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
 
 
 def draw_variant(task: str, rng: np.random.Generator) -> Variant:
-    """A variant of the table in another room."""
+    """Return a variant of the table in another room."""
     table = TABLE[task]
     base = table[int(rng.integers(len(table)))]
     labels: Sequence[int] = TRAIN[ROOMS.get(task, "kitchen")]

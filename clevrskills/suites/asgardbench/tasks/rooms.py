@@ -60,7 +60,7 @@ class Wall:
     at_m: float = 0.0
 
     def point(self, along_m: float, away_m: float = 0.0) -> tuple[float, float]:
-        """A place before it."""
+        """Return a place before it."""
         c, s = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
         return (
             self.start[0] + along_m * c + away_m * s,
@@ -167,14 +167,14 @@ class _Builder:
 
 @cache
 def box_of(fixture: Fixture) -> Box:
-    """The box around a fixture in the room: lowest and highest x, y, z."""
+    """Return the box around a fixture in the room: lowest and highest x, y, z."""
     made = shape(fixture.model, fixture.width_m)
     return _turned_box(fixture, made.low.tolist(), made.high.tolist())
 
 
 @cache
 def zone_of(fixture: Fixture) -> Box:
-    """Where somebody stands who uses a fixture, and what opens towards him."""
+    """Return where somebody stands who uses a fixture, and what opens towards him."""
     made = shape(fixture.model, fixture.width_m)
     away = min(DISTANCES_M.get(fixture.model, STAND_M), 0.9)
     low = [float(made.low[0]), -fixture.front_m - away - 0.1, 0.03 - fixture.z_m]
@@ -194,13 +194,13 @@ def _turned_box(fixture: Fixture, low: Sequence[float], high: Sequence[float]) -
 
 
 def _meet(a: Box, b: Box, gap_m: float) -> bool:
-    """Whether boxes are nearer to one another than a gap."""
+    """Return whether boxes are nearer to one another than a gap."""
     return all(a[k] < b[k + 3] + gap_m and b[k] < a[k + 3] + gap_m for k in range(3))
 
 
 @cache
 def room(label: int) -> Room:
-    """The room of a label: 1-99 a kitchen, 200-299 a living room, 400-499 a bathroom."""
+    """Return the room of a label: 1-99 a kitchen, 200-299 a living room, 400-499 a bathroom."""
     for attempt in count():
         rng = np.random.default_rng((label, crc32(b"asgardbench room"), attempt))
         draw = _kitchen if label < 100 else _living_room if label < 300 else _bathroom
@@ -373,7 +373,7 @@ def _kitchen(label: int, rng: np.random.Generator) -> Room | None:
 
 
 def _mirrored(build: _Builder) -> _Builder:
-    """The same with left and right exchanged."""
+    """Return the same with left and right exchanged."""
 
     def flip(fixture: Fixture) -> Fixture:
         yaw = {NORTH: NORTH, SOUTH: SOUTH, EAST: WEST, WEST: EAST}[fixture.yaw_rad]

@@ -60,7 +60,7 @@ def shortest(plan: Sequence[str], start: World, goal: Predicate, budget: int = B
 
 
 def _key(house: World, several: set[str]) -> tuple[Any, ...]:
-    """What the rest of a plan depends on."""
+    """Return what the rest of a plan depends on."""
     meant = [(kind, house.found.get(kind), house.opened.get(kind)) for kind in sorted(several)]
     rows = [
         (e.parent, e.slot, e.dirty, e.cooked, e.filled, e.open, e.on, e.sprayed)

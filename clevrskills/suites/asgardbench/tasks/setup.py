@@ -51,7 +51,7 @@ NEEDED = {
 
 
 def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Placed, ...]:
-    """What lies where at the start.
+    """Return what lies where at the start.
 
     Args:
         task: The family.
@@ -115,7 +115,7 @@ def _place(
     places: Sequence[str],
     rng: np.random.Generator,
 ) -> tuple[str, int] | None:
-    """A fixture that takes a thing, and a slot of it; a surface holds at most seven things."""
+    """Return a fixture that takes a thing, and a slot of it; a surface holds seven at most."""
     fits = catalogue().fits[thing.type]
     able = [f for f in there.fixtures if f.type in places and f.type in fits]
     if not able:

@@ -26,7 +26,7 @@ class StuckError(ClevrSkillsError):
 
 
 def solve(task: str, variant: Variant, world: World) -> list[str]:
-    """A plan for an instance, as commands; what is done already is not done again.
+    """Return a plan for an instance, as commands; what is done already is not done again.
 
     Args:
         task: The family.
@@ -40,8 +40,8 @@ def solve(task: str, variant: Variant, world: World) -> list[str]:
 
 
 def solved(task: str, variant: Variant, world: World) -> tuple[list[str], World, bool]:
-    """The same, with the world at the end of the plan, and whether the solver had to improvise: the
-    usual place was full, or what it had opened was out of sight.
+    """Return the same, with the world at the end of the plan, and whether the solver had to
+    improvise: the usual place was full, or what it had opened was out of sight.
     """
     solver = _Solver(world.copy())
     solver.switch_off()
@@ -51,8 +51,8 @@ def solved(task: str, variant: Variant, world: World) -> tuple[list[str], World,
 
 
 def shorten(plan: Sequence[str], world: World, goal: Predicate) -> list[str]:
-    """A plan without what can be left out: no single command of it can be dropped without missing
-    the goal.
+    """Return a plan without what can be left out: no single command of it can be dropped without
+    missing the goal.
 
     Args:
         plan: Commands that reach the goal.
@@ -106,14 +106,14 @@ class _Solver:
             raise StuckError(f"{verb} {kind}: {result.code}, after {self.plan[-6:]}")
 
     def one(self, kind: str) -> Entity:
-        """The instance of a type that does not yet serve the goal, if there is one."""
+        """Return the instance of a type that does not yet serve the goal, if there is one."""
         there = sorted(self.world.of_type(kind), key=self.world.serves)
         if not there:
             raise StuckError(f"there is no {kind}")
         return there[0]
 
     def inside(self, kind: str, container: str) -> bool:
-        """Whether a thing of a type is directly in or on something of another type."""
+        """Return whether a thing of a type is directly in or on something of another type."""
         return any(self.world.parent_type(e) == container for e in self.world.of_type(kind))
 
     def find(self, kind: str) -> Entity:

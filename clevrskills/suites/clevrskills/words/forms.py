@@ -59,7 +59,7 @@ def any_command(generator: np.random.Generator, keys: Sequence[str], by_form: bo
 
 
 def _sentences(form: str, things: int) -> float:
-    """How many sentences a form of command has."""
+    """Return how many sentences a form of command has."""
     count = float(things ** sum(word.strip(",") in ("X", "Y", "Z") for word in form.split()))
     count *= _PLACES if "(x, y" in form else 1
     count *= _HEIGHTS if "z)" in form else 1

@@ -97,7 +97,7 @@ def read(text: str, env: ClevrSkillsEnv) -> Command:
 
 
 def say(leaf: Predicate, env: ClevrSkillsEnv) -> str:
-    """The command for a leaf of a goal tree: its own sentence, with keys of the scene.
+    """Return the command for a leaf of a goal tree: its own sentence, with keys of the scene.
 
     Raises:
         GaveUp: No command says it.
@@ -113,8 +113,8 @@ def say(leaf: Predicate, env: ClevrSkillsEnv) -> str:
 
 
 def _what_is_left(leaf: Rotated, env: ClevrSkillsEnv) -> str:
-    """The sentence of the place of what is to be elsewhere, then that of what is left to turn, in
-    parts of less than half a turn.
+    """Return the sentence of the place of what is to be elsewhere, then that of what is left to
+    turn, in parts of less than half a turn.
     """
     world = env.world
     away = world.position(leaf.object)[0, :2] - leaf.position[0, :2]
@@ -135,7 +135,7 @@ class _Scene:
         self.env, self.world = env, env.world
 
     def find(self, phrase: str) -> Tensor:
-        """The slot (1,) of what a phrase names: a key, a name, or words of a name.
+        """Return the slot (1,) of what a phrase names: a key, a name, or words of a name.
 
         Raises:
             _Refused: Nothing here is called so, or several things are.
@@ -158,18 +158,18 @@ class _Scene:
         raise _Refused(UNKNOWN_OBJECT, phrase=wanted, names=", ".join(bodies))
 
     def several(self, phrases: str) -> Tensor:
-        """The slots (1, n) of what an enumeration names."""
+        """Return the slots (1, n) of what an enumeration names."""
         named = [phrase for phrase in re.split(r",|\band\b", phrases) if phrase.strip()]
         return torch.stack([self.find(phrase) for phrase in named], dim=-1)
 
     def place(self, body: Tensor, x: str, y: str) -> Tensor:
-        """Where a body's origin is if it stands at a place of the table as it is now, (1, 3)."""
+        """Return the origin (1, 3) of a body that stands, as it is now, at a place of the table."""
         world = self.world
         height = world.position(body)[:, 2] - world.bottom(body)
         return torch.tensor([[float(x), float(y), float(height)]])
 
     def own(self, kind: type[Predicate]) -> Predicate:
-        """The leaf of a type in the goal of the episode.
+        """Return the leaf of a type in the goal of the episode.
 
         Raises:
             _Refused: There is none.
@@ -222,8 +222,8 @@ def _moved(scene: _Scene, x: str, y: str, z: str, *axis: str | None) -> Predicat
 
 
 def _turn_to(orientation: Tensor, aim: Tensor) -> Tensor:
-    """The shortest turn (1, 4) after which the z axis of an orientation (1, 4) points along a
-    direction (1, 3).
+    """Return the shortest turn (1, 4) after which the z axis of an orientation (1, 4) points along
+    a direction (1, 3).
     """
     axis = geometry.rotation_matrix(orientation)[..., 2]
     cross = torch.linalg.cross(axis, aim)

@@ -54,7 +54,7 @@ class SkillsInterface(TextInterface):
     takes_controller: ClassVar[bool] = True
 
     def begin(self, env: Any) -> SkillActuator:
-        """What takes the commands.
+        """Return what takes the commands.
 
         Raises:
             ClevrSkillsError: The planner is not installed or can't run.

@@ -104,7 +104,7 @@ class GeomsArmEnv(ClevrSkillsEnv):
         return draw_view(view, self.puzzle, cells, mark, self.episode_seed)
 
     def look(self, views: Sequence[str]) -> Mapping[str, Any]:
-        """The board in words, each piece on the cell that it is nearest to.
+        """Return the board in words, each piece on the cell that it is nearest to.
 
         Raises:
             UnknownNameError: There is no such view.

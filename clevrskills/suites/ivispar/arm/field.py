@@ -48,7 +48,7 @@ def place_of(cell: int) -> tuple[float, float]:
 
 
 def cell_at(x_m: float, y_m: float) -> int | None:
-    """The cell that a place is in; ``None``: it is beside the board."""
+    """Return the cell that a place is in; ``None``: it is beside the board."""
     row = round((MIDDLE_M[0] - x_m) / PITCH_M + (SIZE - 1) / 2)
     column = round((y_m - MIDDLE_M[1]) / PITCH_M + (SIZE - 1) / 2)
     inside = 0 <= row < SIZE and 0 <= column < SIZE
@@ -56,7 +56,7 @@ def cell_at(x_m: float, y_m: float) -> int | None:
 
 
 def piece(number: int, geom: Geom, cell: int) -> Body:
-    """A piece on a cell."""
+    """Return a piece on a cell."""
     color, shape = geom
     size = (PIECE_M, PIECE_M, HEIGHT_M)
     pose = (*place_of(cell), HEIGHT_M / 2, 1.0, 0.0, 0.0, 0.0)
@@ -65,7 +65,7 @@ def piece(number: int, geom: Geom, cell: int) -> Body:
 
 
 def mat() -> list[Body]:
-    """The board as it is printed on the table: a light mat and its dark cells, only seen."""
+    """Return the board as it is printed on the table: a light mat and its dark cells, only seen."""
     side_m = SIZE * PITCH_M + _MARGIN_M
     found = [_printed("mat", MIDDLE_M, side_m, _MAT_M, "ivispar/light")]
     dark = [cell for cell in range(SIZE * SIZE) if sum(divmod(cell, SIZE)) % 2 == 0]

@@ -39,7 +39,7 @@ class BoardCommander:
         """An episode begins."""
 
     def act(self) -> Any:
-        """The next command.
+        """Return the next command.
 
         Raises:
             GaveUp: There is no solution.
@@ -56,7 +56,8 @@ class BoardCommander:
         return self.subtask if self._in_words else 4 * piece + direction
 
     def _nudge(self) -> tuple[int, int]:
-        """A move of a piece that is on its cell, but not in the middle: it is brought back next.
+        """Return a move of a piece that is on its cell, but not in the middle: it is brought back
+        next.
 
         Raises:
             GaveUp: None can be moved.
@@ -107,7 +108,7 @@ class BoardOracle:
 
     @single_threaded
     def act(self) -> np.ndarray:
-        """The next action, (7,) float32 in [-1, 1].
+        """Return the next action, (7,) float32 in [-1, 1].
 
         Raises:
             SkillFailed: It can't be done.

@@ -35,7 +35,7 @@ MOST_MOVES = 60
 
 
 def cells_of(arm: Arm) -> dict[int, int]:
-    """The cell that each piece is nearest to, by slot.
+    """Return the cell that each piece is nearest to, by slot.
 
     Raises:
         SkillFailed: One is beside the board, or lies on its side.
@@ -85,7 +85,9 @@ def slide(arm: Arm, body: int, cell: int) -> Actions:
 
 
 def _tip(arm: Arm, x: float, y: float, z: float) -> Pose:
-    """The end effector's pose with the cups at a place, straight down, turned as at the start."""
+    """Return the end effector's pose with the cups at a place, straight down, turned as at the
+    start.
+    """
     home = NeutralPose.of(arm.env.robot_name, arm.env.setting).pose[0].double().numpy()
     turn = down(yaw_of(home[3:]))
     turn = turn if float(np.dot(turn, arm.pose.q)) >= 0 else -turn
@@ -164,14 +166,14 @@ def put_right(arm: Arm, committed: Callable[[], State]) -> Actions:
 
 
 def _off_center(arm: Arm, slot: int, cell: int) -> bool:
-    """Whether a piece stands too far from the middle of its cell."""
+    """Return whether a piece stands too far from the middle of its cell."""
     away = np.abs(arm.body_pose(slot).p[:2] - np.array(place_of(cell)))
     return bool(away.max() > CENTERED_M)
 
 
 def next_move(arm: Arm, goal: dict[int, int]) -> tuple[int, int, int] | None:
-    """The first move of a shortest solution from where the pieces are: slot, direction and cell;
-    ``None``: all are where they should be.
+    """Return the first move of a shortest solution from where the pieces are: slot, direction and
+    cell; ``None``: all are where they should be.
 
     Raises:
         SkillFailed: There is no solution.
@@ -212,7 +214,7 @@ def committed_cells(arm: Arm) -> Callable[[], State]:
 
 
 def goal_cells(arm: Arm) -> dict[int, int]:
-    """The cell that each piece is to be on, by slot."""
+    """Return the cell that each piece is to be on, by slot."""
     cells = arm.env.layouts[0].roles["goal"]
     return {slot: int(cell) for slot, cell in enumerate(cells) if cell >= 0}
 

@@ -72,8 +72,8 @@ class GeomsArm(Task):
         return self._laid_out(self.board_of(seed, attempt, split), split), rng
 
     def board_of(self, seed: int, attempt: int, split: str) -> Puzzle:
-        """The puzzle of a seed; in frozen sets that of the same set of ``geoms``, as far as it has
-        nine pieces at most.
+        """Return the puzzle of a seed; in frozen sets that of the same set of ``geoms``, as far as
+        it has nine pieces at most.
         """
         of = split if split == "interference" else "base"
         number = seed - FROZEN.start

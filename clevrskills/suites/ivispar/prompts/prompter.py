@@ -75,7 +75,7 @@ class BoardPrompter:
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """What is sent."""
+        """Return what is sent."""
         views = observation["views"]
         drawn = any(VIEWS[name].drawn for name in views)
         shown = [Message("system", (self._system(drawn, any(map(_is_text, views))),))]
@@ -98,11 +98,11 @@ class BoardPrompter:
         return shown
 
     def parse(self, reply: str) -> TextAction:
-        """What a reply says."""
+        """Return what a reply says."""
         return TextAction(read_action(reply.lower()))
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """A reply that says an action."""
+        """Return a reply that says an action."""
         return f"This brings the pieces nearer to the goal.\n{write_action(action)}"
 
     def random(self, generator: np.random.Generator) -> str:
@@ -129,7 +129,9 @@ class BoardPrompter:
         return "move <color> <shape> <direction>"
 
     def _system(self, drawn: bool, in_text: bool) -> str:
-        """The rules, in sections; without the past they are the same in all episodes of a set."""
+        """Return the rules, in sections; without the past they are the same in all episodes of a
+        set.
+        """
         about, n = self._about, self._about["size"]
         shapes = [drawn_shape(shape) if drawn else shape for shape in about["shapes"]]
         words = [f"Colors: {', '.join(about['colors'])}", f"Shapes: {', '.join(shapes)}"]
@@ -154,7 +156,7 @@ class BoardPrompter:
     def _boards(
         self, seen: Observation, title: str, name: str, goal: bool = False
     ) -> list[str | ImagePart]:
-        """A board in all views of it."""
+        """Return a board in all views of it."""
         parts: list[str | ImagePart] = []
         views = {v: shown for v, shown in seen["views"].items() if VIEWS[v].goal == goal}
         for view, shown in views.items():
@@ -173,7 +175,7 @@ class BoardPrompter:
         return parts
 
     def _ask(self, past: bool, views: Mapping[str, Any]) -> str:
-        """What is asked for each turn."""
+        """Return what is asked for each turn."""
         lines = []
         if not all(map(_is_text, views)):
             named = {"active": "the current board", "goal": "the goal", "past": "a past board"}
