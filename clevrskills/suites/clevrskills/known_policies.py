@@ -35,7 +35,7 @@ class Quitter(OraclePolicy):
         super().__init__(suite, interface)
         self._p = p
 
-    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:  # type: ignore[override]
         """Begin an episode."""
         super().reset(prompt, env=env, episode=episode)
         self._generator, self._begun = np.random.default_rng(prompt.seed), set[int]()
@@ -57,7 +57,7 @@ class Quitter(OraclePolicy):
 class Starter(OraclePolicy):
     """The oracle for the first leaf of a goal; it gives up where a later one begins."""
 
-    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:  # type: ignore[override]
         """Begin an episode."""
         super().reset(prompt, env=env, episode=episode)
         leaves = list(env.goal.leaves())
@@ -81,7 +81,7 @@ class Disorderly(OraclePolicy):
     once, in any order.
     """
 
-    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:  # type: ignore[override]
         """Begin an episode."""
         steps = [step for step in env.goal.steps() if isinstance(step, Leaf)]
         told = [step for step in steps if env.subgoal_prompt(step).text == prompt.text]
