@@ -9,7 +9,6 @@ CPU time of one thread; steps of both kinds alternate, on the same batches.
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -21,7 +20,7 @@ from torch.utils.data import DataLoader
 
 from clevrskills.baselines import load
 from clevrskills.baselines.data.sources import open_source
-from clevrskills.baselines.data.windows import Batches, Order, Selection, Windows, collate
+from clevrskills.baselines.data.windows import Batches, Order, Selection, Windows
 
 
 def main(
@@ -43,11 +42,7 @@ def main(
     windows = Windows([source], config, Selection(), policy.tokenizer)
     order = Order(windows)
     batches = iter(
-        DataLoader(
-            windows,
-            batch_sampler=Batches(order, config.batch_size, 0, 0, 1),
-            collate_fn=partial(collate, pad=policy.tokenizer.pad),
-        )
+        DataLoader(windows, batch_size=None, sampler=Batches(order, config.batch_size, 0, 0, 1))
     )
     spent_s: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(steps):

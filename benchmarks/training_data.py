@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +22,7 @@ from common import print_table
 from torch.utils.data import DataLoader
 
 from clevrskills.baselines.data.sources import open_source
-from clevrskills.baselines.data.windows import Batches, Order, Selection, Windows, collate
+from clevrskills.baselines.data.windows import Batches, Order, Selection, Windows
 from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.dataset_tools import Dataset
@@ -58,8 +57,8 @@ def loaded_per_s(root: Path, config: PolicyConfig, frames: int, workers: int) ->
     loader = iter(
         DataLoader(
             windows,
-            batch_sampler=Batches(Order(windows), size),
-            collate_fn=partial(collate, pad=0),
+            batch_size=None,
+            sampler=Batches(Order(windows), size),
             num_workers=workers,
             prefetch_factor=4,
         )

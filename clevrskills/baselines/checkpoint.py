@@ -20,7 +20,7 @@ from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core import checkpoint
 from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.files import PartialDirectory, storage_errors
+from clevrskills.jobs.files import storage_errors
 from clevrskills.jobs.run_folder import versions
 
 
@@ -38,7 +38,7 @@ class Description:
         return {
             "policy": self.policy,
             "config": without_places(asdict(self.config)),
-            "spec": self.spec.to_json(),
+            "spec": asdict(self.spec),
             "provenance": {"versions": versions(), **self.provenance},
         }
 
@@ -119,30 +119,3 @@ def write(
     with storage_errors(folder):
         policy.write_files(folder)
         checkpoint.write(folder, about.to_json(), weights, training)
-
-
-def save(
-    run: Path,
-    steps: int,
-    policy: LearnedPolicy,
-    about: Description,
-    optimizer: torch.optim.Optimizer | None,
-    keep: int,
-) -> None:
-    """Write a checkpoint of a training run, whole or not at all, and remove older ones.
-
-    Args:
-        run: Folder of the training run.
-        steps: Number of steps made.
-        policy: The policy.
-        about: What it is.
-        optimizer: The optimizer; ``None``: the training is at its end.
-        keep: How many checkpoints stay.
-
-    Raises:
-        StorageError: The disk refused.
-    """
-    with PartialDirectory(run, checkpoint.folder_of(run, steps)) as partial:
-        write(partial.path, policy, about, optimizer)
-        partial.commit()
-    checkpoint.prune(run, keep)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
@@ -128,13 +128,9 @@ class PolicySpec:
         """How many numbers ``state`` has."""
         return sum(self.state_parts.values())
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote."""
+        """Read what ``dataclasses.asdict`` wrote as JSON."""
         options = {name: _tuples(value) for name, value in data["observation"].items()}
         return cls(
             ObservationOptions(**options), data["state_parts"], data["statistics"], data["action"]

@@ -123,21 +123,7 @@ class WindowReader(ABC, Generic[Table]):
             horizon: Number of actions at each step, H.
         """
         table = self.table(number)
-        last = len(table.actions) - 1
-        observed = np.arange(first, first + steps)
-        acted = observed[:, None] + np.arange(horizon)
-        existing, done = _within(observed, last), _within(acted, last)
-        return Window(
-            steps=existing,
-            exists=observed == existing,
-            state=table.state[existing],
-            actions=table.actions[done],
-            action_exists=acted == done,
-            action_failed=table.failed[done],
-            places=table.places[existing],
-            sights=table.sights[existing],
-            waypoints=table.waypoints[existing],
-        )
+        return cut_windows(table, 0, len(table.actions) - 1, first, steps, horizon)
 
     def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:
         """Frames of an episode at these steps by camera, (len(steps), 3, H, W) uint8."""
@@ -162,6 +148,42 @@ class WindowReader(ABC, Generic[Table]):
         )
 
 
-def _within(steps: np.ndarray, last: int) -> np.ndarray:
-    """Steps from 0 to the last one; quicker than ``clip``."""
+def cut_windows(
+    table: EpisodeTable,
+    start: int | np.ndarray,
+    last: int | np.ndarray,
+    first: int | np.ndarray,
+    steps: int,
+    horizon: int,
+) -> Window:
+    """Return a window, or many at once, each array with a dimension B before the others.
+
+    Args:
+        table: One or more episodes, one after the other.
+        start: Row of the first step of the episode, or of each of B.
+        last: Its last step.
+        first: First step of the window; may be negative.
+        steps: Number of its steps, T.
+        horizon: Number of actions at each step, H.
+    """
+    start, last, first = (np.asarray(value)[..., None] for value in (start, last, first))
+    observed = first + np.arange(steps)
+    acted = observed[..., None] + np.arange(horizon)
+    existing, done = _within(observed, last), _within(acted, last[..., None])
+    rows, acting = start + existing, start[..., None] + done
+    return Window(
+        steps=existing,
+        exists=observed == existing,
+        state=table.state[rows],
+        actions=table.actions[acting],
+        action_exists=acted == done,
+        action_failed=table.failed[acting],
+        places=table.places[rows],
+        sights=table.sights[rows],
+        waypoints=table.waypoints[rows],
+    )
+
+
+def _within(steps: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Return steps from 0 to the last one; quicker than ``clip``."""
     return np.minimum(np.maximum(steps, 0), last)

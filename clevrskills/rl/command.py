@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from clevrskills.core.env_config import LOOKS, Look
-from clevrskills.core.suite import all_splits, find_suite
+from clevrskills.core.suite import NO_ROBOT, all_splits, find_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.options import Positional, Repeated
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _LEAST_PX = 36  # what the convolutions need
 _COUNTS = ("num_envs", "total_steps", "seed")
-NO_ROBOT = "none"
-"""Robot of suites that have none."""
 
 
 @dataclass(frozen=True, kw_only=True)

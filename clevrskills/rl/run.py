@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 RUN_FILE = "run.json"
 PROGRESS_FILE = "progress.jsonl"
 CLEVRSKILLS = "clevrskills"
+_OF_ENVS = (
+    *("num_envs", "split", "seed", "cameras", "size_px", "look"),
+    *("task_args", "episode_steps", "terminate_on_success", "head_starts"),
+)
+"""Settings that environments have under the same name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,28 +81,25 @@ class PPOConfig:
     """Units of each hidden layer, of the policy and of the value function."""
 
     def __post_init__(self) -> None:
-        for entry in fields(self):
-            least, most = _LIMITS.get(entry.name, (None, None))
-            value = getattr(self, entry.name)
-            if value is None or least is None:
-                continue
-            if value < least or (most is not None and value > most):
-                upper = "" if most is None else f", at most {most}"
-                raise ClevrSkillsError(f"{entry.name} must be at least {least}{upper}, not {value}")
+        for name, (least, most) in _LIMITS.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                upper = "" if most == inf else f", at most {most}"
+                raise ClevrSkillsError(f"{name} must be at least {least}{upper}, not {value}")
 
 
-_LIMITS: dict[str, tuple[float, float | None]] = {
-    "rollout_steps": (1, None),
-    "epochs": (1, None),
-    "minibatch": (2, None),
-    "learning_rate": (0.0, None),
+_LIMITS: dict[str, tuple[float, float]] = {
+    "rollout_steps": (1, inf),
+    "epochs": (1, inf),
+    "minibatch": (2, inf),
+    "learning_rate": (0.0, inf),
     "gamma": (0.0, 1.0),
     "gae_lambda": (0.0, 1.0),
-    "clip": (0.0, None),
-    "initial_std": (0.001, None),
-    "vacuum_std": (0.001, None),
+    "clip": (0.0, inf),
+    "initial_std": (0.001, inf),
+    "vacuum_std": (0.001, inf),
 }
-"""Least and greatest value, where there is one."""
+"""Least and greatest value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,20 +171,11 @@ class Run(Settings):
 
         return make_vec(
             self.task,
-            num_envs=self.num_envs,
             workers=workers,
-            split=self.split,
-            seed=self.seed,
             obs_mode=self.obs,
             reward_mode=self.reward,
             robot_name=self.robot,
-            cameras=self.cameras,
-            size_px=self.size_px,
-            look=self.look,
-            task_args=self.task_args,
-            episode_steps=self.episode_steps,
-            terminate_on_success=self.terminate_on_success,
-            head_starts=self.head_starts,
+            **{name: getattr(self, name) for name in _OF_ENVS},
         )
 
     def _make_boards(self) -> VectorEnv:

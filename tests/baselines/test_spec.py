@@ -55,7 +55,7 @@ def test_bad_changes(changes: dict, message: str) -> None:
 def test_specifications_survive_json() -> None:
     shown = ObservationOptions(cameras=("hand_camera",), size_px=64, history=2, prompt="language")
     spec = PolicySpec(shown, {"qpos": 6, "holding": 1}, {"state": {"mean": [0.5] * 7}})
-    data = json.loads(json.dumps(spec.to_json()))
+    data = json.loads(json.dumps(asdict(spec)))
     again = PolicySpec.from_json(data)
     assert again == spec and again.state_size == 7
 

@@ -173,5 +173,5 @@ def test_turns_are_drawn_without_an_arm(tmp_path: Path) -> None:
     turns = read_turns(file)
     assert len(turns.map) == 4 and len(turns) == 2 * (1 + 3) + 2 * (3 + 1)
     assert (turns.action[:, 0] == NOTHING).sum() == 2
-    batch = TurnWindows([turns], 64, 32, augment=True, most=2)[0]
+    batch = TurnWindows([turns], 64, 32, augment=True, most=2)[[0]]
     assert batch.images.shape == (1, 4, 128, 256) and len(batch.words) == len(batch.scenes) <= 2

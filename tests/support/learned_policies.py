@@ -11,7 +11,7 @@ import torch
 
 from clevrskills.baselines.batch import Batch
 from clevrskills.baselines.data.sources import open_source
-from clevrskills.baselines.data.windows import Selection, Windows, collate, make_spec
+from clevrskills.baselines.data.windows import Selection, Windows, make_spec
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.baselines.training.trainer import make_optimizer
@@ -46,9 +46,16 @@ def save_tokenizer(folder: Path, words: Sequence[str], end: str, unknown: str) -
     tokenizer.save_pretrained(folder)
 
 
-def batch_of(policy: LearnedPolicy, windows: Windows, indices: Sequence[int]) -> Batch:
-    """A batch of windows."""
-    return collate([windows[index] for index in indices], policy.tokenizer.pad)
+def equal(one: Batch, other: Batch) -> None:
+    """Both batches have the same tensors."""
+    seen, expected = one.observations, other.observations
+    pairs = [(seen.images[camera], images) for camera, images in expected.images.items()]
+    for mine, theirs in ((seen, expected), (one.prompts, other.prompts), (one, other)):
+        values = {n: v for n, v in vars(theirs).items() if isinstance(v, torch.Tensor)}
+        pairs += [(getattr(mine, name), value) for name, value in values.items()]
+    for a, b in pairs:
+        assert a.dtype == b.dtype and torch.equal(a.isnan(), b.isnan())
+        assert torch.equal(a.nan_to_num(), b.nan_to_num())
 
 
 def spread(windows: Windows, count: int) -> list[int]:

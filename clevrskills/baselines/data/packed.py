@@ -32,7 +32,12 @@ from torch import Tensor
 from clevrskills.baselines.batch import scale_images
 from clevrskills.baselines.data.sources import DatasetSource, LeRobotSource
 from clevrskills.core.policy import PromptInput
-from clevrskills.dataset_tools.window_reader import EpisodeTable, Window, WindowReader
+from clevrskills.dataset_tools.window_reader import (
+    EpisodeTable,
+    Window,
+    WindowReader,
+    cut_windows,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Journal, parse_record, read_lines
@@ -42,6 +47,11 @@ from clevrskills.jobs.work import JobQueue, open_pool, work
 
 INDEX_FILE, LOCK_FILE = "index.jsonl", "lock"
 ACTION_SIZE = 7
+_COLUMNS = (
+    *("state.f32", "actions.f32", "failed.u8"),
+    *("places.f32", "sights.f32", "waypoints.f32"),
+)
+_TYPES = {"f32": "f4", "u8": "u1"}
 _VERSION = 5
 _FORMS = ("multimodal", "language")
 
@@ -116,25 +126,16 @@ class PackedSource(WindowReader[EpisodeTable]):
             if not missing:
                 return
             with storage_errors(self.folder):
-                for name, (shape, kind) in self._arrays().items():
+                for name, shape in self._shapes().items():
                     with (self.folder / name).open("ab") as file:
-                        file.truncate(int(np.prod(shape)) * np.dtype(kind).itemsize)  # sparse
+                        file.truncate(int(np.prod(shape)) * _dtype(name).itemsize)  # sparse
             with Display("packing", len(missing)) as display:
                 queue = _Packing(self, missing, display)
                 make = partial(Packer, self)
                 work(queue, lambda: open_pool("local", make, self.folder, max(1, workers)))
 
     def read_table(self, number: int) -> EpisodeTable:
-        rows = slice(*self.starts[number : number + 2])
-        return EpisodeTable(
-            self.map("state.f32")[rows],
-            self.map("actions.f32")[rows],
-            self.map("failed.u8")[rows].astype(bool),
-            self.map("places.f32")[rows],
-            self.map("sights.f32")[rows],
-            self.map("waypoints.f32")[rows],
-            {},
-        )
+        return self._table_of(slice(*self.starts[number : number + 2]))
 
     def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:
         rows = self.starts[number] + steps
@@ -170,24 +171,10 @@ class PackedSource(WindowReader[EpisodeTable]):
             The windows, each array with a dimension B before the others, and their frames by
             camera, (B, T, 3, S, S) uint8.
         """
-        start = self.starts[numbers][:, None]
-        last = self.starts[numbers + 1][:, None] - start - 1
-        observed = first[:, None] + np.arange(steps)
-        acted = observed[:, :, None] + np.arange(horizon)
-        existing = observed.clip(0, last)
-        done = acted.clip(0, last[:, :, None])
-        rows, acting = start + existing, start[:, :, None] + done
-        window = Window(
-            steps=existing,
-            exists=observed == existing,
-            state=self.map("state.f32")[rows],
-            actions=self.map("actions.f32")[acting],
-            action_exists=acted == done,
-            action_failed=self.map("failed.u8")[acting].astype(bool),
-            places=self.map("places.f32")[rows],
-            sights=self.map("sights.f32")[rows],
-            waypoints=self.map("waypoints.f32")[rows],
-        )
+        start = self.starts[numbers]
+        last = self.starts[numbers + 1] - start - 1
+        window = cut_windows(self._table_of(slice(None)), start, last, first, steps, horizon)
+        rows = start[:, None] + window.steps
         return window, {c: torch.from_numpy(self.map(f"{c}.u8")[rows]) for c in self.cameras}
 
     def map(self, name: str, mode: Literal["r", "r+"] = "r") -> np.ndarray:
@@ -195,18 +182,17 @@ class PackedSource(WindowReader[EpisodeTable]):
         self._own_files()
         key = name, mode
         if key not in self._maps:
-            shape, kind = self._arrays().get(name, ((-1, *self._image), "u1"))
             path = self.folder / name
             if name == "prompts.u8":
                 shape = (path.stat().st_size // int(np.prod(self._image)), *self._image)
+            else:
+                shape = self._shapes()[name]
             # plain arrays: indexing a numpy.memmap makes an object each time
-            empty = not int(np.prod(shape))
-            found = (
-                np.zeros(shape, kind)
-                if empty
-                else np.memmap(path, np.dtype(kind), mode, shape=shape)
+            self._maps[key] = (
+                np.asarray(np.memmap(path, _dtype(name), mode, shape=shape))
+                if np.prod(shape)
+                else np.zeros(shape, _dtype(name))
             )
-            self._maps[key] = np.asarray(found)
         return self._maps[key]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -221,18 +207,16 @@ class PackedSource(WindowReader[EpisodeTable]):
     def _image(self) -> tuple[int, int, int]:
         return 3, self.image_size, self.image_size
 
-    def _arrays(self) -> dict[str, tuple[tuple[int, ...], str]]:
-        """Shape and type of each array with one row for each step."""
-        rows = int(self.starts[-1])
-        arrays: dict[str, tuple[tuple[int, ...], str]] = {
-            "state.f32": ((rows, sum(self.state_parts.values())), "f4"),
-            "actions.f32": ((rows, ACTION_SIZE), "f4"),
-            "failed.u8": ((rows,), "u1"),
-            "places.f32": ((rows, 2, 3), "f4"),
-            "sights.f32": ((rows, 2, len(self.cameras), 2), "f4"),
-            "waypoints.f32": ((rows, 7), "f4"),
-        }
-        return arrays | {f"{camera}.u8": ((rows, *self._image), "u1") for camera in self.cameras}
+    def _table_of(self, rows: slice) -> EpisodeTable:
+        columns = {name.partition(".")[0]: self.map(name)[rows] for name in _COLUMNS}
+        return EpisodeTable(**{**columns, "failed": columns["failed"].view(bool)}, videos={})
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each array with one row for each step."""
+        rows, state = int(self.starts[-1]), sum(self.state_parts.values())
+        each = ((state,), (ACTION_SIZE,), (), (2, 3), (2, len(self.cameras), 2), (7,))
+        shapes = {name: (rows, *shape) for name, shape in zip(_COLUMNS, each, strict=True)}
+        return shapes | {f"{camera}.u8": (rows, *self._image) for camera in self.cameras}
 
     def _read_index(self) -> None:
         path = self.folder / INDEX_FILE
@@ -263,12 +247,8 @@ class Packer:
         demonstration = source.demonstrations[number]
         every = np.arange(demonstration.steps)
         table, rows = source.read_table(number), packed.starts[number] + every
-        packed.map("state.f32", "r+")[rows] = table.state[every]
-        packed.map("actions.f32", "r+")[rows] = table.actions
-        packed.map("failed.u8", "r+")[rows] = table.failed
-        packed.map("places.f32", "r+")[rows] = table.places
-        packed.map("sights.f32", "r+")[rows] = table.sights
-        packed.map("waypoints.f32", "r+")[rows] = table.waypoints
+        for name in _COLUMNS:
+            packed.map(name, "r+")[rows] = getattr(table, name.partition(".")[0])[every]
         for camera, frames in source.frames(number, every).items():
             scaled = scale_images(frames, packed.image_size)
             packed.map(f"{camera}.u8", "r+")[rows] = scaled.numpy()
@@ -313,6 +293,11 @@ class _Packing(JobQueue[int, Packed]):
 
     def update(self) -> None:
         self._display.update(self._done)
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    """Return the type of the entries of an array, by the ending of its file."""
+    return np.dtype(_TYPES[name.rpartition(".")[2]])
 
 
 def _digest(source: DatasetSource | LeRobotSource, cameras: Sequence[str], size_px: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from clevrskills.baselines.data.windows import Source
@@ -38,10 +38,6 @@ class Track:
             self.demonstrations + before.demonstrations,
             self.pretrained or before.pretrained,
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON data."""
-        return asdict(self)
 
     @classmethod
     def of(cls, provenance: Mapping[str, Any]) -> Track | None:

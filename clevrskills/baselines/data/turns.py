@@ -11,9 +11,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from zipfile import BadZipFile
 from zlib import crc32
 
@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset as TorchDataset
 
+from clevrskills.baselines.batch import Movable
 from clevrskills.baselines.data.sources import check_learnable
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.errors import ClevrSkillsError
@@ -44,7 +45,7 @@ _PLACES = re.compile(r"\b(?:left|right|top|bottom|center)\b")
 
 
 @dataclass(frozen=True)
-class TurnBatch:
+class TurnBatch(Movable):
     """Turns.
 
     Attributes:
@@ -58,11 +59,6 @@ class TurnBatch:
     scenes: Tensor
     words: Tensor
     actions: Tensor
-
-    def to(self, device: Any) -> Self:
-        """The same on a device."""
-        moved = {f.name: getattr(self, f.name).to(device) for f in fields(self)}
-        return replace(self, **moved)
 
 
 @dataclass(frozen=True)
@@ -137,7 +133,7 @@ def read_turns(root: Path) -> Turns:
     return Turns(root, scene=scene, **{name: np.array(found[name]) for name in ARRAYS})
 
 
-class TurnWindows(TorchDataset[Any]):
+class TurnWindows(TorchDataset[TurnBatch]):
     """Images with turns as they are learned from, mirrored at random along with their words.
 
     Args:
@@ -177,12 +173,10 @@ class TurnWindows(TorchDataset[Any]):
         """Number of images."""
         return len(self._places)
 
-    def __getitem__(self, index: int) -> TurnBatch:
-        """Turns of an image; numbers count on beyond the last one, and each draws anew."""
-        return self.__getitems__([index])
-
-    def __getitems__(self, indices: Sequence[int]) -> TurnBatch:
-        """Turns of several images."""
+    def __getitem__(self, indices: Sequence[int]) -> TurnBatch:
+        """Read turns of several images; numbers count on beyond the last one, and each draws
+        anew.
+        """
         images, scenes, words, actions = [], [], [], []
         for number, index in enumerate(indices):
             generator = np.random.default_rng((self._seed, index))

@@ -6,8 +6,7 @@
     sources = [open_source(Path("demos"), config.cameras)]
     windows = Windows(sources, config, Selection(), tokenizer)
     order = Order(windows, seed=0)
-    collate_fn = partial(collate, pad=tokenizer.pad)
-    DataLoader(windows, batch_sampler=Batches(order, 32), collate_fn=collate_fn, num_workers=2)
+    DataLoader(windows, batch_size=None, sampler=Batches(order, 32), num_workers=2)
 """
 
 import hashlib
@@ -161,13 +160,11 @@ def _statistics(
     return as_lists({"state": state.total(), "action": action.total()})
 
 
-class Windows(Dataset[dict[str, Any]]):
+class Windows(Dataset[Batch]):
     """Windows of the steps of demonstrations; see :class:`~clevrskills.baselines.spec.PolicyConfig`
-    for where they are.
+    for where they are. Some of them are read as one batch: ``windows[[3, 1, 4]]``.
 
-    An entry has ``images`` by camera (T, 3, S, S) uint8, ``state`` (T, P), ``mask`` (T,),
-    ``actions`` (T, H, 7), ``action_mask`` (T, H), ``places`` (T, 2, 3), ``sights``
-    (T, 2, C, 2), ``waypoints`` (T, 7) and ``prompt``. Can be pickled and forked.
+    Can be pickled and forked.
 
     Args:
         sources: Where the demonstrations are.
@@ -209,58 +206,49 @@ class Windows(Dataset[dict[str, Any]]):
         """Number of windows."""
         return int(self._stops[-1])
 
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        """Read a window; numbers count on beyond the last one, see :class:`Batches`."""
-        config = self._config
-        (place,), (first,) = self._places(np.array([index]) % len(self))
-        source_number, number = self._chosen[place]
-        source = self._sources[source_number]
-        window = source.window(number, int(first), config.steps, config.horizon)
-        learned = window.action_exists & ~window.action_failed & window.exists[:, None]
-        return {
-            "images": self._images(source_number, number, window.steps),
-            "state": torch.from_numpy(window.state),
-            "mask": torch.from_numpy(window.exists),
-            "actions": torch.from_numpy(window.actions),
-            "action_mask": torch.from_numpy(learned),
-            "places": torch.from_numpy(window.places),
-            "sights": torch.from_numpy(window.sights),
-            "waypoints": torch.from_numpy(window.waypoints),
-            "prompt": self._prompt(source_number, number),
-        }
-
-    def __getitems__(self, indices: Sequence[int]) -> list[dict[str, Any]] | Batch:
-        """Read several windows; those of packed demonstrations all at once, as a batch."""
-        packed = [s for s in self._sources if isinstance(s, PackedSource)]
-        if len(packed) < len(self._sources):
-            return [self[index] for index in indices]
+    def __getitem__(self, indices: Sequence[int]) -> Batch:
+        """Read a batch of windows, those of packed demonstrations all at once; numbers count on
+        beyond the last one, see :class:`Batches`.
+        """
         places, first = self._places(np.asarray(indices) % len(self))
-        chosen = self._numbers[places]
-        parts = []
-        for source in np.unique(chosen[:, 0]):
-            rows = np.flatnonzero(chosen[:, 0] == source)
-            size = self._config.steps, self._config.horizon
-            window, images = packed[source].windows(chosen[rows, 1], first[rows], *size)
-            parts.append((rows, window, images))
-        order = torch.from_numpy(np.argsort(np.concatenate([rows for rows, *_ in parts])))
+        chosen, size = self._numbers[places], (self._config.steps, self._config.horizon)
+        packed = [source for source in self._sources if isinstance(source, PackedSource)]
+        windows, frames = [], []
+        if len(packed) < len(self._sources):
+            for (source, number), step in zip(chosen.tolist(), first.tolist(), strict=True):
+                windows.append(self._sources[source].window(number, step, *size))
+                frames.append(self._images(source, number, windows[-1].steps))
 
-        def joined(arrays: Sequence[Any]) -> Tensor:
-            tensors = [torch.as_tensor(array) for array in arrays]
-            return tensors[0] if len(tensors) == 1 else torch.cat(tensors)[order]
+            def joined(arrays: Sequence[Any]) -> Tensor:
+                return torch.stack([torch.as_tensor(array) for array in arrays])
 
-        each = [window for _, window, _ in parts]
-        exists = joined([w.exists for w in each])
-        acts = joined([w.action_exists & ~w.action_failed for w in each])
-        images = {c: joined([i[c] for *_, i in parts]) for c in self._config.cameras}
-        prompts = [self._prompt(*self._chosen[place]) for place in places]
+        else:
+            rows = [np.flatnonzero(chosen[:, 0] == k) for k in np.unique(chosen[:, 0])]
+            order = torch.from_numpy(np.argsort(np.concatenate(rows)))
+            for some in rows:
+                source = packed[chosen[some[0], 0]]
+                window, images = source.windows(chosen[some, 1], first[some], *size)
+                windows.append(window)
+                frames.append(images)
+
+            def joined(arrays: Sequence[Any]) -> Tensor:
+                tensors = [torch.as_tensor(array) for array in arrays]
+                return tensors[0] if len(tensors) == 1 else torch.cat(tensors)[order]
+
+        exists = joined([w.exists for w in windows])
+        learned = joined([w.action_exists & ~w.action_failed for w in windows])
         return Batch(
-            Observations(images, joined([w.state for w in each]), exists),
-            stack(prompts, self._tokenizer.pad),
-            joined([w.actions for w in each]),
-            acts & exists[:, :, None],
-            joined([w.places for w in each]),
-            joined([w.sights for w in each]),
-            joined([w.waypoints for w in each]),
+            Observations(
+                {c: joined([images[c] for images in frames]) for c in self._config.cameras},
+                joined([w.state for w in windows]),
+                exists,
+            ),
+            stack([self._prompt(*self._chosen[place]) for place in places], self._tokenizer.pad),
+            joined([w.actions for w in windows]),
+            learned & exists[:, :, None],
+            joined([w.places for w in windows]),
+            joined([w.sights for w in windows]),
+            joined([w.waypoints for w in windows]),
         )
 
     def _places(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -298,32 +286,6 @@ class Windows(Dataset[dict[str, Any]]):
                 self._prompts[source, number] = kept
                 self._kept_bytes += kept.images.nbytes
         return kept
-
-
-def collate(windows: Sequence[Mapping[str, Any]] | Batch, pad: int) -> Batch:
-    """Windows side by side.
-
-    Args:
-        windows: The windows; those that are a batch already stay as they are.
-        pad: Number of the tokenizer that stands after the end of prompts.
-    """
-    if not isinstance(windows, Sequence):
-        return windows
-
-    def stacked(name: str) -> Tensor:
-        return torch.stack([window[name] for window in windows])
-
-    cameras = windows[0]["images"]
-    images = {c: torch.stack([window["images"][c] for window in windows]) for c in cameras}
-    return Batch(
-        Observations(images, stacked("state"), stacked("mask")),
-        stack([window["prompt"] for window in windows], pad),
-        stacked("actions"),
-        stacked("action_mask"),
-        stacked("places"),
-        stacked("sights"),
-        stacked("waypoints"),
-    )
 
 
 class Order:

@@ -58,10 +58,12 @@ def missed(error: Tensor, wanted: Tensor, steps: Tensor, scale: Tensor | float) 
     return masked_mean(size, wanted.isfinite().all(-1) & steps)
 
 
-def perhaps_told(believed: Tensor, told: Tensor, share: float, noise_m: float) -> Tensor:
-    """What is believed (N, ...), or, at a share of the steps, about what is told, where it is
-    known.
+def perhaps_told(believed: Tensor, told: Tensor | None, share: float, noise_m: float) -> Tensor:
+    """Return what is believed (N, ...), or, at a share of the steps, about what is told, where it
+    is known; ``None``: nothing is told.
     """
+    if told is None:
+        return believed
     drawn = torch.rand(len(told), *[1] * (told.dim() - 1), device=told.device)
     noisy = told + noise_m * torch.randn_like(told)
     return torch.where((drawn < share) & told.isfinite(), noisy.nan_to_num(), believed)

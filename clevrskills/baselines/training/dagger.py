@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 ORACLE = "oracle"
 SEED = 1_000_000
 """The first seed by default, within the range of DAgger's own."""
+_OF_TRAINING = ("steps", "set", "seed", "bf16", "cpu", "cache_gb", "cache_dir", "balance")
+"""Options that each training is given."""
 
 
 @dataclass(kw_only=True)
@@ -197,13 +199,6 @@ def _train_args(
         out=out,
         task=tuple(about.provenance["tasks"]),
         prompt=about.spec.observation.prompt,
-        steps=args.steps,
-        set=args.set,
-        seed=args.seed,
-        bf16=args.bf16,
-        cpu=args.cpu,
         workers=args.load_workers,
-        cache_gb=args.cache_gb,
-        cache_dir=args.cache_dir,
-        balance=args.balance,
+        **{name: getattr(args, name) for name in _OF_TRAINING},
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from clevrskills.baselines.checkpoint import Description, save
-from clevrskills.baselines.data.windows import Batches, Order, Windows, collate
+from clevrskills.baselines.checkpoint import Description, write
+from clevrskills.baselines.data.windows import Batches, Order, Windows
 from clevrskills.core import checkpoint
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.files import PartialDirectory
 from clevrskills.jobs.training_log import TrainingLog, read_reports
 
 if TYPE_CHECKING:
@@ -125,7 +125,9 @@ class Trainer:
             self._evaluate_latest(log)  # it may have been interrupted
             batches = self._batches() if self.step < args.steps else iter(())
             while self.step < args.steps:
-                self._add(self._make_step(batches))
+                for name, value in self._make_step(batches).items():
+                    self._sums[name] = self._sums.get(name, 0.0) + value
+                self._counted += 1
                 self.step += 1
                 save = self.step % args.save_every == 0 or self.step == args.steps
                 save = save or self._evaluates
@@ -170,18 +172,13 @@ class Trainer:
         size, first = self._policy.config.batch_size, self.step * args.accumulate
         loader: DataLoader[Any] = DataLoader(
             self._windows,
-            batch_sampler=Batches(self._order, size, first, *share),
-            collate_fn=partial(collate, pad=self._policy.tokenizer.pad),
+            batch_size=None,
+            sampler=Batches(self._order, size, first, *share),
             num_workers=args.workers,
             pin_memory=accelerator.device.type == "cuda",
             prefetch_factor=4 if args.workers else None,
         )
         return iter(loader)
-
-    def _add(self, losses: Mapping[str, Tensor]) -> None:
-        for name, value in losses.items():
-            self._sums[name] = self._sums.get(name, 0.0) + value
-        self._counted += 1
 
     def _means(self) -> dict[str, float]:
         """Means since the last time this was asked, over all processes."""
@@ -206,14 +203,14 @@ class Trainer:
         return means
 
     def _save(self) -> None:
-        """Write a checkpoint."""
+        """Write a checkpoint, whole or not at all, and remove older ones."""
         if self._accelerator.is_main_process:
-            unfinished = self.step < self._args.steps
-            save(
-                *(self._root, self.step, self._policy, self._about),
-                self._optimizer.optimizer if unfinished else None,
-                self._args.keep,
-            )
+            optimizer = self._optimizer.optimizer if self.step < self._args.steps else None
+            final = checkpoint.folder_of(self._root, self.step)
+            with PartialDirectory(self._root, final) as partial:
+                write(partial.path, self._policy, self._about, optimizer)
+                partial.commit()
+            checkpoint.prune(self._root, self._args.keep)
         self._accelerator.wait_for_everyone()
 
     def _evaluate_latest(self, log: TrainingLog | None) -> None:

@@ -53,8 +53,8 @@ class TrainingConfig:
     weights: Mapping[str, float] | None
     identity: Mapping[str, Any]  # what must be the same when the training run is continued
 
-    def make(self, latest: Path | None) -> tuple[LearnedPolicy, Windows, Order]:
-        """The policy, what it is trained on, and in what order.
+    def make(self, latest: Path | None) -> tuple[LearnedPolicy, Any, Order]:
+        """Return the policy, what it is trained on, and in what order.
 
         Args:
             latest: The training run's latest checkpoint; ``None``: it begins.
@@ -68,34 +68,48 @@ class TrainingConfig:
             policy.start()
         else:
             checkpoint.fill(policy, folder)
-        cache_bytes = int(self.args.cache_gb * 1e9)
-        windows = Windows(self.sources, self.config, self.selection, policy.tokenizer, cache_bytes)
+        windows = self.windows(policy)
         return policy, windows, Order(windows, self.weights, self.args.seed)
 
-    def describe(self, policy: LearnedPolicy, windows: Windows) -> Description:
-        """What checkpoints of the training run say."""
-        count = len(self.selection.choose(self.sources))
-        track = track_of(self.sources, count, policy.starts_published)
+    def windows(self, policy: LearnedPolicy) -> Any:
+        """Return what the policy is trained on."""
+        cache_bytes = int(self.args.cache_gb * 1e9)
+        return Windows(self.sources, self.config, self.selection, policy.tokenizer, cache_bytes)
+
+    def describe(self, policy: LearnedPolicy, windows: Any) -> Description:
+        """Return what checkpoints of the training run say."""
+        track = self.track(policy, windows)
         if self.before is not None:
-            before = Track.of(self.before.provenance) or Track(None, 0, False)
-            track = track.after(before)
-        parameters = [(p.numel(), p.requires_grad) for p in policy.parameters()]
-        provenance = {
-            **{k: v for k, v in self.identity.items() if k not in ("policy", "config", PLACES)},
-            "data": [str(source.root) for source in self.sources],
-            "robot": self.sources[0].robot,
-            "track": track.to_json(),
-            "tasks": sorted(set(windows.tasks)),
-            "windows": len(windows),
-            "parameters": sum(count for count, _ in parameters),
-            "trained_parameters": sum(count for count, trained in parameters if trained),
-        }
+            track = track.after(Track.of(self.before.provenance) or Track(None, 0, False))
+        identity = {k: v for k, v in self.identity.items() if k not in ("policy", "config", PLACES)}
+        provenance = identity | self.provenance(policy, windows, asdict(track))
         config = pinned(self.config, self.placed)
         return Description(self.policy, config, self.spec, provenance)
 
+    def track(self, policy: LearnedPolicy, windows: Any) -> Track:
+        """Return the track of the data."""
+        count = len(self.selection.choose(self.sources))
+        return track_of(self.sources, count, policy.starts_published)
 
-Prepare = Callable[[TrainArgs, str, PolicyConfig, Path | None], "TrainingConfig"]
-"""Reads what a training on turns is about: arguments, policy, configuration, first checkpoint."""
+    def provenance(
+        self, policy: LearnedPolicy, windows: Any, track: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return what the policy is made of, as JSON data."""
+        parameters = list(policy.parameters())
+        return {
+            "data": [str(source.root) for source in self.sources],
+            "robot": self.sources[0].robot,
+            "track": track,
+            "tasks": sorted(set(windows.tasks)),
+            "windows": len(windows),
+            "parameters": sum(p.numel() for p in parameters),
+            "trained_parameters": sum(p.numel() for p in parameters if p.requires_grad),
+        }
+
+
+Prepare = Callable[[TrainArgs, str, PolicyConfig, Path | None, Description | None], TrainingConfig]
+"""Reads what a training on turns is about: arguments, policy, configuration, first checkpoint,
+what it says of itself."""
 
 
 def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
@@ -112,7 +126,7 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
     before = None if start is None else describe(start)
     name, config = _policy(args, before)
     if of_turns is not None and policy_type(name).learns_turns:
-        return of_turns(args, name, config, start)
+        return of_turns(args, name, config, start, before)
     sources: Sequence[Source] = [open_source(path, config.cameras) for path in args.data]
     selection = Selection(args.task, args.level, tuple(all_splits(load_suite())[:1]), args.prompt)
     if args.cache_dir is not None:
@@ -129,20 +143,37 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
     placed = config if start is None else remembered(config, start)
     if args.published_weights is not None:
         placed = place(config, args.published_weights)
-    identity = {
-        "policy": name,
-        "config": asdict(config),
+    about = {
         PLACES: places(placed),
         "demonstrations": fingerprint(sources, selection),
         "files": files_of(sources, selection),
         "prompt": args.prompt,
         "weights": weights,
-        "from": None if args.from_ is None else str(args.from_),
-        **{key: getattr(args, key) for key in ("steps", "accumulate", "bf16", "seed")},
     }
+    identity = identity_of(args, name, config, about)
     return TrainingConfig(
         *(args, name, config, placed, spec, start, before, sources, selection, weights, identity)
     )
+
+
+def identity_of(
+    args: TrainArgs, policy: str, config: PolicyConfig, about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what must be the same when a training run is continued.
+
+    Args:
+        args: What is asked for.
+        policy: Name of the policy.
+        config: Its configuration.
+        about: What it is trained on.
+    """
+    return {
+        "policy": policy,
+        "config": asdict(config),
+        **about,
+        "from": None if args.from_ is None else str(args.from_),
+        **{key: getattr(args, key) for key in ("steps", "accumulate", "bf16", "seed")},
+    }
 
 
 def _policy(args: TrainArgs, before: Description | None) -> tuple[str, PolicyConfig]:

@@ -6,21 +6,18 @@ import json
 import pickle
 import shutil
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from learned_policies import equal
 from torch.utils.data import DataLoader
 
-from clevrskills.baselines.batch import Batch
 from clevrskills.baselines.data.packed import PackedSource
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import (
     Selection,
     Windows,
-    collate,
     make_spec,
     packed,
 )
@@ -49,18 +46,6 @@ def exported(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def equal(one: Batch, other: Batch) -> None:
-    """Both batches have the same tensors."""
-    seen, expected = one.observations, other.observations
-    pairs = [(seen.images[camera], images) for camera, images in expected.images.items()]
-    for mine, theirs in ((seen, expected), (one.prompts, other.prompts), (one, other)):
-        values = {n: v for n, v in vars(theirs).items() if isinstance(v, torch.Tensor)}
-        pairs += [(getattr(mine, name), value) for name, value in values.items()]
-    for a, b in pairs:
-        assert a.dtype == b.dtype and torch.equal(a.isnan(), b.isnan())
-        assert torch.equal(a.nan_to_num(), b.nan_to_num())
-
-
 @pytest.mark.parametrize("config", [HISTORY, STREAM, replace(STREAM, cameras=())])
 @pytest.mark.parametrize("form", ["multimodal", "language"])
 def test_the_same_batches(
@@ -73,9 +58,7 @@ def test_the_same_batches(
     made = packed(sources, config, selection, tmp_path, 1)
     quick = Windows(made, config, selection, TOKENIZER)
     indices = np.random.default_rng(0).permutation(len(plain)).tolist()
-    expected = collate([plain[k] for k in indices], TOKENIZER.pad)
-    equal(collate(quick.__getitems__(indices), TOKENIZER.pad), expected)
-    equal(collate([quick[k] for k in indices], TOKENIZER.pad), expected)
+    equal(quick[indices], plain[indices])
     assert make_spec(made, config, selection) == make_spec(sources, config, selection)
 
 
@@ -83,12 +66,11 @@ def test_in_processes_that_are_started_anew(demos: Path, tmp_path: Path) -> None
     (source,) = packed([open_source(demos, HISTORY.cameras)], HISTORY, Selection(), tmp_path, 1)
     windows = Windows([source], HISTORY, Selection(), TOKENIZER)
     assert len(pickle.dumps(windows)) < 50_000  # no images are in it
-    expected = windows.__getitems__(range(4))
-    assert isinstance(expected, Batch)
+    expected = windows[range(4)]
     loader = DataLoader(
         windows,
-        batch_sampler=[[0, 1, 2, 3]],
-        collate_fn=partial(collate, pad=TOKENIZER.pad),
+        batch_size=None,
+        sampler=[[0, 1, 2, 3]],
         num_workers=1,
         multiprocessing_context="spawn",
     )
@@ -113,10 +95,7 @@ def test_what_is_packed_is_not_decoded_again(
     windows = Windows([made], HISTORY, Selection(), TOKENIZER)
     plain = Windows([open_source(demos, HISTORY.cameras)], HISTORY, Selection(), TOKENIZER)
     every = range(len(plain))
-    equal(
-        collate(windows.__getitems__(every), TOKENIZER.pad),
-        collate([plain[k] for k in every], TOKENIZER.pad),
-    )
+    equal(windows[every], plain[every])
     # another size is something else, and cannot be made without the videos
     with pytest.raises(ClevrSkillsError, match=r"\.mp4"):
         packed([source], replace(HISTORY, image_size=16), Selection(), tmp_path / "cache", 1)

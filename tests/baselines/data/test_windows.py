@@ -1,7 +1,6 @@
 import pickle
 import shutil
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from damage import edit_values, put
-from learned_policies import policy_and_windows
+from learned_policies import equal, policy_and_windows
 from torch.utils.data import DataLoader
 
 from clevrskills.baselines.batch import scale_images
@@ -20,7 +19,6 @@ from clevrskills.baselines.data.windows import (
     Order,
     Selection,
     Windows,
-    collate,
     fingerprint,
     make_spec,
 )
@@ -51,21 +49,21 @@ def test_windows_are_what_the_reader_reads(demos: Path, config: PolicyConfig) ->
         felt, last = np.concatenate(parts, 1), len(episode) - 1
         for start in range(0, len(episode), stride):
             first = start if every else start - config.steps + 1
-            window = windows[index]
+            window = windows[[index]]
             steps = np.arange(first, first + config.steps)
             real = (steps >= 0) & (steps <= last)
-            assert window["mask"].tolist() == real.tolist()
+            assert window.observations.mask[0].tolist() == real.tolist()
             for camera, video in videos.items():
-                shown = window["images"][camera].permute(0, 2, 3, 1)
+                shown = window.observations.images[camera][0].permute(0, 2, 3, 1)
                 np.testing.assert_array_equal(shown, video[steps.clip(0, last)])
-            np.testing.assert_array_equal(window["state"], felt[steps.clip(0, last)])
+            np.testing.assert_array_equal(window.observations.state[0], felt[steps.clip(0, last)])
             for k, step in enumerate(steps):
                 ahead = np.arange(step, step + config.horizon)
                 np.testing.assert_array_equal(
-                    window["actions"][k], episode.actions[ahead.clip(0, last)]
+                    window.actions[0, k], episode.actions[ahead.clip(0, last)]
                 )
                 learned = real[k] & (ahead >= 0) & (ahead <= last)
-                assert window["action_mask"][k].tolist() == learned.tolist()
+                assert window.action_mask[0, k].tolist() == learned.tolist()
             index += 1
     assert index == len(windows)
 
@@ -82,12 +80,8 @@ def test_windows_are_the_same_from_memory(
     )
     order = np.random.default_rng(0).permutation(len(plain))[::4]
     for index in order:
-        expected = plain[index]
         for windows in (kept, partly):
-            for name in ("images", "state", "mask", "actions", "action_mask"):
-                torch.testing.assert_close(windows[index][name], expected[name], rtol=0, atol=0)
-            assert windows[index]["prompt"].tokens == expected["prompt"].tokens
-            assert torch.equal(windows[index]["prompt"].images, expected["prompt"].images)
+            equal(windows[[index]], plain[[index]])
 
     def refuse(*args: object) -> None:
         raise AssertionError("read again")
@@ -96,16 +90,16 @@ def test_windows_are_the_same_from_memory(
         with monkeypatch.context() as patch:
             patch.setattr(source, name, refuse)
             for index in order:
-                kept[index]
+                kept[[index]]
             with pytest.raises(AssertionError, match="read again"):
                 for index in order:
-                    partly[index]
+                    partly[[index]]
 
 
 def test_every_step_is_learned_once_where_windows_do_not_overlap(demos: Path) -> None:
     config = PolicyConfig(image_size=16, steps=7, starts_every=7)
     windows = windows_of(demos, config)
-    total = sum(int(windows[k]["action_mask"].sum()) for k in range(len(windows)))
+    total = int(windows[range(len(windows))].action_mask.sum())
     assert total == sum(map(len, Dataset(demos)))
 
 
@@ -113,25 +107,26 @@ def test_what_failed_is_seen_but_not_learned(demos: Path, tmp_path: Path) -> Non
     root = shutil.copytree(demos, tmp_path / "copy")
     name = Dataset(root)[0].id
     edit_values("failed", put([2, 3], True), episode=name)(root)
-    whole, damaged = windows_of(demos, STREAM)[0], windows_of(root, STREAM)[0]
-    assert torch.equal(whole["images"]["base_camera"], damaged["images"]["base_camera"])
-    assert whole["action_mask"][0].all()
-    assert damaged["action_mask"][0].tolist() == [True, True, False]
-    assert damaged["action_mask"][2].tolist() == [False, False, True]
+    whole, damaged = windows_of(demos, STREAM)[[0]], windows_of(root, STREAM)[[0]]
+    assert torch.equal(*(w.observations.images["base_camera"] for w in (whole, damaged)))
+    assert whole.action_mask[0, 0].all()
+    assert damaged.action_mask[0, 0].tolist() == [True, True, False]
+    assert damaged.action_mask[0, 2].tolist() == [False, False, True]
 
 
 def test_a_lerobot_export_gives_the_same(demos: Path, exported: Path) -> None:
     ours = windows_of(demos, STREAM, prompt="language")
     theirs = windows_of(exported, STREAM, prompt="language")
     assert len(ours) == len(theirs) and ours.tasks == theirs.tasks
-    for k in np.random.default_rng(0).permutation(len(ours))[:12].tolist():
-        one, other = ours[k], theirs[k]
-        for camera in STREAM.cameras:
-            assert torch.equal(one["images"][camera], other["images"][camera])
-        for name in ("state", "actions", "mask", "action_mask"):
-            assert torch.equal(one[name], other[name])
-        assert one["prompt"].tokens == other["prompt"].tokens
-        assert not len(one["prompt"].images)
+    some = np.random.default_rng(0).permutation(len(ours))[:12].tolist()
+    one, other = ours[some], theirs[some]
+    for camera in STREAM.cameras:
+        assert torch.equal(one.observations.images[camera], other.observations.images[camera])
+    for name in ("state", "mask"):
+        assert torch.equal(getattr(one.observations, name), getattr(other.observations, name))
+    for name in ("actions", "action_mask"):
+        assert torch.equal(getattr(one, name), getattr(other, name))
+    assert torch.equal(one.prompts.tokens, other.prompts.tokens) and not len(one.prompts.images)
     specs = [
         make_spec([open_source(r, STREAM.cameras)], STREAM, Selection(prompt="language"))
         for r in (demos, exported)
@@ -141,7 +136,7 @@ def test_a_lerobot_export_gives_the_same(demos: Path, exported: Path) -> None:
 
 def test_a_lerobot_export_has_no_images_in_prompts(exported: Path) -> None:
     with pytest.raises(ClevrSkillsError, match="a LeRobot export has prompts in words only"):
-        windows_of(exported, STREAM)[0]
+        windows_of(exported, STREAM)[[0]]
 
 
 def test_damaged_exports(exported: Path, tmp_path: Path) -> None:
@@ -157,18 +152,18 @@ def test_damaged_exports(exported: Path, tmp_path: Path) -> None:
     (data,) = root.glob("data/*/*.parquet")
     data.write_bytes(data.read_bytes()[:100])
     with pytest.raises(DatasetError, match="is damaged"):
-        windows_of(root, STREAM, prompt="language")[0]
+        windows_of(root, STREAM, prompt="language")[[0]]
 
 
 def test_prompts_with_pictures(demos: Path) -> None:
     windows = windows_of(demos, HISTORY)
-    prompt = windows[0]["prompt"]
+    prompt = windows[[0]].prompts
     pictures = Dataset(demos)[0].prompt_images()
     assert prompt.images.shape == (2, 3, 64, 64)
     (first, second) = (torch.tensor(p).permute(2, 0, 1) for p in pictures.values())
     assert torch.equal(prompt.images[0], scale_images(first, 64))
     assert torch.equal(prompt.images[1], scale_images(second, 64))
-    assert prompt.tokens.count(WordTokenizer.image) == 2
+    assert prompt.tokens[0].tolist().count(WordTokenizer.image) == 2
 
 
 def test_specification(demos: Path) -> None:
@@ -207,8 +202,8 @@ def test_several_folders(demos: Path, exported: Path, tmp_path: Path) -> None:
     selection = Selection(prompt="language")
     both = Windows(sources, STREAM, selection, WordTokenizer())
     assert len(both) == 2 * len(windows_of(demos, STREAM))
-    one, other = both[3], both[3 + len(both) // 2]
-    assert torch.equal(one["actions"], other["actions"])
+    one, other = both[[3]], both[[3 + len(both) // 2]]
+    assert torch.equal(one.actions, other.actions)
     assert fingerprint(sources, selection) != fingerprint(sources[:1], selection)
     assert fingerprint(sources[:1], selection) == fingerprint(sources[1:], selection)
     sources[1].robot = "panda"
@@ -235,26 +230,16 @@ def test_episodes_that_are_evaluated_on_are_refused(demos: Path, tmp_path: Path)
 
 def test_worker_processes_give_the_same(demos: Path) -> None:
     windows = windows_of(demos, STREAM)
-    windows[0]  # files are open when the workers start
+    windows[[0]]  # files are open when the workers start
     order = Order(windows, seed=3)
     loaders = [
-        DataLoader(
-            windows,
-            batch_sampler=Batches(order, 3),
-            collate_fn=partial(collate, pad=0),
-            num_workers=workers,
-        )  # type: ignore[arg-type]
+        DataLoader(windows, batch_size=None, sampler=Batches(order, 3), num_workers=workers)  # type: ignore[arg-type]
         for workers in (0, 2)
     ]
     for one, other in islice(zip(*loaders, strict=False), 5):
-        assert torch.equal(one.actions, other.actions)
-        assert torch.equal(one.prompts.tokens, other.prompts.tokens)
-        for camera, images in one.observations.images.items():
-            assert torch.equal(images, other.observations.images[camera])
-    again = windows[4 + 7 * len(windows)]["images"]["base_camera"]
-    assert torch.equal(again, windows[4]["images"]["base_camera"])
-    copy = pickle.loads(pickle.dumps(windows))
-    assert torch.equal(copy[4]["images"]["base_camera"], windows[4]["images"]["base_camera"])
+        equal(one, other)
+    equal(windows[[4 + 7 * len(windows)]], windows[[4]])
+    equal(pickle.loads(pickle.dumps(windows))[[4]], windows[[4]])
 
 
 # --- the order
@@ -315,7 +300,7 @@ def test_processes_share_the_order(demos: Path) -> None:
 
 def test_batches_of_a_policy(demos: Path) -> None:
     policy, windows = policy_and_windows("bc", demos)
-    batch = collate([windows[0], windows[1]], policy.tokenizer.pad)
+    batch = windows[[0, 1]]
     assert batch.observations.images["hand_camera"].shape == (2, 1, 3, 32, 32)
     assert batch.actions.shape == (2, 1, 16, 7) and batch.action_mask.shape == (2, 1, 16)
     assert batch.to("cpu").prompts.images.dtype == torch.uint8

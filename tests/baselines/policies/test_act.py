@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from learned_policies import batch_of, policy_and_windows, rollout
+from learned_policies import policy_and_windows, rollout
 
 from clevrskills.baselines.policies.act.policy import ActionChunking
 from clevrskills.baselines.policies.small_encoders import ImageEncoder
@@ -17,7 +17,7 @@ from clevrskills.baselines.registry import configuration
 
 def test_actions_after_the_end_are_not_learned(demos: Path) -> None:
     policy, windows = policy_and_windows("act", demos)
-    batch = batch_of(policy, windows, range(len(windows)))
+    batch = windows[range(len(windows))]
     ends = ~batch.action_mask & batch.observations.mask[:, :, None]
     assert ends.any() and not batch.action_mask.all()
     wild = torch.where(batch.action_mask[..., None], batch.actions, 50.0)

@@ -148,12 +148,12 @@ def test_what_a_policy_sees(spy: Spy) -> None:
 
 def test_what_a_policy_learns_from(spy: Spy, demos: Path) -> None:
     from clevrskills.baselines.data.sources import open_source
-    from clevrskills.baselines.data.windows import Selection, Windows, collate
+    from clevrskills.baselines.data.windows import Selection, Windows
 
     windows = Windows(
         [open_source(demos, spy.config.cameras)], spy.config, Selection(), spy.tokenizer
     )
-    raw = collate([windows[k] for k in range(len(windows))], 0)
+    raw = windows[range(len(windows))]
     spy(raw)
     learned = spy.batch.actions[:, -1, 0]
     std = torch.tensor(spy.spec.statistics["action"]["std"]).clamp(min=LEAST_STD)

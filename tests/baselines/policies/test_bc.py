@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from learned_policies import batch_of, observation, policy_and_windows, prompt, rollout
+from learned_policies import observation, policy_and_windows, prompt, rollout
 
 from clevrskills.baselines.batch import Observations, Prompts
 from clevrskills.baselines.policies.bc.policy import (
@@ -33,7 +33,7 @@ def test_it_has_a_few_million_parameters(demos: Path) -> None:
 def test_its_steps_do_not_know_of_each_other(demos: Path) -> None:
     policy, windows = policy_and_windows("bc", demos, steps=8, starts_every=8)
     policy.eval()
-    batch = batch_of(policy, windows, [0, 3])
+    batch = windows[[0, 3]]
     seen = policy._normalized(batch.observations)
     with torch.no_grad():
         read = policy.scene.prompt(replace(batch.prompts, images=batch.prompts.images / 255))
@@ -52,7 +52,7 @@ def test_its_steps_do_not_know_of_each_other(demos: Path) -> None:
 def test_what_is_padded_does_not_count(demos: Path) -> None:
     policy, windows = policy_and_windows("bc", demos, steps=8, starts_every=8)
     policy.eval()
-    batch = batch_of(policy, windows, [0, 1])
+    batch = windows[[0, 1]]
     with torch.no_grad():
         loss = policy(batch)["loss"]
         longer = batch.prompts
@@ -81,7 +81,7 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
 
 def test_it_does_the_first_of_the_actions_that_it_learns(demos: Path) -> None:
     policy, windows = policy_and_windows("bc", demos, horizon=3, execution_horizon=2)
-    batch = batch_of(policy, windows, [0])
+    batch = windows[[0]]
     assert batch.actions.shape[2] == 3 and policy(batch)["loss"].isfinite()
     with torch.no_grad():
         prompt, mask = torch.zeros(1, 4, 64), torch.ones(1, 4, dtype=torch.bool)
@@ -150,7 +150,7 @@ def test_what_it_looks_at_is_where_things_are() -> None:
 def test_in_training_its_actions_follow_what_it_is_told(demos: Path) -> None:
     """Always told, what it says changes with the places and waypoints; acting, it is not told."""
     policy, windows = policy_and_windows("bc", demos, told=1.0, told_noise_m=0.0)
-    batch = batch_of(policy, windows, [0, 1])
+    batch = windows[[0, 1]]
     far = [replace(batch, **{n: getattr(batch, n) + 0.3}) for n in ("places", "waypoints")]
     with torch.no_grad():
         for acting in (False, True):
@@ -178,7 +178,7 @@ def test_the_error_of_a_waypoint_is_in_centimetres_and_tenths() -> None:
 def test_without_images_it_is_blind(demos: Path) -> None:
     """What a policy reaches that sees nothing but its prompt and itself."""
     policy, windows = policy_and_windows("bc", demos, cameras=[])
-    batch = batch_of(policy, windows, [0, 1])
+    batch = windows[[0, 1]]
     assert not batch.observations.images
     told = policy(batch)
     assert told["look"] == 0 and told["loss"].isfinite()

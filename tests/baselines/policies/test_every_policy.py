@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from learned_policies import (
-    batch_of,
     observation,
     overfit,
     policy_and_windows,
@@ -54,7 +53,7 @@ def made(request: pytest.FixtureRequest, demos: Path) -> Iterator[Made]:
 )
 def test_it_overfits(demos: Path, name: str, k: int, count: int, ratio: float) -> None:
     policy, windows = policy_and_windows(name, demos)
-    batch = batch_of(policy, windows, spread(windows, count))
+    batch = windows[spread(windows, count)]
     before, after = overfit(policy, batch, OVERFITTING[name][k])
     assert after <= ratio * before
 
@@ -88,7 +87,7 @@ def test_it_sees_with_each_camera(demos: Path, name: str, camera: str) -> None:
 @pytest.mark.parametrize("name", POLICIES)
 def test_prompts_without_images(demos: Path, name: str) -> None:
     policy, windows = policy_and_windows(name, demos, selection=Selection(prompt="language"))
-    batch = batch_of(policy, windows, [0, 1])
+    batch = windows[[0, 1]]
     assert not len(batch.prompts.images)
     policy(batch)["loss"].backward()
     policy.reset({0: replace(prompt(), images={})})
@@ -132,7 +131,7 @@ def test_slots_that_are_worked_on_together(made: Made, monkeypatch: pytest.Monke
 
 def test_a_checkpoint_acts_as_before(made: Made, tmp_path: Path) -> None:
     policy, windows = made
-    policy(batch_of(policy, windows, [0]))["loss"].backward()
+    policy(windows[[0]])["loss"].backward()
     with torch.no_grad():  # other weights than those it is made with
         for parameter in policy.parameters():
             if parameter.grad is not None:
@@ -169,7 +168,7 @@ def test_bf16(made: Made) -> None:
     recurrent = any(isinstance(module, torch.nn.LSTM) for module in policy.modules())
     if recurrent and not recurrent_in_bf16():
         pytest.skip("oneDNN has no LSTM in bfloat16 for this processor")
-    batch = batch_of(policy, windows, [0, 3])
+    batch = windows[[0, 3]]
     with torch.no_grad():
         torch.manual_seed(0)
         exact = policy(batch)["loss"]

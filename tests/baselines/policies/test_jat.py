@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from learned_policies import (
-    batch_of,
     observation,
     policy_and_windows,
     prompt,
@@ -129,7 +128,7 @@ def test_every_other_layer_sees_the_last_tokens_only(demos: Path) -> None:
 def test_what_is_padded_does_not_count(demos: Path) -> None:
     policy, windows = policy_and_windows("jat", demos)
     policy.eval()
-    batch = batch_of(policy, windows, range(len(windows)))
+    batch = windows[range(len(windows))]
     assert not batch.observations.mask.all()
     wild = torch.where(batch.action_mask[..., None], batch.actions, 50.0)
     pad = torch.full((len(wild), 5), policy.tokenizer.pad)

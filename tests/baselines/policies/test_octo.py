@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 from learned_policies import (
-    batch_of,
     observation,
     overfit,
     policy_and_windows,
@@ -63,7 +62,7 @@ def read_out(policy: Octo, observations: Observations, *prompts: PromptInput) ->
 @pytest.mark.slow
 def test_it_makes_the_actions_that_it_overfits(demos: Path) -> None:
     policy, windows = policy_and_windows("octo", demos)
-    batch = batch_of(policy, windows, spread(windows, 8))
+    batch = windows[spread(windows, 8)]
     before, after = overfit(policy, batch, 250)
     assert after <= 0.01 * before
     assert isinstance(policy, Octo)
@@ -138,7 +137,8 @@ def test_prompts_that_are_too_long_or_have_no_images(demos: Path) -> None:
 def test_actions_after_the_end_are_not_learned(demos: Path) -> None:
     policy, windows = policy_and_windows("octo", demos)
     assert isinstance(policy, Octo)
-    batch = batch_of(policy.eval(), windows, range(len(windows) - 4, len(windows)))
+    policy.eval()
+    batch = windows[range(len(windows) - 4, len(windows))]
     ends = ~batch.action_mask & batch.observations.mask[:, :, None]
     assert ends.any()
     assert (batch.action_mask[..., -1] & batch.observations.mask).any()
@@ -194,7 +194,7 @@ def test_the_seed_decides_what_is_drawn(demos: Path) -> None:
 
 def test_one_camera(demos: Path) -> None:
     policy, windows = policy_and_windows("octo", demos, cameras=["hand_camera"], steps=1)
-    assert policy(batch_of(policy, windows, [0]))["loss"].isfinite()
+    assert policy(windows[[0]])["loss"].isfinite()
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,8 @@ def test_a_published_t5_stays_as_it_is(demos: Path, t5: Path, tmp_path: Path) ->
     assert (policy.tokenizer.pad, policy.tokenizer.image) == (0, 5)
     before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
     torch.manual_seed(0)
-    batch = batch_of(policy.train(), windows, [0, 1])
+    policy.train()
+    batch = windows[[0, 1]]
     tasks = [policy._read(replace(batch.prompts, images=batch.prompts.images / 255)) for _ in "ab"]
     torch.testing.assert_close(tasks[0][0], tasks[1][0])  # nothing is dropped out
     overfit(policy, batch, 2)
@@ -261,7 +262,7 @@ def test_t5_in_half_the_memory(demos: Path, t5: Path) -> None:
     kept = policy.pretrained()
     kinds = {tensor.dtype for name, tensor in policy.state_dict().items() if name in kept}
     assert torch.bfloat16 in kinds
-    batch = batch_of(policy, windows, [0])
+    batch = windows[[0]]
     prompts = replace(batch.prompts, images=batch.prompts.images / 255)
     (expected,), (found,) = exact._read(prompts), policy._read(prompts)
     assert found.dtype == torch.float32 and not torch.equal(found, expected)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from learned_policies import (
-    batch_of,
     policy_and_windows,
     rollout,
     save_tokenizer,
@@ -96,7 +95,7 @@ def test_the_gripper_is_on_or_off(demos: Path) -> None:
 
 def test_the_gripper_is_learned_as_on_or_off(demos: Path) -> None:
     policy, windows = policy_and_windows("robo_flamingo", demos)
-    batch = batch_of(policy, windows, [0, 1])
+    batch = windows[[0, 1]]
     policy.eval()
     with torch.no_grad():
         policy.head.gripper[-1].weight.zero_()
@@ -112,7 +111,7 @@ def test_the_gripper_is_learned_as_on_or_off(demos: Path) -> None:
 def test_what_is_padded_does_not_count(demos: Path) -> None:
     policy, windows = policy_and_windows("robo_flamingo", demos)
     policy.eval()
-    batch = batch_of(policy, windows, range(len(windows)))
+    batch = windows[range(len(windows))]
     mask = batch.observations.mask
     assert not mask.all()
     wild = {
@@ -140,7 +139,7 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
 
 def test_what_is_trained(demos: Path) -> None:
     policy, windows = policy_and_windows("robo_flamingo", demos, proprioception=True)
-    policy(batch_of(policy, windows, [0]))["loss"].backward()
+    policy(windows[[0]])["loss"].backward()
     for name, parameter in policy.named_parameters():
         assert parameter.requires_grad is not name.startswith(FROZEN), name
         assert (parameter.grad is not None) is parameter.requires_grad, name
@@ -149,7 +148,7 @@ def test_what_is_trained(demos: Path) -> None:
 
 def test_chunks_of_actions(demos: Path) -> None:
     policy, windows = policy_and_windows("robo_flamingo", demos, horizon=3)
-    assert policy(batch_of(policy, windows, [0]))["loss"].isfinite()
+    assert policy(windows[[0]])["loss"].isfinite()
     assert rollout(policy, {0: 1}, 1)[0][0].shape == (3, 7)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from learned_policies import (
-    batch_of,
     observation,
     overfit,
     policy_and_windows,
@@ -171,7 +170,7 @@ def test_the_compact_one_learns_the_vacuum_and_the_places(demos: Path) -> None:
     policy, windows = policy_and_windows(
         "stream_robolm", demos, vacuum_weight=0.1, place_weight=0.1
     )
-    batch = batch_of(policy, windows, [0, 1])
+    batch = windows[[0, 1]]
     nowhere = replace(batch, places=torch.full_like(batch.places, torch.nan))
     known = replace(batch, places=torch.full_like(batch.places, 0.3))
     losses, without = policy(known), policy(nowhere)
@@ -211,7 +210,7 @@ def test_tokens_see_the_image_before_them(demos: Path) -> None:
 def test_what_is_padded_does_not_count(demos: Path) -> None:
     policy, windows = policy_and_windows("stream_robolm", demos)
     policy.eval()
-    batch = batch_of(policy, windows, range(len(windows)))
+    batch = windows[range(len(windows))]
     mask = batch.observations.mask
     assert not mask.all()
     wild = {
@@ -229,7 +228,7 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
 @pytest.mark.parametrize("backbone", BACKBONES)
 def test_what_is_trained(demos: Path, backbone: str) -> None:
     policy, windows = policy_and_windows("stream_robolm", demos, language_model=backbone)
-    policy(batch_of(policy, windows, [0]))["loss"].backward()
+    policy(windows[[0]])["loss"].backward()
     for name, parameter in policy.named_parameters():
         own = name.startswith("language.model.") and "lora_" not in name
         assert parameter.requires_grad is not own, name
@@ -243,7 +242,7 @@ def test_features_computed_twice_give_the_same_gradients(demos: Path) -> None:
     gradients = []
     for recompute in (False, True):
         policy, windows = policy_and_windows("stream_robolm", demos, recompute=recompute)
-        policy(batch_of(policy, windows, [0, 1]))["loss"].backward()
+        policy(windows[[0, 1]])["loss"].backward()
         gradients.append([p.grad for p in policy.parameters() if p.requires_grad])
     for one, two in zip(*gradients, strict=True):
         torch.testing.assert_close(one, two)
@@ -272,7 +271,7 @@ def test_trained_backbones(demos: Path, tmp_path: Path, backbones: dict[str, str
     torch.testing.assert_close(words, expected.get_input_embeddings()(torch.arange(10)))
     assert policy.tokenizer.image == 10
     assert policy.tokenizer.encode("Put very near ") == [6, 7, 8]
-    assert policy(batch_of(policy, windows, [0, 1]))["loss"].isfinite()
+    assert policy(windows[[0, 1]])["loss"].isfinite()
     # what was loaded and is not trained stays out of checkpoints
     about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
     (tmp_path / "saved").mkdir()
@@ -294,7 +293,7 @@ def test_a_frozen_language_model_takes_half_the_memory(
     assert {p.dtype for p in policy.parameters() if p.requires_grad} == {torch.float32}
     kept = policy.pretrained()
     assert {p.dtype for n, p in policy.named_parameters() if n in kept} == {torch.bfloat16}
-    batch = batch_of(policy, windows, [0, 1])
+    batch = windows[[0, 1]]
     expected, found = exact(batch)["loss"], policy(batch)["loss"]
     assert found != expected
     torch.testing.assert_close(found, expected, atol=0.02, rtol=0.02)
@@ -344,7 +343,7 @@ def test_compact_learns_from_nothing_on_a_cpu(demos: Path) -> None:
     policy, windows = policy_and_windows("stream_robolm", demos, "compact", warm_up_steps=1)
     assert not policy.starts_published and policy.pretrained() == set()
     assert sum(p.numel() for p in policy.parameters()) < 4e6
-    before, after = overfit(policy, batch_of(policy, windows, [0]), 15)
+    before, after = overfit(policy, windows[[0]], 15)
     assert after < 0.5 * before
     assert rollout(policy, {0: 1}, 2)[0][0].shape == (1, 7)
 

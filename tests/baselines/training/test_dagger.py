@@ -200,7 +200,7 @@ def test_what_the_policy_did_is_not_learned(trained: Path, demos: Path, tmp_path
     windows = Windows(
         [open_source(root, config.cameras)], config, Selection(), load(trained, "cpu").tokenizer
     )
-    learned = sum(int(windows[k]["action_mask"][:, 0].sum()) for k in range(len(windows)))
+    learned = int(windows[range(len(windows))].action_mask[..., 0].sum())
     steps = [episode.steps for episode in Dataset(root)]
     assert learned == sum(int((~s["failed"]).sum()) for s in steps) > 0
     assert learned < sum(map(len, steps))
@@ -258,9 +258,9 @@ def test_a_teacher_labels_every_state(trained: Path, demos: Path, tmp_path: Path
         assert (episode.actions[switch:] == episode.labels[switch:]).all()
         assert (episode.actions[:switch] != episode.labels[:switch]).any(1).all()
         assert (episode.steps["subtask"] != "").all()
-    learned = sum(int(windows[k]["action_mask"][:, 0].sum()) for k in range(len(windows)))
-    assert learned == sum(map(len, episodes))
-    assert all((windows[k]["actions"][..., 6] == 0.25).all() for k in range(len(windows)))
+    batch = windows[range(len(windows))]
+    assert batch.action_mask[..., 0].sum() == sum(map(len, episodes))
+    assert (batch.actions[..., 6] == 0.25).all()
     # an export says the same, or refuses
     write_dataset(select(Dataset(root)), "lerobot", tmp_path / "lerobot")
     here, there = (open_source(path, ()) for path in (root, tmp_path / "lerobot"))

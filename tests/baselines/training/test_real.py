@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from learned_policies import batch_of, policy_and_windows
+from learned_policies import policy_and_windows
 
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
 from clevrskills.baselines.training.train import TrainArgs, train
@@ -81,7 +81,7 @@ def test_what_is_seen_in_training_is_seen_in_acting(touches: Path, trained: Path
 
     policy = load(trained, "cpu")
     _, windows = policy_and_windows("bc", touches)
-    batch = batch_of(policy, windows, [0])
+    batch = windows[[0]]
     info = Dataset(touches)[0].info
     shown = policy.observation
     env = ClevrSkillsSuite().make(EnvConfig("touch", cameras=shown.cameras, size_px=shown.size_px))

@@ -120,12 +120,11 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         prompt, mask = self.scene.prompt(batch.prompts)
         waypoints = _waypoints(batch.waypoints.flatten(0, 1))
-        said, sight, way = self._said(
-            batch.observations, prompt, mask, (batch.places.flatten(0, 1), waypoints)
-        )
+        places = batch.places.flatten(0, 1)
+        told = (places, waypoints) if self.training else (None, None)
+        said, sight, way = self._said(batch.observations, prompt, mask, *told)
         motion, vacuum = action_losses(said, batch, self.normalize_action)
         steps = batch.observations.mask.flatten()[:, None]  # (N, 1)
-        places = batch.places.flatten(0, 1)
         place = place_loss(sight.places, places, steps)
         scale = way.new_tensor(_WAYPOINT_SCALES)
         reached = missed(way - waypoints.nan_to_num(), waypoints, steps[:, 0], scale)
@@ -155,28 +154,24 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         observations: Observations,
         prompt: Tensor,
         mask: Tensor,
-        told: tuple[Tensor, Tensor] | None = None,
+        told_places: Tensor | None = None,
+        told_waypoint: Tensor | None = None,
     ) -> tuple[Tensor, Sight, Tensor]:
-        """At each step the next actions, (B, T, H, 7), the last entry as the logit of vacuum on,
-        what is seen, and the next waypoint (N, 9), as :func:`_waypoints` gives it; ``told``, for
-        training, is where the things are that the sub-task names, (N, 2, 3), and that waypoint.
+        """Return at each step the next actions, (B, T, H, 7), the last entry as the logit of vacuum
+        on, what is seen, and the next waypoint (N, 9), as :func:`_waypoints` gives it; in training,
+        where the objects are that the sub-task names, (N, 2, 3), and that waypoint are told.
         """
+        told = self.config.told, self.config.told_noise_m
         sight = self.scene(observations, prompt, mask)
-        places = self._perhaps_told(sight.places, told and told[0])
+        places = perhaps_told(sight.places, told_places, *told)
         if self.told_places is not None and not self.training:
             places = torch.where(self.told_places.isfinite(), self.told_places, places)
         seen = torch.cat([sight.numbers, TOLD_PER_M * places.flatten(1)], -1)
         waypoint = self.waypoint(seen)
-        known = self._perhaps_told(waypoint, told and told[1])
+        known = perhaps_told(waypoint, told_waypoint, *told)
         far = torch.cat([TOLD_PER_M * known[:, :3], known[:, 3:]], -1)
         said = self.head(torch.cat([seen, far], -1))
         return said.reshape(*observations.mask.shape, -1, 7), sight, waypoint
-
-    def _perhaps_told(self, believed: Tensor, told: Tensor | None) -> Tensor:
-        """What is believed, (N, ...), or, in training, at some of the steps about what is told."""
-        if told is None or not self.training:
-            return believed
-        return perhaps_told(believed, told, self.config.told, self.config.told_noise_m)
 
 
 def _waypoints(poses: Tensor) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,7 +62,6 @@ class Cliport(LearnedPolicy[CliportConfig]):
     def __init__(self, config: CliportConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
         self.network = TwoStreams(config)
-        self.tokenizer: Any = SimpleNamespace(pad=0)
         self._stops, self._views = False, VIEWS
         self._said: dict[int, str] = {}
 

@@ -106,7 +106,7 @@ def test_bad_data_are_told_in_one_line(tmp_path: Path) -> None:
 
 def test_windows_of_turns_are_batches(data: Path) -> None:
     windows = TurnWindows([read_turns(data)], 64, 16, augment=True)
-    batch = windows.__getitems__([0, 7])
+    batch = windows[[0, 7]]
     assert batch.images.shape == (2, 4, 128, 256) and batch.words.shape == (2, 16)
     assert batch.actions[1, 0] == NOTHING
 
@@ -114,8 +114,8 @@ def test_windows_of_turns_are_batches(data: Path) -> None:
 def test_each_drawing_of_an_image_differs_whichever_process_loads_it(data: Path) -> None:
     windows = TurnWindows([read_turns(data)], 64, 16, augment=True)
     count = len(windows)
-    first, same, other = (windows[number].images for number in (3, 3, 3 + count))
+    first, same, other = (windows[[number]].images for number in (3, 3, 3 + count))
     assert torch.equal(first, same) and not torch.equal(first, other)
-    loader = DataLoader(windows, batch_sampler=[[3 + count]], collate_fn=lambda x: x, num_workers=1)
+    loader = DataLoader(windows, batch_size=None, sampler=[[3 + count]], num_workers=1)
     (loaded,) = loader
     assert torch.equal(loaded.images, other)
