@@ -236,11 +236,12 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         with torch.inference_mode():
             return call(*args)
 
-    def _observations(
-        self, given: Sequence[Observation], first: Sequence[int] | None = None
-    ) -> Observations:
-        """Observations of n slots as tensors, normalized, on the device; at some steps each was
-        first shown something, by default at 0.
+    def _observations(self, given: Sequence[Observation], first: Sequence[int]) -> Observations:
+        """Return observations of n slots as tensors, normalized, on the device.
+
+        Args:
+            given: The observations.
+            first: Control step at which each slot was first shown something.
         """
         history = self.observation.history
         images = {}
@@ -251,7 +252,6 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         state = torch.zeros(len(given), history, 0)
         if self.config.proprioception:
             state = torch.stack([self._state(o["proprioception"], history) for o in given])
-        first = first or [0] * len(given)
         age = torch.tensor([int(o["step"]) - k for o, k in zip(given, first, strict=True)])[:, None]
         mask = torch.arange(history - 1, -1, -1)[None] <= age
         return self._normalized(Observations(images, state, mask).to(self.device))

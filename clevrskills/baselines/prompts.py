@@ -5,7 +5,7 @@ A tokenizer turns each text into numbers; an image takes one place, with the num
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from zlib import crc32
@@ -120,12 +120,16 @@ def encode(prompt: PromptInput, tokenizer: Tokenizer, size_px: int) -> EncodedPr
             tokens += tokenizer.encode(piece)
         else:
             tokens.append(tokenizer.image)
-            picture = torch.tensor(piece).permute(2, 0, 1)
-            images.append(scale_images(picture, size_px))
+            images.append(piece)
     if not tokens:
         raise ClevrSkillsError("an empty prompt")
-    nothing = torch.empty(0, 3, size_px, size_px, dtype=torch.uint8)
-    return EncodedPrompt(tuple(tokens), torch.stack(images) if images else nothing, tokenizer.image)
+    return EncodedPrompt(tuple(tokens), stack_images(images, size_px), tokenizer.image)
+
+
+def stack_images(images: Iterable[np.ndarray], size_px: int) -> Tensor:
+    """Return images (H, W, 3) uint8 of any sizes as (k, 3, size_px, size_px) uint8."""
+    scaled = [scale_images(torch.tensor(image).permute(2, 0, 1), size_px) for image in images]
+    return torch.stack(scaled) if scaled else torch.empty(0, 3, size_px, size_px, dtype=torch.uint8)
 
 
 def stack(prompts: Sequence[EncodedPrompt], pad: int) -> Prompts:

@@ -18,8 +18,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from torch import Tensor
 
 from clevrskills.baselines.batch import scale_images
 from clevrskills.baselines.data.sources import DatasetSource, LeRobotSource
+from clevrskills.baselines.prompts import stack_images
 from clevrskills.core.policy import PromptInput
 from clevrskills.dataset_tools.window_reader import (
     EpisodeTable,
@@ -45,7 +45,7 @@ from clevrskills.jobs.pool import TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.work import JobQueue, open_pool, work
 
-INDEX_FILE, LOCK_FILE = "index.jsonl", "lock"
+INDEX_FILE, LOCK_FILE, PROMPTS_FILE = "index.jsonl", "lock", "prompts.u8"
 ACTION_SIZE = 7
 _COLUMNS = (
     *("state.f32", "actions.f32", "failed.u8"),
@@ -120,15 +120,15 @@ class PackedSource(WindowReader[EpisodeTable]):
         Raises:
             ClevrSkillsError: A file is damaged, or the disk is full; what was packed stays.
         """
-        with self._lock():
+        with storage_errors(self.folder), (self.folder / LOCK_FILE).open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
             self._read_index()
             missing = [number for number in numbers if number not in self.prompts]
             if not missing:
                 return
-            with storage_errors(self.folder):
-                for name, shape in self._shapes().items():
-                    with (self.folder / name).open("ab") as file:
-                        file.truncate(int(np.prod(shape)) * _dtype(name).itemsize)  # sparse
+            for name, shape in self._shapes().items():
+                with (self.folder / name).open("ab") as array:
+                    array.truncate(int(np.prod(shape)) * _dtype(name).itemsize)  # sparse
             with Display("packing", len(missing)) as display:
                 queue = _Packing(self, missing, display)
                 make = partial(Packer, self)
@@ -152,7 +152,7 @@ class PackedSource(WindowReader[EpisodeTable]):
             return self._source.prompt(number, form)  # which says why not
         if form == "language":
             return PromptInput(packed.texts[form], {})
-        images = self.map("prompts.u8")[packed.first : packed.first + len(packed.keys)]
+        images = self.map(PROMPTS_FILE)[packed.first : packed.first + len(packed.keys)]
         shown = images.transpose(0, 2, 3, 1)
         return PromptInput(packed.texts[form], dict(zip(packed.keys, shown, strict=True)))
 
@@ -183,10 +183,11 @@ class PackedSource(WindowReader[EpisodeTable]):
         key = name, mode
         if key not in self._maps:
             path = self.folder / name
-            if name == "prompts.u8":
-                shape = (path.stat().st_size // int(np.prod(self._image)), *self._image)
-            else:
-                shape = self._shapes()[name]
+            shapes = self._shapes()
+            if name == PROMPTS_FILE:
+                count = path.stat().st_size // int(np.prod(self._image))
+                shapes[name] = count, *self._image
+            shape = shapes[name]
             # plain arrays: indexing a numpy.memmap makes an object each time
             self._maps[key] = (
                 np.asarray(np.memmap(path, _dtype(name), mode, shape=shape))
@@ -224,12 +225,6 @@ class PackedSource(WindowReader[EpisodeTable]):
             parse = partial(parse_record, PackedPrompt)
             self.prompts = {packed.number: packed for packed in read_lines(path, parse)}
 
-    @contextmanager
-    def _lock(self) -> Iterator[None]:
-        with storage_errors(self.folder), (self.folder / LOCK_FILE).open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-
 
 Packed = tuple[Mapping[str, str], Sequence[str], np.ndarray]
 """Texts by form, placeholders and images (k, 3, S, S) of a prompt."""
@@ -255,14 +250,9 @@ class Packer:
         forms = _FORMS if isinstance(source, DatasetSource) else _FORMS[1:]
         prompts = {form: source.prompt(number, form) for form in forms}
         images = prompts[forms[0]].images
-        size_px = packed.image_size
-        shown = [
-            scale_images(torch.tensor(image).permute(2, 0, 1), size_px).numpy()
-            for image in images.values()
-        ]
-        nothing = np.empty((0, 3, size_px, size_px), np.uint8)
         texts = {form: prompt.text for form, prompt in prompts.items()}
-        return texts, tuple(images), np.stack(shown) if shown else nothing
+        shown = stack_images(images.values(), packed.image_size).numpy()
+        return texts, tuple(images), shown
 
 
 class _Packing(JobQueue[int, Packed]):
@@ -272,7 +262,7 @@ class _Packing(JobQueue[int, Packed]):
         super().__init__(numbers)
         self._packed, self._display = packed, display
         self._journal = Journal(packed.folder / INDEX_FILE)
-        self._path = packed.folder / "prompts.u8"
+        self._path = packed.folder / PROMPTS_FILE
         self._done = 0
 
     def finish(self, job: int, result: Packed) -> None:

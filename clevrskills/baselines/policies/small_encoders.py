@@ -122,19 +122,13 @@ class SceneEncoder(nn.Module):
         config: Sizes.
         vocabulary: How many different words there are.
         state_size: How many numbers of the robot's own state there are.
-
-    Attributes:
-        count: How many tokens that is, K.
     """
 
     def __init__(self, config: SmallEncoderConfig, vocabulary: int, state_size: int) -> None:
         super().__init__()
         self.prompt = PromptEncoder(config, vocabulary)
         self.images = nn.ModuleDict({name: ImageEncoder(config) for name in config.cameras})
-        self.state = None
-        if state_size:
-            self.state = mlp(state_size, config.width, config.width)
-        self.count = 1 + len(config.cameras) + bool(state_size)
+        self.state = mlp(state_size, config.width, config.width) if state_size else None
 
     def forward(self, observations: Observations, aim: Tensor) -> Tensor:
         """Observations (B, T, ...) of episodes, and what ``prompt`` made of their prompts

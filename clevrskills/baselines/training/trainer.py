@@ -31,13 +31,10 @@ if TYPE_CHECKING:
 LOG_FILE = "log.jsonl"
 
 
-def learning_rate(
-    step: int, steps: int, config: PolicyConfig, highest: float | None = None
-) -> float:
-    """The learning rate at a step: it rises evenly to the highest one, by default that of the
-    configuration, then falls like a cosine to a share.
+def learning_rate(step: int, steps: int, config: PolicyConfig, highest: float) -> float:
+    """Return the learning rate at a step: it rises evenly to the highest one, then falls like a
+    cosine to a share.
     """
-    highest = config.learning_rate if highest is None else highest
     rising = min(1.0, (step + 1) / max(1, config.warm_up_steps))
     part = min(1.0, max(0, step - config.warm_up_steps) / max(1, steps - config.warm_up_steps))
     final = config.final_rate

@@ -88,7 +88,7 @@ def test_what_is_seen_in_training_is_seen_in_acting(touches: Path, trained: Path
     env.reset(options={"episode": EpisodeSpec.draw("touch", "train", info["seed"], 0)})
     observer = Observer(env, shown)
     policy.reset({0: observer.begin()})
-    seen = policy._observations([observer.look()])
+    seen = policy._observations([observer.look()], [0])
     recorded = policy._normalized(batch.observations)
     for camera in shown.cameras:
         difference = (seen.images[camera][0, 0] - recorded.images[camera][0, 0]).abs()

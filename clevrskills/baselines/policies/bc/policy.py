@@ -129,13 +129,11 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         scale = way.new_tensor(_WAYPOINT_SCALES)
         reached = missed(way - waypoints.nan_to_num(), waypoints, steps[:, 0], scale)
         look = _looking_loss(sight.looks, batch.sights.flatten(0, 1), steps)
-        parts = {"motion": motion, "vacuum": vacuum, "place": place, "look": look}
-        parts["waypoint"] = reached
-        config = self.config
-        total = motion + config.vacuum_weight * vacuum
-        total = total + config.place_weight * place + config.look_weight * look
-        total = total + config.waypoint_weight * reached
-        return {"loss": total, **parts}
+        parts = {"vacuum": vacuum, "place": place, "look": look, "waypoint": reached}
+        total = motion
+        for name, value in parts.items():
+            total = total + getattr(self.config, f"{name}_weight") * value
+        return {"loss": total, "motion": motion, **parts}
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Any]:
         tokens, mask = self.scene.prompt(prompts)

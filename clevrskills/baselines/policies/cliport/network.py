@@ -202,14 +202,12 @@ class TwoStreams(nn.Module):
         self.end = mlp(heard + 2 * words, 64, 64, 1, activation=nn.ReLU)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    def forward(self, images: Tensor, words: Tensor, scenes: Tensor | None = None) -> Features:
-        """Features of words (B, L) that are said of images, by default each of its own, else of
-        those at ``scenes`` (B,), which rise.
+    def forward(self, images: Tensor, words: Tensor, scenes: Tensor) -> Features:
+        """Return features of words (B, L) that are said of images: those at ``scenes`` (B,), which
+        rise.
         """
         pick, place = self.words(words)
         fine, middle, coarse = self.seeing(images)
-        if scenes is None:
-            scenes = torch.arange(len(images), device=images.device)
         looks = torch.cat((pick, place), dim=-1)
         heard = self.hearing(middle[scenes], coarse[scenes], looks)
         return Features(fine, scenes, heard, pick, place)

@@ -131,7 +131,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
     def _act(self, views: Mapping[str, np.ndarray], text: str) -> Any:
         image = to_image(*(views[name] for name in self._views))[None].to(self.device)
         words = words_of(text, self.config.vocabulary, self.config.length)[None].to(self.device)
-        features = self.network(image, words)
+        features = self.network(image, words, torch.zeros(1, dtype=torch.long, device=self.device))
         if self._stops and bool(self.network.ended(features) > 0):
             return TextAction("done", stop=True)
         pick = _highest(self.network.pick(features, features.pick)[0])
