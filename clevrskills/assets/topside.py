@@ -37,21 +37,17 @@ def heights(shape: Shape, xy: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=256)
-def sealable_places(
-    shape: Shape, radius_m: float = CUP_RADIUS_M, tolerance_m: float = _TOLERANCE_M
-) -> np.ndarray:
+def sealable_places(shape: Shape) -> np.ndarray:
     """Where a cup of a vacuum gripper that comes from above can seal.
 
     Args:
         shape: The shape, standing upright.
-        radius_m: Radius of the cup.
-        tolerance_m: By how much the surface under the cup may differ in height from its middle.
 
     Returns:
         (n, 3) points on the surface in the shape's frame, 2 mm apart; the nearest to the centre of
         mass, seen from above, first. Read-only.
     """
-    places = _sealable(shape, _grid(shape), radius_m, tolerance_m)
+    places = _sealable(shape, _grid(shape))
     places.flags.writeable = False
     return places
 
@@ -63,7 +59,7 @@ def best_place(shape: Shape) -> np.ndarray | None:
     xy, end = _grid(shape), 0
     while end < len(xy):
         start, end = end, end * 8 + 8
-        places = _sealable(shape, xy[start:end], CUP_RADIUS_M, _TOLERANCE_M)
+        places = _sealable(shape, xy[start:end])
         if len(places):
             found: np.ndarray = places[0]
             return found
@@ -82,18 +78,18 @@ def _grid(shape: Shape) -> np.ndarray:
     return xy[np.argsort(np.linalg.norm(xy - center, axis=1), kind="stable")]
 
 
-def _sealable(shape: Shape, xy: np.ndarray, radius_m: float, tolerance_m: float) -> np.ndarray:
+def _sealable(shape: Shape, xy: np.ndarray) -> np.ndarray:
     """The points (n, 3) on a shape at those of some places (m, 2) at which a cup seals."""
     middle = heights(shape, xy)
     good = np.isfinite(middle)
     angles = np.arange(_RIM_POINTS) * 2 * np.pi / _RIM_POINTS
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    rims = np.concatenate([radius_m * circle, radius_m / 2 * circle])
+    rims = np.concatenate([CUP_RADIUS_M * circle, CUP_RADIUS_M / 2 * circle])
     at_once = max(1, _PLACES_AT_ONCE // len(xy))
     for first in range(0, len(rims), at_once):
         places, around = xy[good], rims[first : first + at_once]
         rim = heights(shape, (places[:, None] + around).reshape(-1, 2)).reshape(-1, len(around))
-        good[good] = (np.abs(rim - middle[good, None]) <= tolerance_m).all(axis=1)
+        good[good] = (np.abs(rim - middle[good, None]) <= _TOLERANCE_M).all(axis=1)
     return np.column_stack([xy, middle])[good]
 
 

@@ -51,7 +51,7 @@ class Swapped(Composite):
         return {"next": start, **super().initial_state(world)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        outcomes, holds, (reward, progress), new_state = self._evaluate_children(world, state)
+        outcomes, holds, (reward, progress), new_state = self._batches.evaluate(world, state)
         most = self._max_rewards
         to_first, to_second = self.children[1:]
         second_can = ~holds[:, 1] & ~_in_the_way(world, to_second, to_first)

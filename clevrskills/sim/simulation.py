@@ -400,21 +400,17 @@ class SimWorld(World):
 
     @property
     def frame(self) -> Tensor:
-        return self.cached("frame", SimWorld._read_poses)
+        rows = len(self.keys) + 1
+        return self.cached("frame", lambda w: w._filled(Simulation.read_poses, rows, 7))
 
     @property
     def body_pose(self) -> Tensor:
         return self.cached("pose", lambda w: w.frame[:, :-1])
 
-    def _read_poses(self) -> Tensor:
-        return self._filled(Simulation.read_poses, len(self.keys) + 1, 7)
-
     @property
     def body_velocity(self) -> Tensor:
-        return self.cached("velocity", SimWorld._read_velocities)
-
-    def _read_velocities(self) -> Tensor:
-        return self._filled(Simulation.read_velocities, len(self.keys), 6)
+        rows = len(self.keys)
+        return self.cached("velocity", lambda w: w._filled(Simulation.read_velocities, rows, 6))
 
     def _filled(
         self, write: Callable[[Simulation, np.ndarray], None], rows: int, columns: int

@@ -16,6 +16,8 @@ that a lying can holds."""
 DEPTH_M = 4e-3
 """How deep, by inaccuracy, a cup may be in the surface."""
 RIM_POINTS = 8
+SPOTS_PER_SIDE = 15
+"""Resolution of the grid of spots that are looked at."""
 FIRST_SPOTS = 8
 """Spots nearest to the centre of mass that are looked at before all others."""
 CUP_RADIUS_M = 0.0142
@@ -62,16 +64,12 @@ def sealed_cups(world: World, samples: Tensor) -> tuple[Tensor, Tensor]:
     return sealed, lowest.amin(-1)
 
 
-def sealable_spot(
-    world: World, body: Tensor, radius_m: float = CUP_RADIUS_M, per_side: int = 15
-) -> Tensor:
+def sealable_spot(world: World, body: Tensor) -> Tensor:
     """The spot on top of a body, nearest to its centre of mass, on which a vertical cup seals.
 
     Args:
         world: Where everything is.
         body: Index of the body, (B,).
-        radius_m: Radius of the cup.
-        per_side: Resolution of the search.
 
     Returns:
         World position, (B, 3).
@@ -81,7 +79,7 @@ def sealable_spot(
     """
     points = world.world_points(body)[..., :2]
     low, high = points.amin(1), points.amax(1)
-    grid, rim = _search(per_side, radius_m, world.device)
+    grid, rim = _search(world.device)
     xy = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
     center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
     away = (xy - center[..., :2]).norm(dim=-1)  # (B, G)
@@ -100,11 +98,11 @@ def sealable_spot(
 
 
 @cache
-def _search(per_side: int, radius_m: float, device: torch.device) -> tuple[Tensor, Tensor]:
+def _search(device: torch.device) -> tuple[Tensor, Tensor]:
     """Places all over a square of 1 by 1, (G, 2), and those under a cup, (S, 2)."""
-    ticks = torch.linspace(0.0, 1.0, per_side, device=device)
+    ticks = torch.linspace(0.0, 1.0, SPOTS_PER_SIDE, device=device)
     grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
-    return grid, cup_samples(torch.zeros(1, 3, device=device), radius_m)[0, :, :2]
+    return grid, cup_samples(torch.zeros(1, 3, device=device), CUP_RADIUS_M)[0, :, :2]
 
 
 def pose_in_gripper(world: World, body: Tensor) -> Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -24,7 +25,22 @@ beyond edges, is no touch however sharp they are."""
 OF_POSES = ("frame", "frame matrix", "matrix")
 """What is computed once of poses alone, and holds of a copy."""
 
-Answer = TypeVar("Answer")
+Evaluate = TypeVar("Evaluate", bound=Callable[..., Any])
+
+
+def _kept(evaluate: Evaluate) -> Evaluate:
+    """Keep what a method returns for slots, each (B,), until something moves, in a world of one
+    environment.
+    """
+
+    @wraps(evaluate)
+    def keep(world: TensorWorld, *slots: Tensor) -> Any:
+        if (world._whole or world).num_envs > 1:
+            return evaluate(world, *slots)
+        name = f"{evaluate.__name__} {[slot.tolist() for slot in slots]}"
+        return world.cached(name, lambda _: evaluate(world, *slots))
+
+    return cast(Evaluate, keep)
 
 
 class TensorWorld(World):
@@ -97,14 +113,11 @@ class TensorWorld(World):
     def held(self) -> Tensor:
         return self.select_rows(self._held)
 
-    def surface(self, body: Tensor) -> geometry.Surface:
-        return self._known(World.surface, body)
+    surface = _kept(World.surface)
 
     @broadcast_slots
+    @_kept
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        return self._known(TensorWorld._supports, lower, upper)
-
-    def _supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         near = (self._gap(lower, upper) <= 0.0) & (upper != lower)
         return self.evaluate_where(near, near.float(), TensorWorld._carries, lower, upper)
 
@@ -124,10 +137,8 @@ class TensorWorld(World):
         return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
 
     @broadcast_slots
+    @_kept
     def on_table(self, body: Tensor) -> Tensor:
-        return self._known(TensorWorld._is_low, body)
-
-    def _is_low(self, body: Tensor) -> Tensor:
         return self.bottom(body) <= CONTACT_TOLERANCE_M
 
     @property
@@ -148,20 +159,8 @@ class TensorWorld(World):
         self.invalidate()
 
     @broadcast_slots
+    @_kept
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
-        return self._known(TensorWorld._touches, body, other)
-
-    def _known(self, ask: Callable[..., Answer], *slots: Tensor) -> Answer:
-        """Return the answer to a question about slots, each (B,); of a world of one environment
-        kept until something moves.
-        """
-        if (self._whole or self).num_envs > 1:
-            return ask(self, *slots)
-        name = f"{ask.__name__} {[slot.tolist() for slot in slots]}"
-        answer: Answer = self.cached(name, lambda _: ask(self, *slots))
-        return answer
-
-    def _touches(self, body: Tensor, other: Tensor) -> Tensor:
         return self.and_where(self._gap(body, other) <= BLUNT_M, TensorWorld._meet, body, other)
 
     def _meet(self, body: Tensor, other: Tensor) -> Tensor:
@@ -174,16 +173,12 @@ class TensorWorld(World):
         gap = self.distance_to(other, self.world_points(body)).amin(-1)
         return gap <= CONTACT_TOLERANCE_M
 
+    @_kept
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
-        return self._known(TensorWorld._touches_third, body, other)
-
-    def _touches_third(self, body: Tensor, other: Tensor) -> Tensor:
         return self.on_table(body) | self._near_any(body, torch.stack((body, other), dim=-1))
 
+    @_kept
     def touches_body(self, body: Tensor) -> Tensor:
-        return self._known(TensorWorld._touches_other, body)
-
-    def _touches_other(self, body: Tensor) -> Tensor:
         return self._near_any(body, body[:, None])
 
     def _near_any(self, body: Tensor, but: Tensor) -> Tensor:
@@ -205,10 +200,8 @@ class TensorWorld(World):
         return gap.scatter(1, but, geometry.PAD).amin(-1) <= CONTACT_TOLERANCE_M
 
     @broadcast_slots
+    @_kept
     def gripper_touches(self, body: Tensor) -> Tensor:
-        return self._known(TensorWorld._gripper_touches, body)
-
-    def _gripper_touches(self, body: Tensor) -> Tensor:
         near = self.gripper_gap(body) <= BLUNT_M
         return self.and_where(near, lambda w, b: w.gripper_distance(b) <= CONTACT_TOLERANCE_M, body)
 

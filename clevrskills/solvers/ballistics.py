@@ -20,7 +20,9 @@ STEP_S, PHYSICS_STEP_S = 1.0 / CONTROL_HZ, 1.0 / SIM_HZ
 SPEED_UP_STEPS, EVEN_STEPS = (4, 6, 8), (1, 3, 5, 7)
 UPWARD_M_PER_S = (0.0, 0.2, 0.4)
 MAX_SPEED_M_PER_S, MAX_ACCELERATION_M_PER_S2 = 1.7, 8.0
-TILTS_RAD_PER_S = (1.9,)
+TILT_RAD_PER_S = 1.9
+"""How fast the gripper tilts forward, so that what it holds faces ahead at the end: that takes load
+off the elbow."""
 REACH_M = 0.68
 """Distance from the base up to which the gripper runs up."""
 BRAKE_STEPS = 3
@@ -54,14 +56,11 @@ class Swing:
         velocity: Of the gripper at the end, in m/s, (3,).
         speed_up: Control steps in which it gets faster.
         even: Control steps at an even pace after that.
-        tilt_rad_per_s: How fast the gripper tilts forward at the end, so that what it holds faces
-            ahead: that takes load off the elbow.
     """
 
     velocity: np.ndarray
     speed_up: int
     even: int
-    tilt_rad_per_s: float
 
     @property
     def steps(self) -> int:
@@ -83,7 +82,7 @@ class Swing:
         return [
             Pose(
                 start.p + t * self.velocity,
-                tilted_ahead(start.q, self.velocity, self.tilt_rad_per_s * t),
+                tilted_ahead(start.q, self.velocity, TILT_RAD_PER_S * t),
             )
             for t in seconds
         ]
@@ -116,13 +115,11 @@ class Thrower:
         way = aim[:2] - origin[:2]
         distance = float(np.linalg.norm(way))
         found = []
-        for speed_up, even, upward, tilt in itertools.product(
-            SPEED_UP_STEPS, EVEN_STEPS, UPWARD_M_PER_S, TILTS_RAD_PER_S
-        ):
+        for speed_up, even, upward in itertools.product(SPEED_UP_STEPS, EVEN_STEPS, UPWARD_M_PER_S):
             run_s = STEP_S * (speed_up / 2 + even)
             flight_s = fall_time_s(origin[2] + upward * run_s - aim[2], upward)
             speed = distance / (run_s + flight_s)
-            swing = Swing(np.array([*(way / distance * speed), upward]), speed_up, even, tilt)
+            swing = Swing(np.array([*(way / distance * speed), upward]), speed_up, even)
             total = float(np.linalg.norm(swing.velocity))
             if total > min(MAX_SPEED_M_PER_S, MAX_ACCELERATION_M_PER_S2 * STEP_S * speed_up):
                 continue

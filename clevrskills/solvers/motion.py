@@ -349,6 +349,14 @@ class Arm:
         return np.column_stack([np.interp(steps, times, joint) for joint in path.T])
 
 
+def until(done: Callable[[], bool], actions: Actions) -> Actions:
+    """Yield actions, each unless it is done already."""
+    for action in actions:
+        if done():
+            return
+        yield action
+
+
 def slerp(a: np.ndarray, b: np.ndarray, part: float) -> np.ndarray:
     """The orientation a share of the way from one (4,) to another (4,)."""
     change = (Pose(q=a).inv() * Pose(q=b)).q

@@ -49,7 +49,11 @@ class Layout:
 
     def body(self, role: str, *index: int) -> Body:
         """Return the body whose slot a role names, or an entry of a role of several."""
-        body = self.bodies[int(self.roles[role][index])]
+        return self.slot(int(self.roles[role][index]))
+
+    def slot(self, number: int) -> Body:
+        """Return the body of a slot that is not empty."""
+        body = self.bodies[number]
         assert body is not None
         return body
 

@@ -141,11 +141,9 @@ def fields(layout: Layout) -> dict[str, str | Body]:
     pair, ``comparisons`` in one.
     """
     shown: dict[str, str | Body] = {body.key: body for body in layout.examples}
-    base = layout.bodies[0]
-    assert base is not None
     firsts = [key for key in shown if key.startswith("example_")][::2]
     pairs = [f"{{obj:{key}}} is {layout.words[0]} than {{obj:{_twin(key)}}}" for key in firsts]
-    return {"base": base, **shown} | (
+    return {"base": layout.slot(0), **shown} | (
         {"adjective": layout.words[0], "examples": ". ".join(pairs), "comparisons": listed(pairs)}
         if pairs
         else {}

@@ -118,6 +118,4 @@ class Throwing(Task):
         return self.predicate(target - 1, target)
 
     def fields(self, layout: Layout) -> Fields:
-        thing, target = layout.bodies
-        assert thing is not None and target is not None
-        return {"thing": thing, "target": target}
+        return {"thing": layout.slot(0), "target": layout.slot(1)}

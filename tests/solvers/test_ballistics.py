@@ -30,7 +30,7 @@ def test_what_starts_below_takes_no_time():
 
 
 def test_a_swing_starts_and_ends_at_rest():
-    swing = Swing(np.array([0.6, 0.8, 0.2]), speed_up=4, even=3, tilt_rad_per_s=1.9)
+    swing = Swing(np.array([0.6, 0.8, 0.2]), speed_up=4, even=3)
     poses = [START, *swing.poses(START)]
     ways = np.linalg.norm(np.diff([pose.p for pose in poses], axis=0), axis=1)
     full = np.linalg.norm(swing.velocity) * 0.05

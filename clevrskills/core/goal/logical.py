@@ -15,7 +15,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.batching import ChildBatches, ChildOutcomes, as_child, child_state
+from clevrskills.core.goal.batching import ChildBatches, as_child, child_state
 from clevrskills.core.goal.context import Context, any_true
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 
@@ -138,10 +138,6 @@ class Composite(Predicate):
                 break
         return found
 
-    def _evaluate_children(self, world: Context, state: GoalState) -> ChildOutcomes:
-        """Evaluate every child once."""
-        return self._batches.evaluate(world, state)
-
     @cached_property
     def _first_leaf(self) -> Tensor:
         """Return the index of each child's first leaf among the leaves of the composite, (n,)."""
@@ -183,7 +179,7 @@ class Set(Composite):
     name = "set"
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        outcomes, holds, both, new_state = self._evaluate_children(world, state)
+        outcomes, holds, both, new_state = self._batches.evaluate(world, state)
         if not world.rewards:
             return Outcome.without_rewards((holds | self._unused).all(-1), new_state, outcomes)
         # the published rule: what is done, plus the best of what is not
@@ -206,7 +202,7 @@ class Sequence(Set):
     conjunction = ", then "
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        outcomes, holds, (reward, progress), new_state = self._evaluate_children(world, state)
+        outcomes, holds, (reward, progress), new_state = self._batches.evaluate(world, state)
         if not world.rewards:
             return Outcome.without_rewards((holds | self._unused).all(-1), new_state, outcomes)
         active = self._used
@@ -238,7 +234,7 @@ class Order(Composite):
         return {"stage": stage, **super().initial_state(world)}
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        outcomes, holds, (reward, progress), new_state = self._evaluate_children(world, state)
+        outcomes, holds, (reward, progress), new_state = self._batches.evaluate(world, state)
         index = self._numbers
         behind = holds | self._unused | (index < state["stage"][:, None])
         stage = behind.long().cumprod(-1).sum(-1)

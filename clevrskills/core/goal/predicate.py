@@ -183,11 +183,6 @@ class Leaf(Predicate):
             del data["weight"]
         return data
 
-    def weight_in(self, env: int) -> float:
-        """Return how much it counts in one environment."""
-        weight = self.weight
-        return float(weight[env] if isinstance(weight, Tensor) else weight)
-
     def leaves(self) -> Iterator[Leaf]:
         yield self
 

@@ -80,7 +80,7 @@ def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[float, 
     kept costs nothing here.
     """
     if isinstance(goal, Leaf):
-        weight = goal.weight_in(env)
+        weight = float(goal.weight[env] if isinstance(goal.weight, Tensor) else goal.weight)
         credit = outcome.holds if outcome.credit is None else outcome.credit
         return weight * float(credit[env]), weight
     stage = int(outcome.state["stage"][env]) if isinstance(goal, Order) else None

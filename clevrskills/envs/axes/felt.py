@@ -79,7 +79,7 @@ def _standing_free(draft: Draft, slots: list[int]) -> list[int]:
     """
     found = []
     for k in slots:
-        body = _body(draft, k)
+        body = draft.layout.slot(k)
         upright = sqrt(body.pose[4] ** 2 + body.pose[5] ** 2) < UPRIGHT_RAD
         on_table = body.pose[2] - body.geometry.half_extents[2] < 2e-3
         if upright and (on_table or body.static) and not _overlapped(draft, k):
@@ -90,7 +90,7 @@ def _standing_free(draft: Draft, slots: list[int]) -> list[int]:
 def _overlapped(draft: Draft, slot: int) -> bool:
     """Whether another body is above or below, seen from above."""
     table = Table(np.random.default_rng(0), gap_m=0.0, camera=draft.setting.main_camera)
-    own = _body(draft, slot)
+    own = draft.layout.slot(slot)
     table.take(own.geometry, own.pose[0], own.pose[1], _yaw(own))
     return any(
         not table.is_free(body.geometry, body.pose[0], body.pose[1], _yaw(body))
@@ -109,7 +109,7 @@ def _shifted(
         if body and k not in slots and k != draft.layout.in_gripper:
             table.occupy(body.geometry, body.pose[0], body.pose[1], _yaw(body))
     for k in slots:
-        body = _body(draft, k)
+        body = draft.layout.slot(k)
         far, around = most["shift_m"] * sqrt(generator.uniform()), generator.uniform(0, 2 * pi)
         x, y = body.pose[0] + far * cos(around), body.pose[1] + far * sin(around)
         yaw = _yaw(body) + generator.uniform(-1, 1) * most["turn_rad"]
@@ -230,12 +230,6 @@ def draw_embodiment(draft: Draft, most: Range, generator: np.random.Generator) -
     draft.robot = other
     if not _is_fair(draft, draft.layout):
         raise PerturbationError(f"the {other} cannot do it from this start")
-
-
-def _body(draft: Draft, slot: int) -> Body:
-    body = draft.layout.bodies[slot]
-    assert body is not None
-    return body
 
 
 def _yaw(body: Body) -> float:

@@ -12,6 +12,7 @@ from clevrskills.assets import pools, texture
 from clevrskills.assets.names import vocabulary
 from clevrskills.assets.palettes import lab
 from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range
+from clevrskills.sim.body import Body
 
 APART = 15.0
 """Least distance of the mean colors of two textures of a scene, in CIELAB."""
@@ -62,17 +63,14 @@ def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> N
             break
     else:
         raise PerturbationError("no textures that look different enough")
-    layout = draft.layout
+
+    def worn_now(body: Body) -> Body:
+        return replace(body, texture=swap.get(body.texture or "", body.texture))
+
     draft.layout = replace(
-        layout,
-        bodies=tuple(
-            replace(body, texture=swap.get(body.texture or "", body.texture)) if body else None
-            for body in layout.bodies
-        ),
-        examples=tuple(
-            replace(body, texture=swap.get(body.texture or "", body.texture))
-            for body in layout.examples
-        ),
+        draft.layout,
+        bodies=tuple(worn_now(body) if body else None for body in draft.layout.bodies),
+        examples=tuple(map(worn_now, draft.layout.examples)),
     )
 
 

@@ -119,7 +119,7 @@ class TabletopWatcher:
         self._upright = {k: _up_row(pose[k, 3:]) for k in self._movable}
         self._rest = {k: pose[k, :2].copy() for k in self._movable}  # where each was left
         self._inside = {k for k in self._movable if self._reaches(pose[k])}
-        self._held = self._now_held()
+        self._held = int(self._world.held[0])
         self._moving = {self._held} - {-1}  # held, flying, falling: not left anywhere yet
         self._told = set[tuple[str, int]]()  # what is told once until it is over
         self._touching = dict[tuple[int, int], int]()  # pairs of collisions, and the step
@@ -164,7 +164,7 @@ class TabletopWatcher:
     def _look(self) -> None:
         self._step += 1
         pose = self._world.body_pose[0].numpy()
-        held = self._now_held()
+        held = int(self._world.held[0])
         self._note_grip(held)
         self._note_touches()
         self._approach(pose)
@@ -218,7 +218,7 @@ class TabletopWatcher:
         elif not free and self._once("toppled", slot):
             self._moving.add(slot)
         if slot in self._moving:
-            if self._at_rest(slot):
+            if bool(self._world.is_static(torch.tensor([slot]))[0]):
                 self._moving.discard(slot)
                 self._rest[slot] = pose[:2].copy()
         else:
@@ -266,14 +266,8 @@ class TabletopWatcher:
 
     # ---- questions ----
 
-    def _now_held(self) -> int:
-        return int(self._world.held[0])
-
     def _tool(self) -> NDArray[Any]:
         return self._world.end_effector_pose[0].double().numpy()
-
-    def _at_rest(self, slot: int) -> bool:
-        return bool(self._world.is_static(torch.tensor([slot]))[0])
 
     def _carried(self, slot: int, held: int) -> bool:
         """Whether what is held carries a body, directly or by others."""

@@ -83,7 +83,6 @@ class TrajectoryRenderer:
         cameras: Names of the cameras.
         robot_name: The robot.
         size_px: Width and height of all images; ``None``: each camera's own.
-        device: SAPIEN's name of the render device; ``None``: what environments draw with.
         setting: Where the table and the cameras stand, and how images look.
 
     Raises:
@@ -95,13 +94,11 @@ class TrajectoryRenderer:
         cameras: Sequence[str],
         robot_name: str = "xarm6",
         size_px: int | None = None,
-        device: str | None = None,
         setting: Setting = TABLETOP,
     ) -> None:
         self.robot_name, self._setting, self._size_px = robot_name, setting, size_px
         self.cameras = {name: camera(name, robot_name, size_px, setting) for name in cameras}
         self.bodies: tuple[Body, ...] = ()
-        self._device = device
 
     @property
     def renderer(self) -> str:
@@ -118,8 +115,7 @@ class TrajectoryRenderer:
         self._spoil = NoisyCamera(conditions.image) if conditions.image else None
         self._moments = 0
         lighting = partial(scene_visuals.load_lighting, look=setting.look, light=setting.light)
-        device = self._device or render_device()
-        drawn = OffscreenScene(setting.look, device, numbers=True, lighting=lighting)
+        drawn = OffscreenScene(setting.look, render_device(), numbers=True, lighting=lighting)
         # first, as each takes an image of what is there
         self._cameras = {
             name: drawn.add_camera(name, one.width, one.height, one.fov_rad, one.orthographic_m)

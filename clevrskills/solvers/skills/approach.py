@@ -1,6 +1,7 @@
 """Standing beside an object with the cups down, to push it."""
 
 import itertools
+from collections.abc import Generator
 
 import numpy as np
 import torch
@@ -8,7 +9,7 @@ from sapien import Pose
 
 from clevrskills.core import geometry
 from clevrskills.solvers.grasps import HEAD_HALF_SIZE_M, down
-from clevrskills.solvers.motion import Actions, Arm
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills.put_down import put_aside
 
 STANDOFFS_M = (0.018, 0.035)
@@ -85,7 +86,7 @@ def approaches(arm: Arm, body: int, direction: np.ndarray, tip_z_m: float) -> li
     return [pose for _, pose in sorted(found, key=lambda item: item[0])]
 
 
-def reachable_approach(
+def _reachable_approach(
     arm: Arm, body: int, direction: np.ndarray, length_m: float, tip_z_m: float
 ) -> Pose | None:
     """The first approach within reach, clear, that can push by a length; ``None``: none."""
@@ -102,15 +103,40 @@ def reachable_approach(
     return None
 
 
-def go_beside(arm: Arm, pose: Pose, top_m: float) -> Actions:
-    """Move to an approach from above, if that can be reached: from the side the way is long."""
+def go_beside(
+    arm: Arm, body: int, direction: np.ndarray, length_m: float, tip_z_m: float, top_m: float
+) -> Generator[np.ndarray, None, bool]:
+    """Move beside a body to push it along a direction, from above if that can be reached: from the
+    side the way is long.
+
+    Args:
+        arm: The arm.
+        body: The body.
+        direction: Where to push it, a unit vector (2,).
+        length_m: How far.
+        tip_z_m: Height of the tips of the cups.
+        top_m: Height of what is in the way.
+
+    Returns:
+        Whether the arm is there.
+    """
+    pose = _reachable_approach(arm, body, direction, length_m, tip_z_m)
+    if pose is None:
+        return False
+    arm.set_label("move", f"Move beside {arm.label(body)}")
+    begin = arm.actions
     above = Pose([0, 0, max(0.0, top_m + OVER_M - float(pose.p[2]))]) * pose
     arm.update_planning_scene()
-    if arm.reachable(above) is None:
-        yield from arm.move(pose)
-        return
-    yield from arm.move(above)
-    yield from arm.straight(pose, DOWN_PER_STEP_M)
+    try:
+        if arm.reachable(above) is None:
+            yield from arm.move(pose)
+        else:
+            yield from arm.move(above)
+            yield from arm.straight(pose, DOWN_PER_STEP_M)
+    except SkillFailed:
+        arm.mark_failed(begin)
+        return False
+    return True
 
 
 def advance(arm: Arm, step: np.ndarray, height_m: float) -> np.ndarray:

@@ -8,7 +8,7 @@ from sapien import Pose
 
 from clevrskills.predicates import Balanced, OnTop
 from clevrskills.predicates.balanced import Loads
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, until
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.place import UPRIGHT_RAD, places_on, solve_on_top
@@ -62,10 +62,8 @@ def _load(arm: Arm, goal: Balanced, loads: Loads, k: int) -> Actions:
         yield from pick(arm, body)
     yield from _settle(arm, goal)
     yield from place(arm, _places(arm, goal, body, side))
-    for action in arm.wait(REST_STEPS):  # while it falls with the plate, little of its weight does
-        if bool(goal.loads(arm.world).on[0, k, side]):
-            return
-        yield action
+    # while it falls with the plate, little of its weight does
+    yield from until(lambda: bool(goal.loads(arm.world).on[0, k, side]), arm.wait(REST_STEPS))
 
 
 def _places(arm: Arm, goal: Balanced, body: int, side: int) -> Iterator[Pose]:
@@ -76,7 +74,4 @@ def _places(arm: Arm, goal: Balanced, body: int, side: int) -> Iterator[Pose]:
 def _settle(arm: Arm, goal: Balanced, steps: int = REST_STEPS) -> Actions:
     """Wait until the plates stand still."""
     arm.set_label("wait", "Wait for the scale")
-    for action in arm.wait(steps):
-        if all(bool(arm.world.is_static(plate)[0]) for plate in goal.plates.unbind(-1)):
-            return
-        yield action
+    yield from until(lambda: bool(arm.world.is_static(goal.plates).all()), arm.wait(steps))

@@ -1,14 +1,14 @@
 """Picking an object up."""
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 from sapien import Pose
 
 from clevrskills.predicates import Picked
 from clevrskills.solvers.grasps import Grasp, tilted_grasps, vertical_grasps
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, until
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.put_down import backed_off, put_aside
 
@@ -149,14 +149,8 @@ def _descend(arm: Arm, tip: Pose, body: int) -> Actions:
     """Go down with the vacuum on until it holds."""
     arm.vacuum = True
     yield from arm.straight(backed_off(tip, SLOW_M))
-    for action in arm.straight(backed_off(tip, -OVERTRAVEL_M), per_step_m=SLOW_PER_STEP_M):
-        if arm.held >= 0:
-            return
-        yield action
-    for action in arm.wait(2):
-        if arm.held >= 0:
-            return
-        yield action
+    pressing = arm.straight(backed_off(tip, -OVERTRAVEL_M), per_step_m=SLOW_PER_STEP_M)
+    yield from until(lambda: arm.held >= 0, chain(pressing, arm.wait(2)))
 
 
 @solves(Picked)

@@ -21,7 +21,6 @@ from clevrskills.solvers.skills.approach import (
     others,
     outer_radius,
     place_of,
-    reachable_approach,
     spans,
     start_of,
 )
@@ -91,15 +90,8 @@ def _leg(
         direction = (end - start) / np.linalg.norm(end - start)
         length_m = float(np.linalg.norm(end - start))
         banned.append(direction)
-        pose = reachable_approach(arm, body, direction, length_m, height_m)
-        if pose is None:
-            continue
-        arm.set_label("move", f"Move beside {arm.label(body)}")
-        begin = arm.actions
-        try:
-            yield from go_beside(arm, pose, spans(arm, body)[1])
-        except SkillFailed:
-            arm.mark_failed(begin)
+        top_m = spans(arm, body)[1]
+        if not (yield from go_beside(arm, body, direction, length_m, height_m, top_m)):
             continue
         arm.set_label("push", f"Push {arm.label(body)} to {spot(np.append(end, height_m))}")
         yield from _push_straight(arm, body, end, direction)

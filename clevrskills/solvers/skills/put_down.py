@@ -8,7 +8,7 @@ import torch
 from sapien import Pose
 
 from clevrskills.core import geometry
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot, turned_about_z
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot, turned_about_z, until
 
 __all__ = [
     "place",
@@ -160,7 +160,4 @@ def rest(arm: Arm, body: int) -> Actions:
     """Wait until the body is at rest."""
     arm.set_label("wait", f"Wait for {arm.label(body)} to rest")
     index = torch.tensor([body])
-    for action in arm.wait(REST_STEPS):
-        if bool(arm.world.is_static(index)[0]):
-            return
-        yield action
+    yield from until(lambda: bool(arm.world.is_static(index)[0]), arm.wait(REST_STEPS))

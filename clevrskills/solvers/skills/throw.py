@@ -103,8 +103,9 @@ class _Throw:
         off = height.unflatten(0, (len(places), -1)).amin(-1) < 0.0
         points = torch.cat((places, world.top(index).expand(len(places), 1)), dim=-1)
         gap = world.distance(points[None])[0]  # (K, N)
+        radius_m = float(world.solids.points[0, self.body].norm(dim=-1).max())
         gap[[self.target, self.body]] = geometry.PAD
-        cramped = (ROOM_M + _radius(self.arm, self.body) - gap.amin(0)).clamp(min=0.0)
+        cramped = (ROOM_M + radius_m - gap.amin(0)).clamp(min=0.0)
         cost = (places - middle).norm(dim=-1) + CRAMPED_COST * cramped + geometry.PAD * off
         return places[cost.argmin()].double().numpy()
 
@@ -151,11 +152,6 @@ class _Throw:
                 return None
             qpos = found
         return qpos
-
-
-def _radius(arm: Arm, body: int) -> float:
-    """Radius of the ball around its origin that a body fills."""
-    return float(arm.world.solids.points[0, body].norm(dim=-1).max())
 
 
 def _outline(arm: Arm, body: int, direction: np.ndarray) -> float:

@@ -14,7 +14,6 @@ from clevrskills.solvers.skills.approach import (
     others,
     outer_radius,
     place_of,
-    reachable_approach,
     spans,
 )
 from clevrskills.solvers.skills.put_down import rest
@@ -51,15 +50,8 @@ def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Action
     """Push against the first of some bodies until it falls."""
     body = bodies[0]
     for direction in _directions(arm, bodies, length_m):
-        pose = reachable_approach(arm, body, direction, TRAVEL_M / 2, tip_z_m)
-        if pose is None:
-            continue
-        arm.set_label("move", f"Move beside {arm.label(body)}")
-        begin = arm.actions
-        try:
-            yield from go_beside(arm, pose, max(spans(arm, k)[1] for k in bodies))
-        except SkillFailed:
-            arm.mark_failed(begin)
+        top_m = max(spans(arm, k)[1] for k in bodies)
+        if not (yield from go_beside(arm, body, direction, TRAVEL_M / 2, tip_z_m, top_m)):
             continue
         arm.set_label("topple", f"Topple {arm.label(body)}")
         low_m = spans(arm, body)[0]

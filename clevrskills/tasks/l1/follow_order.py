@@ -115,11 +115,10 @@ class FollowOrder(Task):
         return Strict(order, tuple(inside), due)
 
     def fields(self, layout: Layout) -> Fields:
-        thing, visits = layout.bodies[-1], int(layout.roles["active"].sum())
-        assert thing is not None
+        visits = int(layout.roles["active"].sum())
         areas = [f"{{obj:{self.slots[k]}}}" for k in layout.roles["route"][1 : 1 + visits]]
         return {
-            "thing": thing,
+            "thing": layout.slot(-1),
             "route": listed(areas, ", ", " and then "),
             "in_order": ", in this order" if visits > 1 else "",
             "stops": listed(areas, ", then on ", ", then on "),

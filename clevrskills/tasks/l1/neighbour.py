@@ -119,9 +119,9 @@ class Neighbour(Task):
         return InSequence((Inside(first, area), InsideAfter(second, area, first)))
 
     def fields(self, layout: Layout) -> Fields:
-        thing, direction = layout.bodies[3], list(DIRECTIONS)[int(layout.roles["direction"])]
-        assert thing is not None
-        return {"thing": thing, "area": layout.body("area"), "direction": SAID[direction]}
+        direction = list(DIRECTIONS)[int(layout.roles["direction"])]
+        named = {"thing": layout.slot(3), "area": layout.body("area")}
+        return {**named, "direction": SAID[direction]}
 
 
 @lru_cache(maxsize=64)

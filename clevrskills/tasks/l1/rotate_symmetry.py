@@ -66,6 +66,5 @@ class RotateSymmetry(TurningTask):
         )
 
     def fields(self, layout: Layout) -> Fields:
-        body = layout.bodies[int(layout.roles["objects"][0])]
-        assert body is not None
+        body = layout.body("objects", 0)
         return {"thing": body, "turn": turn_in_words(float(layout.roles["angle_rad"]))}

@@ -78,8 +78,7 @@ class Swap(Task):
         )
 
     def fields(self, layout: Layout) -> Fields:
-        one, other = (layout.bodies[int(k)] for k in layout.roles["objects"])
-        assert one is not None and other is not None
+        one, other = (layout.body("objects", k) for k in range(2))
         return {"one": one, "other": other}
 
 

@@ -92,9 +92,8 @@ class Balance(Task):
         return Balanced(beam, plates, objects, roles["level"])
 
     def fields(self, layout: Layout) -> Fields:
-        block, number = layout.bodies[4], int((layout.roles["objects"] >= 0).sum())
-        assert block is not None
-        return {"block": block, "number": NUMBERS[number]}
+        number = int((layout.roles["objects"] >= 0).sum())
+        return {"block": layout.slot(4), "number": NUMBERS[number]}
 
 
 def _scale(table: Table, camera: FixedCamera) -> list[Body]:
