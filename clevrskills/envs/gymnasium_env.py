@@ -100,12 +100,6 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         """The meaning of an action, as data."""
         return self.base_env.action_spec
 
-    @property
-    def _has_time_limit(self) -> bool:
-        """Whether Gymnasium's ``TimeLimit`` truncates episodes, as where the id states a limit."""
-        registered = None if self.spec is None else gym.registry.get(self.spec.id)
-        return registered is not None and registered.max_episode_steps is not None
-
     def _observation(self, obs: Any) -> Any:
         single = _single(obs)
         if isinstance(single, dict):
@@ -123,7 +117,9 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         """
         super().reset(seed=seed)
         obs, info = self.base_env.reset(seed=seed, options=options)
-        self._truncates = not self._has_time_limit
+        # where the id states a limit, Gymnasium's TimeLimit truncates episodes
+        registered = None if self.spec is None else gym.registry.get(self.spec.id)
+        self._truncates = registered is None or registered.max_episode_steps is None
         return self._observation(obs), {**_single_info(info), "prompt": self.prompt}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

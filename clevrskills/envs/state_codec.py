@@ -9,6 +9,7 @@ from mani_skill.envs.sapien_env import BaseEnv
 from mani_skill.utils import common
 from torch import Tensor
 
+from clevrskills.envs.state_observation import layout
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import GoalState
 from clevrskills.sim.robots.agent import VacuumAgent
@@ -88,18 +89,7 @@ class StateCodec(BaseEnv):
     @property
     def state_layout(self) -> list[dict[str, Any]]:
         """Where what stands in :meth:`get_state`: entries of name, start, stop."""
-        layout: list[dict[str, Any]] = []
-
-        def walk(entry: Any, name: str) -> None:
-            if isinstance(entry, dict):
-                for key, value in entry.items():
-                    walk(value, f"{name}/{key}" if name else key)
-            else:
-                start = layout[-1]["stop"] if layout else 0
-                layout.append({"name": name, "start": start, "stop": start + entry.shape[-1]})
-
-        walk(self.get_state_dict(), "")
-        return layout
+        return layout(common.flatten_dict_keys(self.get_state_dict()))
 
     def set_state(self, state: Tensor, env_idx: Tensor | None = None) -> None:
         """Restore a flat state (B, S) that :meth:`get_state` gave, in the same episode.
@@ -107,21 +97,14 @@ class StateCodec(BaseEnv):
         Raises:
             ClevrSkillsError: It has another number of entries.
         """
-        layout, nested = self.state_layout, dict[str, Any]()
-        if state.shape[-1] != layout[-1]["stop"]:
+        entries = self.state_layout
+        if state.shape[-1] != entries[-1]["stop"]:
             raise ClevrSkillsError(
                 f"a state of {state.shape[-1]} numbers; those of this episode have "
-                f"{layout[-1]['stop']}"
+                f"{entries[-1]['stop']}"
             )
-        for entry in layout:
-            # two levels at most; names of goal state hold slashes themselves
-            group, _, key = entry["name"].partition("/")
-            values = state[:, entry["start"] : entry["stop"]]
-            if key:
-                nested.setdefault(group, {})[key] = values
-            else:
-                nested[group] = values
-        self.set_state_dict(nested, env_idx)
+        flat = {entry["name"]: state[:, entry["start"] : entry["stop"]] for entry in entries}
+        self.set_state_dict(_grouped(flat), env_idx)
 
 
 def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,10 +43,7 @@ class Hinge:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Hinge:
         """Read what ``dataclasses.asdict`` gave, from JSON."""
-        values: dict[str, Any] = dict(data)
-        for name in ("anchor_m", "axis", "limits_rad"):
-            values[name] = tuple(values[name])
-        return cls(**values)
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
 
 
 @dataclass(frozen=True)

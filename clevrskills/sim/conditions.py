@@ -5,7 +5,7 @@ textures, wordings or the robot, is part of the episode itself.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Self
 
 from clevrskills.sim.cameras import FixedCamera
@@ -121,28 +121,31 @@ class Conditions:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
         views = {name: _read(Viewpoint, view) for name, view in data.get("cameras", {}).items()}
-        light, surfaces, image = (data.get(name) for name in ("light", "surfaces", "image"))
         return cls(
             dict(data.get("axes", {})),
             data.get("twin", ""),
             views,
-            Light.from_json(light) if light else None,
-            Surfaces.from_json(surfaces) if surfaces else None,
-            ImageNoise(**image) if image else None,
+            _read(Light, data.get("light")),
+            _read(Surfaces, data.get("surfaces")),
+            _read(ImageNoise, data.get("image")),
             tuple(data.get("start_qpos", ())),
             tuple(_read(Disturbance, one) for one in data.get("disturbances", ())),
         )
 
 
-def _read(kind: type, data: Mapping[str, Any]) -> Any:
-    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+def _read(kind: type, data: Mapping[str, Any] | None) -> Any:
+    if data is None:
+        return None
+    return kind(**{name: _tuples(value) for name, value in data.items()})
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _to_json(value: Any) -> Any:
-    if isinstance(value, Light | Surfaces):
-        return value.to_json()
-    if isinstance(value, Viewpoint | ImageNoise | Disturbance):
-        return {name: _to_json(part) for name, part in vars(value).items()}
+    if is_dataclass(value):
+        value = vars(value)
     if isinstance(value, Mapping):
         return {name: _to_json(part) for name, part in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):

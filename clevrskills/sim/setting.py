@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot, pi
-from typing import Any, Self
 
 import numpy as np
 
@@ -55,19 +54,6 @@ class Light:
     ambient: Color
     lamps: tuple[tuple[Direction, Color], ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {
-            "ambient": list(self.ambient),
-            "lamps": [list(map(list, one)) for one in self.lamps],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote."""
-        lamps = tuple((tuple(direction), tuple(color)) for direction, color in data["lamps"])
-        return cls(tuple(data["ambient"]), lamps)
-
 
 @dataclass(frozen=True)
 class Surfaces:
@@ -86,20 +72,6 @@ class Surfaces:
     horizon: Color
     zenith: Color
     stain: float = 1.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {name: _plain(value) for name, value in vars(self).items()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote."""
-        colors = {name: tuple(value) for name, value in data.items() if name != "stain"}
-        return cls(**colors, stain=data["stain"])
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)

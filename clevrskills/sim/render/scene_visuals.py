@@ -46,18 +46,15 @@ LIGHTS: Mapping[str, tuple[_Light, ...]] = {
 }
 
 
-def _texture(image: np.ndarray) -> sapien.render.RenderTexture2D:
-    """Uploads an image, (H, W, 3) uint8 sRGB."""
+def _matte(image: np.ndarray) -> sapien.render.RenderMaterial:
+    """Return a matte material with a texture, (H, W, 3) uint8 sRGB."""
     opaque = np.full((*image.shape[:2], 1), 255, np.uint8)
     pixels = np.concatenate([image, opaque], axis=-1)
     levels = min(5, 1 + min(image.shape[:2]).bit_length() // 2)
-    return sapien.render.RenderTexture2D(pixels, "R8G8B8A8Unorm", mipmap_levels=levels, srgb=True)
-
-
-def _matte(image: np.ndarray) -> sapien.render.RenderMaterial:
-    """A matte material with a texture, (H, W, 3) uint8 sRGB."""
     material = sapien.render.RenderMaterial(base_color=[1, 1, 1, 1], roughness=0.9)
-    material.base_color_texture = _texture(image)
+    material.base_color_texture = sapien.render.RenderTexture2D(
+        pixels, "R8G8B8A8Unorm", mipmap_levels=levels, srgb=True
+    )
     return material
 
 

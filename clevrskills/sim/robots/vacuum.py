@@ -50,7 +50,9 @@ class Vacuum:
 
     def release_slipped(self) -> None:
         """Let go of a body that was pulled out of place."""
-        if self._slipped():
+        off = self._grip.inv() * self._present(self.held)
+        angle = 2.0 * np.arctan2(np.linalg.norm(off.q[1:]), abs(off.q[0]))
+        if np.linalg.norm(off.p) > SLIP_M or angle > SLIP_RAD:
             self.release()
 
     def take(self, body: int, cups: int, distance_m: float) -> None:
@@ -92,11 +94,6 @@ class Vacuum:
             entity.remove_component(self._drive)
             entity.find_component_by_type(PhysxRigidDynamicComponent).wake_up()
         self._drive, self.held, self._cups = None, -1, 0
-
-    def _slipped(self) -> bool:
-        off = self._grip.inv() * self._present(self.held)
-        angle = 2.0 * np.arctan2(np.linalg.norm(off.q[1:]), abs(off.q[0]))
-        return bool(np.linalg.norm(off.p) > SLIP_M or angle > SLIP_RAD)
 
     def state(self) -> Tensor:
         """Slot held, number of cups, pose relative to the tool centre point; (1, 9) float64."""
