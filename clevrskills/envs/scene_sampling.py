@@ -163,7 +163,7 @@ def draw_scene(
             continue
         allowed = _allowed_wordings(task, layout, prompt_index, prompt_style)
         index = allowed[int(rng.roles.integers(len(allowed)))]
-        return replace(scene, ask=partial(_asked, task, index, robot_name))
+        return replace(scene, ask=partial(worded, task, index=index, robot_name=robot_name))
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
     )
@@ -218,10 +218,6 @@ def worded(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6")
         tuple(wording.names for wording in (own, *others)),
         {"index": index, "style": own.style, "held_out": own.held_out},
     )
-
-
-def _asked(task: Task, index: int, robot_name: str, scene: DrawnScene) -> Prompt:
-    return worded(task, scene, index, robot_name)
 
 
 def scene_of(
@@ -313,14 +309,10 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
                 before, state = state, outcome.state
     except ValueError:
         return False
-    if before and _same(before, state):  # a second look tells the same
+    # a second look gives the same
+    if before and all(torch.equal(value, before[key]) for key, value in state.items()):
         return bool(outcome.holds.all())
     return bool(goal.holds(world, state).all())
-
-
-def _same(one: GoalState, other: GoalState) -> bool:
-    """Whether the same is remembered."""
-    return one.keys() == other.keys() and all(torch.equal(one[key], other[key]) for key in one)
 
 
 def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:

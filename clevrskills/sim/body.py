@@ -43,7 +43,8 @@ class Hinge:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Hinge:
         """Read what ``dataclasses.asdict`` gave, from JSON."""
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+        values: dict[str, Any] = dict(data)
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
 
 
 @dataclass(frozen=True)

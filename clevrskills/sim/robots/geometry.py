@@ -101,64 +101,55 @@ def srdf_text(name: str, disabled_pairs: Iterable[tuple[str, str]]) -> str:
     root = ElementTree.Element("robot", name=name)
     for link1, link2 in disabled_pairs:
         # SAPIEN heeds only pairs whose reason is "Default"; MPlib heeds all
-        ElementTree.SubElement(
-            root, "disable_collisions", link1=link1, link2=link2, reason="Default"
-        )
+        _add(root, "disable_collisions", link1=link1, link2=link2, reason="Default")
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _numbers(values: Iterable[float]) -> str:
-    return " ".join(f"{value:.9g}" for value in values)
+def _add(
+    parent: ElementTree.Element, tag: str, **attributes: str | float | Sequence[float]
+) -> ElementTree.Element:
+    """Add an element with texts, numbers and vectors as attributes."""
+    return ElementTree.SubElement(parent, tag, {k: _text(v) for k, v in attributes.items()})
 
 
-def _add_origin(parent: ElementTree.Element, xyz_m: Vector, rpy_rad: Vector) -> None:
-    ElementTree.SubElement(parent, "origin", xyz=_numbers(xyz_m), rpy=_numbers(rpy_rad))
+def _text(value: str | float | Sequence[float]) -> str:
+    if isinstance(value, str):
+        return value
+    numbers = value if isinstance(value, Sequence) else (value,)
+    return " ".join(f"{number:.9g}" for number in numbers)
 
 
 def _add_link(root: ElementTree.Element, link: Link, visuals: Sequence[Visual]) -> None:
-    element = ElementTree.SubElement(root, "link", name=link.name)
-    inertial = ElementTree.SubElement(element, "inertial")
-    _add_origin(inertial, link.inertia.center_m, ZERO)
-    ElementTree.SubElement(inertial, "mass", value=_numbers([link.inertia.mass_kg]))
+    element = _add(root, "link", name=link.name)
+    inertial = _add(element, "inertial")
+    _add(inertial, "origin", xyz=link.inertia.center_m, rpy=ZERO)
+    _add(inertial, "mass", value=link.inertia.mass_kg)
     keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    tensor = dict(zip(keys, (_numbers([v]) for v in link.inertia.tensor_kgm2), strict=True))
-    ElementTree.SubElement(inertial, "inertia", tensor)
+    _add(inertial, "inertia", **dict(zip(keys, link.inertia.tensor_kgm2, strict=True)))
     for index, visual in enumerate(visuals):
-        drawn = ElementTree.SubElement(element, "visual")
-        geometry = ElementTree.SubElement(drawn, "geometry")
-        ElementTree.SubElement(geometry, "mesh", filename=str(visual.file))
+        drawn = _add(element, "visual")
+        _add(_add(drawn, "geometry"), "mesh", filename=str(visual.file))
         if visual.rgba is not None:
-            material = ElementTree.SubElement(drawn, "material", name=f"{link.name}_{index}")
-            ElementTree.SubElement(material, "color", rgba=_numbers(visual.rgba))
+            material = _add(drawn, "material", name=f"{link.name}_{index}")
+            _add(material, "color", rgba=visual.rgba)
     for primitive in link.collision:
-        solid = ElementTree.SubElement(element, "collision")
-        _add_origin(solid, primitive.xyz_m, primitive.rpy_rad)
-        geometry = ElementTree.SubElement(solid, "geometry")
+        solid = _add(element, "collision")
+        _add(solid, "origin", xyz=primitive.xyz_m, rpy=primitive.rpy_rad)
+        geometry = _add(solid, "geometry")
         if isinstance(primitive, Box):
-            ElementTree.SubElement(geometry, "box", size=_numbers(primitive.size_m))
+            _add(geometry, "box", size=primitive.size_m)
         else:
-            ElementTree.SubElement(
-                geometry,
-                "cylinder",
-                radius=_numbers([primitive.radius_m]),
-                length=_numbers([primitive.length_m]),
-            )
+            _add(geometry, "cylinder", radius=primitive.radius_m, length=primitive.length_m)
 
 
 def _add_joint(root: ElementTree.Element, joint: Joint) -> None:
-    element = ElementTree.SubElement(root, "joint", name=joint.name, type=joint.kind)
-    ElementTree.SubElement(element, "parent", link=joint.parent)
-    ElementTree.SubElement(element, "child", link=joint.child)
-    _add_origin(element, joint.xyz_m, joint.rpy_rad)
+    element = _add(root, "joint", name=joint.name, type=joint.kind)
+    _add(element, "parent", link=joint.parent)
+    _add(element, "child", link=joint.child)
+    _add(element, "origin", xyz=joint.xyz_m, rpy=joint.rpy_rad)
     if joint.kind == "revolute":
-        ElementTree.SubElement(element, "axis", xyz="0 0 1")
+        _add(element, "axis", xyz=(0, 0, 1))
         lower, upper = joint.limits_rad
-        ElementTree.SubElement(
-            element,
-            "limit",
-            lower=_numbers([lower]),
-            upper=_numbers([upper]),
-            effort=_numbers([joint.effort_nm]),
-            velocity=_numbers([joint.velocity_radps]),
-        )
+        most = {"effort": joint.effort_nm, "velocity": joint.velocity_radps}
+        _add(element, "limit", lower=lower, upper=upper, **most)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from math import dist
 
 import numpy as np
@@ -92,7 +91,8 @@ class Neighbour(Task):
         tile_names = rng.choose(pools.primitive, areas)
         tiles = [shape(name, AREA_SIZE_M) for name in tile_names]
         most_m = RADIUS_M if all(name in ROOMY for name in tile_names) else NARROW_RADIUS_M
-        names = rng.choose(_small(pools.movable, most_m), objects)
+        small = [name for name in pools.movable if shape(name).radius_m <= most_m]
+        names = rng.choose(small, objects)
         items = [shape(name) for name in names]
         textures = rng.cover(tile_names, pools.textures_2)
         colours = rng.cover(names, pools.textures_1, in_turn=True)
@@ -122,12 +122,6 @@ class Neighbour(Task):
         direction = list(DIRECTIONS)[int(layout.roles["direction"])]
         named = {"thing": layout.slot(3), "area": layout.body("area")}
         return {**named, "direction": SAID[direction]}
-
-
-@lru_cache(maxsize=64)
-def _small(names: tuple[str, ...], most_m: float) -> list[str]:
-    """Those of some shapes that reach no further than a radius."""
-    return [name for name in names if shape(name).radius_m <= most_m]
 
 
 def _beside_each_other(
