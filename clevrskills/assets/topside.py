@@ -105,7 +105,6 @@ def rim_radius_m(shape: Shape) -> float:
     return float("inf")
 
 
-SPACING_M = 0.002
 ALIKE_SHARE, TIE_SHARE = 0.02, 0.005
 """Share of its area up to which two outlines look alike, and up to which two orders fit as well."""
 TURNS_DEG = np.arange(30, 331, 5)
@@ -125,9 +124,9 @@ def change_of_outline(shape: Shape) -> np.ndarray:
         half a pixel of the base camera. Read-only.
     """
     corners = np.concatenate(shape.parts)[:, :2]
-    radius = float(np.linalg.norm(corners, axis=1).max()) + 2 * SPACING_M
-    cells = int(np.ceil(radius / SPACING_M))
-    ticks = np.arange(-cells, cells + 1) * SPACING_M
+    radius = float(np.linalg.norm(corners, axis=1).max()) + 2 * _SPACING_M
+    cells = int(np.ceil(radius / _SPACING_M))
+    ticks = np.arange(-cells, cells + 1) * _SPACING_M
     grid = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 2)
     inside = np.isfinite(heights(shape, grid)).reshape(len(ticks), len(ticks))
     points, near = grid[inside.ravel()], ndimage.binary_dilation(inside)
@@ -135,7 +134,7 @@ def change_of_outline(shape: Shape) -> np.ndarray:
     angle = np.radians(TURNS_DEG)
     turn = np.stack([np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)], axis=-1)
     turned = middle + (points - middle) @ turn.reshape(-1, 2, 2).transpose(0, 2, 1)
-    cell = np.round((turned - ticks[0]) / SPACING_M).astype(int)  # (n, points, 2)
+    cell = np.round((turned - ticks[0]) / _SPACING_M).astype(int)  # (n, points, 2)
     on_grid = ((cell >= 0) & (cell < len(ticks))).all(axis=-1)
     cell = np.clip(cell, 0, len(ticks) - 1)
     change = 1.0 - (near[cell[..., 0], cell[..., 1]] & on_grid).mean(axis=1)

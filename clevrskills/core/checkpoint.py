@@ -43,7 +43,7 @@ def folder_of(run: Path, steps: int) -> Path:
 
 def latest(run: Path) -> tuple[int, Path | None]:
     """Steps made up to the latest checkpoint of a training run, and its folder, if there is one."""
-    found = _all(run)
+    found = [folder for folder in _numbered(run) if (folder / CONFIG_FILE).is_file()]
     return (int(found[-1].name), found[-1]) if found else (0, None)
 
 
@@ -217,11 +217,6 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     except (OSError, SafetensorError) as error:
         raise ClevrSkillsError(f"{path} cannot be read: {error}") from error
     return found
-
-
-def _all(run: Path) -> list[Path]:
-    """Folders of the checkpoints of a training run, the latest last."""
-    return [folder for folder in _numbered(run) if (folder / CONFIG_FILE).is_file()]
 
 
 def _numbered(run: Path) -> list[Path]:

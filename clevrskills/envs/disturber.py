@@ -31,7 +31,7 @@ class Disturber:
         self._scales = [d for d in disturbances if d.kind == "scale"]
         self._delays = [d for d in disturbances if d.kind == "delay"]
         self._given: deque[NDArray[Any]] = deque(
-            maxlen=1 + int(max(map(_by, self._delays), default=0))
+            maxlen=1 + int(max((delay.by for delay in self._delays), default=0))
         )
         self._failing_until = 0
 
@@ -73,7 +73,3 @@ class Disturber:
 
 def _is_on(disturbance: Disturbance, step: int) -> bool:
     return disturbance.step <= step < disturbance.step + disturbance.steps
-
-
-def _by(disturbance: Disturbance) -> float:
-    return disturbance.by

@@ -44,7 +44,9 @@ class Hinge:
     def from_json(cls, data: Mapping[str, Any]) -> Hinge:
         """Read what ``dataclasses.asdict`` gave, from JSON."""
         values: dict[str, Any] = dict(data)
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+        for name in ("anchor_m", "axis", "limits_rad"):
+            values[name] = tuple(values[name])
+        return cls(**values)
 
 
 @dataclass(frozen=True)

@@ -53,17 +53,6 @@ class FixedCamera:
         """Width of its images if they are so high: an even number, as videos want it."""
         return 2 * round(height_px * (self.width_px or self.size_px) / self.size_px / 2)
 
-    @property
-    def pixel_m(self) -> float:
-        """What a pixel of an orthographic camera shows.
-
-        Raises:
-            ValueError: It is none.
-        """
-        if self.orthographic_m is None:
-            raise ValueError("a perspective camera has no scale")
-        return self.orthographic_m / self.size_px
-
     def sees(self, points: np.ndarray, margin: float = 0.02) -> bool:
         """Whether world points (N, 3) are in the image, a margin (share of half its width) off its
         edge.

@@ -114,10 +114,6 @@ class _Places:
         places = pose.shape[1] // self._turned.shape[1]
         return pose[..., :2] + self._from_origin.repeat(1, places, 1)
 
-    def _offset_at(self, pose: Tensor) -> Tensor:
-        """How far that is from the middle."""
-        return (self._center_at(pose) - self._middle).norm(dim=-1)
-
     def judged(self, chosen: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Poses and scores of all places, or of some by their numbers (m,)."""
         if chosen is None:
@@ -144,7 +140,8 @@ class _Places:
         top, where, ends = (-geometry.PAD, 0), self._base, [1, 5, 21]
         if not self._inside:  # in the middle is best if the margin there is as great as it can be
             middle = self._at(self._middle - self._from_origin)
-            pose, score = self._judged(middle, self._offset_at(middle))
+            offset = (self._center_at(middle) - self._middle).norm(dim=-1)
+            pose, score = self._judged(middle, offset)
             where, most = pose[:, 0], float(score)
             if most > MOST_MARGIN_M - ROUNDING_M:
                 return where, score[0]

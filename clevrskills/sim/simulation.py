@@ -75,7 +75,7 @@ class Simulation:
         self.controller: EndEffectorDeltaController = agent.controller
         self.vacuum, self.timestep_s = vacuum, physics.timestep
         self._agent, self._tcp, self._physics = agent, agent.tcp._objs[0], physics
-        gripper = agent.gripper_links
+        gripper = [link._objs[0] for link in (agent.gripper, agent.tcp)]
         arm = [link for link in agent.robot._objs[0].links if link not in gripper]
         # pybind gives the same object for the same component as long as it is referred to
         self._solid = [*map(_solid, (*self.bodies, table)), *gripper, *arm]
@@ -567,8 +567,11 @@ class SimWorld(World):
                 seeking.append(row)
         if not seeking:
             return
-        near = near_cups(self).tolist()
-        self._take([row for row in seeking if near[row]])
+        # whether a cup could seal on any body that can be moved, by their bounding spheres
+        away = geometry.length(self.offset[:, :, 0])
+        near = away <= self.solids.radius + (self.cup_reach_m + CUP_MARGIN_M)
+        sealable = (near & self.solids.movable).any(-1).tolist()
+        self._take([row for row in seeking if sealable[row]])
 
     def _take(self, rows: Sequence[int], bodies: Sequence[int] | None = None) -> None:
         """Let grippers hold bodies that are at their cups, with those that seal, at least one; if
@@ -584,13 +587,6 @@ class SimWorld(World):
             if bodies is not None or int(cups[i, body]) > 0:
                 vacuum = self.simulations[row].vacuum
                 vacuum.take(body, max(1, int(sealed[i, body].sum())), float(distance[i, body]))
-
-
-def near_cups(world: World) -> Tensor:
-    """Whether a cup could seal on any body that can be moved, by their bounding spheres, (B,)."""
-    away = geometry.length(world.offset[:, :, 0])
-    near = away <= world.solids.radius + (world.cup_reach_m + CUP_MARGIN_M)
-    return (near & world.solids.movable).any(-1)
 
 
 def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tensor]:

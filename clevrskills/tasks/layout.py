@@ -140,7 +140,7 @@ class EpisodeRng:
         self.variants = 1
         self.placed: list[Placed] = []
         self._like = iter(like.placed) if like else None
-        self._split_name = split
+        self.split_name = split
         self._variant = variant
 
     def table(self, workspace: Workspace | None = None, gap_m: float = 0.02) -> Table:
@@ -166,11 +166,6 @@ class EpisodeRng:
             raise LayoutError("the other layout has no such place")
         self.places.bit_generator.state = place.state
         return place
-
-    @property
-    def split_name(self) -> str:
-        """Name of the split."""
-        return self._split_name
 
     def number(self, count: Count) -> int:
         """A number from the least to the greatest, drawn for the roles."""
@@ -220,9 +215,9 @@ class EpisodeRng:
         for item in shapes:
             for texture in left:
                 follows = not (in_turn and found) or shows_order(
-                    self._split_name, found[-1], texture
+                    self.split_name, found[-1], texture
                 )
-                if follows and shows_pair(self._split_name, item, texture):
+                if follows and shows_pair(self.split_name, item, texture):
                     break
             else:
                 raise LayoutError(f"no texture for {item}")
@@ -239,7 +234,7 @@ class EpisodeRng:
         order = self.choose(shapes, len(dict.fromkeys(shapes)))
         left, found = list(order), []
         for texture in textures:
-            fits = [name for name in order if shows_pair(self._split_name, name, texture)]
+            fits = [name for name in order if shows_pair(self.split_name, name, texture)]
             if not fits:
                 raise LayoutError(f"nothing has the texture {texture}")
             unused = [name for name in left if name in fits]

@@ -22,7 +22,6 @@ def test_rows_of_a_map_go_along_x_and_columns_along_y_at_any_height() -> None:
     points = np.array([(-0.25, -0.5, 0.0), (0.25, 0.5, 0.0), (0.0, 0.0, 0.4), (0.1, -0.2, 0.4)])
     expected = [(0, 0), (200, 100), (100, 50), (60, 70)]
     np.testing.assert_allclose(MAP.pixels(points), expected, atol=1e-9)
-    assert MAP.pixel_m == 0.005
 
 
 def test_what_an_oblong_image_shows() -> None:
@@ -31,8 +30,6 @@ def test_what_an_oblong_image_shows() -> None:
     assert OBLONG.sees(0.99 * on_edge, margin=0.0) and not OBLONG.sees(0.99 * on_edge)
     assert not OBLONG.sees(np.array([(0.0, 2.01, 0.0)]), margin=0.0)
     assert not OBLONG.sees(np.array([(1.01, 0.0, 0.0)]), margin=0.0)
-    with pytest.raises(ValueError, match="no scale"):
-        _ = OBLONG.pixel_m
 
 
 def test_a_map_sees_as_far_above_the_table_as_on_it_and_nothing_behind_it() -> None:

@@ -248,7 +248,8 @@ class TabletopWatcher:
                 self._lost[leaf] = self._step
             self._met[leaf] = 0
             if leaf in self._lost and self._moved(leaf):
-                self._undone(leaf)
+                goal = self._leaves[leaf].path
+                self._add("undone", -1, step=self._lost.pop(leaf), goal=goal)
         told = reasons(env.goal, env.goal.failure_flags, env.outcome.state)
         if told and told[0]:
             self._once("unsolvable", -1, detail=told[0])
@@ -318,9 +319,6 @@ class TabletopWatcher:
             self._told.add((kind, slot))
             self._add(kind, slot, **more)
         return new
-
-    def _undone(self, leaf: int) -> None:
-        self._add("undone", -1, step=self._lost.pop(leaf), goal=self._leaves[leaf].path)
 
     def _add(
         self, kind: str, slot: int, step: int | None = None, goal: str = "", detail: str = ""

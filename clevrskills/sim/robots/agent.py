@@ -130,11 +130,6 @@ class VacuumAgent(BaseAgent):
         self.tcp = self.robot.links_map[self.description.tcp_link]
         self.gripper = self.robot.links_map[self.description.gripper_link]
 
-    @property
-    def gripper_links(self) -> list[Any]:
-        """The links that count as the gripper."""
-        return [link._objs[0] for link in (self.gripper, self.tcp)]
-
     def place(self, tcp: sapien.Pose) -> None:
         """Put the arm so that the tool centre point is at a world pose.
 

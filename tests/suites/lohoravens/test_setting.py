@@ -25,7 +25,9 @@ def test_the_field_is_in_every_camera() -> None:
     for name in ("top", *SIDES):
         camera = SETTING.camera(name)
         assert camera is not None and camera.sees(corners, margin=0.0), name
-    assert (MAP.size_px, MAP.width_px) == (128, 256) and MAP.pixel_m == pytest.approx(PIXEL_M)
+    assert (MAP.size_px, MAP.width_px) == (128, 256) and MAP.orthographic_m == pytest.approx(
+        128 * PIXEL_M
+    )
     pixels = MAP.pixels(np.array([(FIELD.x_m[0], FIELD.y_m[0], 0.1), (*FIELD_MIDDLE_M, 0.0)]))
     np.testing.assert_allclose(pixels, [(0, 0), (128, 64)], atol=1e-6)
 
