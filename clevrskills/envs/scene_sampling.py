@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache, partial
 
@@ -24,7 +24,7 @@ from clevrskills.sim.setting import TABLETOP, Setting
 from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Layout, LayoutError, Task, stack_roles
-from clevrskills.tasks.bank import Bank, Wording, choose_wording
+from clevrskills.tasks.bank import choose_wording
 
 __all__ = [
     "draw_scene",
@@ -161,30 +161,13 @@ def draw_scene(
             NeutralPose.of(robot_name, task.setting) if task.shows_robot else None,
         ):
             continue
-        allowed = _allowed_wordings(task, layout, prompt_index, prompt_style)
+        wordings = task.wordings(layout)
+        allowed = choose_wording(task.key, wordings, prompt_index, prompt_style)
         index = allowed[int(rng.roles.integers(len(allowed)))]
         return replace(scene, ask=partial(worded, task, index=index, robot_name=robot_name))
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
     )
-
-
-def _allowed_wordings(
-    task: Task, layout: Layout, index: int | None, style: str | None
-) -> Sequence[int]:
-    """Indices of the wordings that an episode may have; see :func:`choose_wording`."""
-    if task.bank is not None and type(task).wordings is Task.wordings:
-        return _allowed_in_bank(task.bank, task.key, index, style)
-    return choose_wording(task.key, task.wordings(layout), index, style)
-
-
-@lru_cache(maxsize=128)
-def _allowed_in_bank(
-    bank: Bank, key: str, index: int | None, prompt_style: str | None
-) -> tuple[int, ...]:
-    """The same of a bank, without wording its sentences."""
-    wordings = [Wording("", style, held_out) for style, _, held_out in bank.sentences()]
-    return tuple(choose_wording(key, wordings, index, prompt_style))
 
 
 def worded(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6") -> Prompt:
