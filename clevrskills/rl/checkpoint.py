@@ -78,11 +78,6 @@ def adopt(ppo: PPO, run: Run) -> None:
     ppo.agent.load_state_dict(load_agent(root, before).state_dict())
 
 
-def steps_made(root: Path) -> int:
-    """Control steps of the checkpoint; 0 if there is none."""
-    return checkpoint.latest(root)[0]
-
-
 def load_agent(root: Path, run: Run) -> Agent | MovesAgent:
     """The networks of a training run.
 

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.checkpoint import latest
 from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
 from clevrskills.evaluation.statistics import Estimate, interquartile_mean, over_runs
 from clevrskills.jobs.files import to_json, write_whole
-from clevrskills.rl.checkpoint import steps_made
 from clevrskills.rl.run import PPOConfig, Settings, read_run
 from clevrskills.rl.train import read_progress
 
@@ -155,7 +155,7 @@ def describe(training: Path, evaluation: Path) -> dict[str, Any]:
     return {
         "task": run.task,
         "seed": run.seed,
-        "steps": steps_made(training),
+        "steps": latest(training)[0],
         "minutes": round(lines[-1]["seconds"] / 60, 1),
         "machine": begun.read_text(encoding="utf-8").strip() if begun.exists() else machine(),
         "settings": asdict(run),

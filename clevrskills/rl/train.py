@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
 
+from clevrskills.core.checkpoint import latest
 from clevrskills.core.episode import RL_TRAINING
 from clevrskills.jobs.training_log import TrainingLog, read_reports
-from clevrskills.rl.checkpoint import adopt, restore, save, steps_made
+from clevrskills.rl.checkpoint import adopt, restore, save
 from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import PROGRESS_FILE, Run
 
@@ -45,12 +46,13 @@ def train(
     Raises:
         ClevrSkillsError: The checkpoint is damaged, the disk refused, no environments.
     """
-    if steps_made(root) >= run.total_steps:
+    made = latest(root)[0]
+    if made >= run.total_steps:
         return
     torch.set_num_threads(threads)
     with contextlib.closing(make_envs(run, workers)) as envs:
         ppo = PPO(envs, run.ppo, run.total_steps, run.seed, device)
-        if run.begin_with and not steps_made(root):
+        if run.begin_with and not made:
             adopt(ppo, run)
         restore(ppo, root)
         ppo.start(first_seed(run.seed, ppo.steps))

@@ -15,7 +15,7 @@ from clevrskills.core import checkpoint
 from clevrskills.core.episode import RL_TRAINING
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.run_folder import INTERRUPTED
-from clevrskills.rl.checkpoint import load_agent, restore, save, steps_made
+from clevrskills.rl.checkpoint import load_agent, restore, save
 from clevrskills.rl.command import RLArgs, rl
 from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import PROGRESS_FILE, RUN_FILE, PPOConfig, Run, read_run
@@ -111,7 +111,7 @@ def test_a_training_and_its_folder(tmp_path, capsys):
     assert all(line["seconds"] > 0 and "losses/policy" in line for line in lines)
     assert list((out / "tensorboard").glob("events.out.tfevents.*"))
     assert read_run(out).ppo == SMALL and read_run(out).task == "trace"
-    assert steps_made(out) == TOTAL
+    assert checkpoint.latest(out)[0] == TOTAL
     agent = load_agent(out, read_run(out))
     assert agent.act({"state": torch.zeros(2, 7)}).shape == (2, 7)
     assert makes.made[0].closed
@@ -124,7 +124,7 @@ def test_the_same_command_continues(tmp_path, capsys):
     Interrupted.left = 225  # in the middle of an update's steps
     assert rl(args_of(out), makes) == INTERRUPTED
     assert "the same command continues" in capsys.readouterr().err
-    saved = steps_made(out)
+    saved = checkpoint.latest(out)[0]
     assert 0 < saved < read_progress(out)[-1]["steps"] < TOTAL
     Interrupted.left = 10**9
     assert rl(args_of(out, workers=3, save_every=10**9), makes) == 0
@@ -164,7 +164,7 @@ def test_without_a_checkpoint_it_starts_afresh(tmp_path):
     out, makes = tmp_path / "run", Makes()
     Interrupted.left = 60
     assert rl(args_of(out), makes) == INTERRUPTED
-    assert steps_made(out) == 0
+    assert checkpoint.latest(out)[0] == 0
     with pytest.raises(ClevrSkillsError, match="has no checkpoint yet"):
         load_agent(out, read_run(out))
     Interrupted.left = 10**9
@@ -182,7 +182,7 @@ def test_a_training_sets_out_from_another_one(tmp_path):
     run = read_run(second)
     assert run.begin_with == str(first)
     found = load_agent(second, run).state_dict()
-    assert steps_made(second) >= TOTAL  # its own steps alone
+    assert checkpoint.latest(second)[0] >= TOTAL  # its own steps alone
     for name in found:
         if name.startswith(("policy.", "critic.")):
             assert torch.equal(found[name], learned[name])

@@ -22,7 +22,8 @@ def stories(
     prompts = stack(encoded, policy.tokenizer.pad)
     episodes = [
         side_by_side(
-            [policy._observations([observation(policy, seed, step)]) for step in range(steps)], 1
+            [policy._observations([observation(policy, seed, step)], [0]) for step in range(steps)],
+            1,
         )
         for seed in seeds
     ]

@@ -50,7 +50,12 @@ def load_published(policy: LearnedPolicy[Any], path: Path) -> None:
         ClevrSkillsError: It cannot be read, or is of another model.
     """
     published = _read(path)
-    found = dict(_renamed(published))
+    found = {
+        pattern.sub(new, name): tensor
+        for name, tensor in published.items()
+        for pattern, new in _NEW_NAMES
+        if pattern.match(name)
+    }
     state = policy.state_dict()
     needed = [name for name in state if name.startswith(("resampler.", "language.cross."))]
     unfit = [n for n, tensor in found.items() if n not in state or state[n].shape != tensor.shape]
@@ -62,8 +67,11 @@ def load_published(policy: LearnedPolicy[Any], path: Path) -> None:
         raise ClevrSkillsError(
             f"{path} does not fit the configuration: {len(unfit)} weights, such as {unfit[0]}"
         )
-    embeddings = _embeddings(state[WORDS], published[_WORDS], image)
-    policy.load_state_dict(found | embeddings, strict=False)
+    words = published[_WORDS]
+    found[WORDS] = torch.cat([words[:image], state[WORDS][image:]])
+    # two tokens were added after the words: the end of a chunk, and the image
+    found |= {"end_of_chunk": words[image], "image_token": words[image + 1]}
+    policy.load_state_dict(found, strict=False)
 
 
 def _read(path: Path) -> dict[str, Tensor]:
@@ -75,23 +83,3 @@ def _read(path: Path) -> dict[str, Tensor]:
         raise ClevrSkillsError(f"the weights {path} cannot be read: {reason}") from error
     weights = data.get("model_state_dict", data) if isinstance(data, Mapping) else {}
     return {name.removeprefix("module."): t for name, t in weights.items() if torch.is_tensor(t)}
-
-
-def _renamed(published: Mapping[str, Tensor]) -> list[tuple[str, Tensor]]:
-    return [
-        (pattern.sub(new, name), tensor)
-        for name, tensor in published.items()
-        for pattern, new in _NEW_NAMES
-        if pattern.match(name)
-    ]
-
-
-def _embeddings(words: Tensor, published: Tensor, count: int) -> dict[str, Tensor]:
-    """Embeddings of the words, of which ``count`` are published, and of the two tokens that were
-    added after them: the end of a chunk, and the image.
-    """
-    return {
-        WORDS: torch.cat([published[:count], words[count:]]),
-        "end_of_chunk": published[count],
-        "image_token": published[count + 1],
-    }
