@@ -19,7 +19,7 @@ from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
 from clevrskills.suites.asgardbench.rules.world import World
 from clevrskills.suites.asgardbench.state_text import describe
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations, tidy
-from clevrskills.suites.asgardbench.tasks.instances import Variant
+from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant
 from clevrskills.suites.asgardbench.tasks.milestones import milestones
 from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
@@ -205,6 +205,6 @@ def house_of(
     task: str, variant: Variant, things: Sequence[Placed], reading: str = READINGS[0]
 ) -> World:
     """Return the household at the start of an instance, with the rules of a reading."""
-    house = World(room(variant.label), things, ("Mirror_1",) if task == "clean_mirror" else ())
+    house = World(room(variant.label), things, FAMILIES[task].dirty)
     house.locations, house.released = locations(task, variant), reading == "released"
     return house

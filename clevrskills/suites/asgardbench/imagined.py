@@ -8,7 +8,7 @@ from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Placed, Room
 from clevrskills.suites.asgardbench.rules.world import GONE, Entity, World
 from clevrskills.suites.asgardbench.tasks.goals import locations
-from clevrskills.suites.asgardbench.tasks.instances import Variant
+from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant
 
 _ROOM = 60
 """Things that a container takes, as it is imagined."""
@@ -63,7 +63,6 @@ def imagine(task: str, variant: Variant, kinds: Sequence[str]) -> Imagined:
     room = Room(variant.label, "", 5.0, 5.0, tuple(fixtures))
     things = [kind for kind in kinds if kind in data.sizes and kind not in data.slices.values()]
     placed = [Placed(kind, kind, f"{top}_1", slot) for slot, kind in enumerate(things)]
-    dirty = ("Mirror_1",) if task == "clean_mirror" else ()
-    world = Imagined(room, placed, dirty)
+    world = Imagined(room, placed, FAMILIES[task].dirty)
     world.locations = locations(task, variant)
     return world

@@ -27,7 +27,7 @@ from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.verbs import VERBS
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, leaf_names
 from clevrskills.suites.asgardbench.tasks.instances import (
-    ROOMS,
+    FAMILIES,
     TABLE,
     Variant,
     banks,
@@ -179,13 +179,14 @@ _STARTS = ("cook", "put_away")
 
 def _info(task: str) -> TaskInfo:
     """Return the description of a family of instances."""
-    room, splits = ROOMS.get(task, "kitchen"), {"train": 50, "val": 50, "test": len(TABLE[task])}
+    room, sanity = FAMILIES[task].room, FAMILIES[task].sanity
+    splits = {"train": 50, "val": 50, "test": len(TABLE[task]), "sanity": sanity}
     asked = banks()[task].paper.rstrip(".").format(objects="named objects", food="food")
     composed = {"set", *(("keeping",) if room == "kitchen" else ())}
     return TaskInfo(
         "household",
         asked,
-        splits={**splits, "sanity": 2} if task == "turn_on_tv" else splits,
+        splits={split: count for split, count in splits.items() if count},
         interfaces={TEXT.name: TEXT},
         limit="max(int(1.5 n), 15) turns, then 10 more at a time, at most max(2 n, 20)",
         views={"text_state": "text", **dict.fromkeys(VIEWS, "image")},

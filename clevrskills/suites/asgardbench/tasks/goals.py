@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from clevrskills.core.goal.logical import Keeping, Once, Sequence, Set
@@ -61,32 +62,67 @@ def leaf_names(task: str, variant: Variant) -> set[str]:
 
 
 def _leaves(task: str, variant: Variant, reading: str) -> list[Leaf]:
+    return _LEAVES[task](task, variant, reading)
+
+
+def _clean(variant: Variant) -> list[Leaf]:
+    return [StateIs(kind, "dirty", False) for kind in variant.dirty]
+
+
+def _coffee(task: str, variant: Variant, reading: str) -> list[Leaf]:
     strict = reading == "strict"
-    clean: list[Leaf] = [StateIs(kind, "dirty", False) for kind in variant.dirty]
-    if task == "coffee":
-        drunk = Did("DRINK", "" if reading == "released" else "coffee", strict)
-        washed = [StateIs("Mug", "dirty", False), StateIs("Mug", "filled", False)]
-        return [drunk, *washed, Stored("Mug", strict)]
-    if task in COOKED:
-        kind = COOKED[task]
-        dish = catalogue().served_in[kind]
-        served = Contained(kind, dish, cooked=strict, clean=strict, alone=strict)
-        return [StateIs(kind, "cooked", True, "any"), served, *clean]
-    if task == "distribute":
-        piece = catalogue().slices[variant.food]
-        return [*(Contained(piece, dish) for dish in variant.objects), *clean]
-    if task.startswith("put_away"):
-        return [*(Stored(kind, strict) for kind in variant.objects), *clean]
-    if task == "set_table":
-        return [
-            StateIs("Mug", "filled", True, liquid="coffee" if strict else ""),
-            ContainsOnly("DiningTable", ("Mug", "Plate", "BreadSliced")),
-            Contained("BreadSliced", "Plate", strict),
-            *clean,
-        ]
-    if task == "clean_mirror":
-        return [Did("SPRAY", "Mirror"), StateIs("Mirror", "dirty", False)]
+    drunk = Did("DRINK", "" if reading == "released" else "coffee", strict)
+    washed = [StateIs("Mug", "dirty", False), StateIs("Mug", "filled", False)]
+    return [drunk, *washed, Stored("Mug", strict)]
+
+
+def _cooked(task: str, variant: Variant, reading: str) -> list[Leaf]:
+    kind, strict = COOKED[task], reading == "strict"
+    dish = catalogue().served_in[kind]
+    served = Contained(kind, dish, cooked=strict, clean=strict, alone=strict)
+    return [StateIs(kind, "cooked", True, "any"), served, *_clean(variant)]
+
+
+def _distributed(task: str, variant: Variant, reading: str) -> list[Leaf]:
+    piece = catalogue().slices[variant.food]
+    return [*(Contained(piece, dish) for dish in variant.objects), *_clean(variant)]
+
+
+def _put_away(task: str, variant: Variant, reading: str) -> list[Leaf]:
+    strict = reading == "strict"
+    return [*(Stored(kind, strict) for kind in variant.objects), *_clean(variant)]
+
+
+def _table_set(task: str, variant: Variant, reading: str) -> list[Leaf]:
+    strict = reading == "strict"
+    return [
+        StateIs("Mug", "filled", True, liquid="coffee" if strict else ""),
+        ContainsOnly("DiningTable", ("Mug", "Plate", "BreadSliced")),
+        Contained("BreadSliced", "Plate", strict),
+        *_clean(variant),
+    ]
+
+
+def _mirror_cleaned(task: str, variant: Variant, reading: str) -> list[Leaf]:
+    return [Did("SPRAY", "Mirror"), StateIs("Mirror", "dirty", False)]
+
+
+def _television_on(task: str, variant: Variant, reading: str) -> list[Leaf]:
     return [StateIs("Television", "on", True)]
+
+
+_LEAVES: Mapping[str, Callable[[str, Variant, str], list[Leaf]]] = {
+    "coffee": _coffee,
+    **dict.fromkeys(COOKED, _cooked),
+    "distribute": _distributed,
+    "put_away_food": _put_away,
+    "put_away_dishes": _put_away,
+    "put_away_silverware": _put_away,
+    "set_table": _table_set,
+    "clean_mirror": _mirror_cleaned,
+    "turn_on_tv": _television_on,
+}
+"""Leaves of the goal of each family, of an instance in a reading."""
 
 
 def tidy(reading: str, house: World) -> Set | None:

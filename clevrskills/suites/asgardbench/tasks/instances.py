@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,6 @@ from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.tasks.rooms import TRAIN, room
 from clevrskills.tasks.bank import Bank, Wording
 from clevrskills.tasks.bank_files import read_banks
-
-ROOMS = {"clean_mirror": "bathroom", "turn_on_tv": "living"}
-"""Kind of room of a family; all others are in kitchens."""
-PUT_AWAY = {
-    "put_away_food": {"what": "food", "place": "the fridge", "doing": "wants to eat"},
-    "put_away_silverware": {"what": "cutlery", "place": "a drawer", "doing": "wants to cook"},
-}
-"""What the names in braces of the sentences of two families stand for, in all their instances."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +104,42 @@ TABLE: dict[str, Sequence[Variant]] = {
 """The instances of each family, in the published order, with the published n."""
 
 
+@dataclass(frozen=True)
+class Family:
+    """What the instances of a family have in common.
+
+    Attributes:
+        room: Kind of their rooms.
+        slots: What names in braces of their sentences stand for, besides objects and food.
+        named: Class of the objects that their sentences name; empty: any.
+        clears_table: Whether a dining table has to be cleared.
+        dirty: Fixtures that start dirty.
+        sanity: How many of their episodes are in the split ``sanity``.
+    """
+
+    room: str = "kitchen"
+    slots: Mapping[str, str] = field(default_factory=dict)
+    named: str = ""
+    clears_table: bool = False
+    dirty: tuple[str, ...] = ()
+    sanity: int = 0
+
+
+FAMILIES: Mapping[str, Family] = {key: Family() for key in TABLE} | {
+    "put_away_food": Family(
+        slots={"what": "food", "place": "the fridge", "doing": "wants to eat"}, named="Food"
+    ),
+    "put_away_silverware": Family(
+        slots={"what": "cutlery", "place": "a drawer", "doing": "wants to cook"},
+        named="Silverware",
+    ),
+    "set_table": Family(clears_table=True),
+    "clean_mirror": Family("bathroom", dirty=("Mirror_1",)),
+    "turn_on_tv": Family("living", sanity=2),
+}
+"""The families by name."""
+
+
 def banks() -> Mapping[str, Bank]:
     """Return the sentences of each family."""
     return read_banks(Path(__file__).parents[1] / "wordings")
@@ -119,7 +147,7 @@ def banks() -> Mapping[str, Bank]:
 
 def wordings(task: str, variant: Variant) -> Sequence[Wording]:
     """Return the sentences that ask for an instance, the seen ones first."""
-    told = {"objects": ", ".join(variant.objects), "food": variant.food, **PUT_AWAY.get(task, {})}
+    told = {"objects": ", ".join(variant.objects), "food": variant.food, **FAMILIES[task].slots}
     found = []
     for style, text, held_out in banks()[task].sentences():
         said = text.format(**told)
@@ -139,8 +167,8 @@ def read_sentence(text: str) -> tuple[str, Variant]:
             continue
         told = found.groupdict()
         objects = tuple(told["objects"].split(", ")) if "objects" in told else ()
-        kinds = {"put_away_food": "Food", "put_away_silverware": "Silverware"}
-        if task in kinds and objects[0] not in catalogue().classes[kinds[task]]:
+        named = FAMILIES[task].named
+        if named and objects[0] not in catalogue().classes[named]:
             continue
         return task, Variant(0, objects, food=told.get("food", ""))
     raise ClevrSkillsError(f"{text!r} is no task of the household that can be read")
@@ -151,7 +179,7 @@ def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
     """Return what the sentences of each family look like."""
     found = []
     for task, bank in banks().items():
-        told = {"objects": "{objects}", "food": "{food}", **PUT_AWAY.get(task, {})}
+        told = {"objects": "{objects}", "food": "{food}", **FAMILIES[task].slots}
         for _, text, _ in bank.sentences():
             text = text.format(**told)
             pattern = re.escape(text[0].upper() + text[1:])
@@ -165,8 +193,8 @@ def draw_variant(task: str, rng: np.random.Generator) -> Variant:
     """Return a variant of the table in another room."""
     table = TABLE[task]
     base = table[int(rng.integers(len(table)))]
-    labels: Sequence[int] = TRAIN[ROOMS.get(task, "kitchen")]
-    if task == "set_table":
+    labels: Sequence[int] = TRAIN[FAMILIES[task].room]
+    if FAMILIES[task].clears_table:
         labels = [k for k in labels if any(f.type == "DiningTable" for f in room(k).fixtures)]
     label = int(labels[int(rng.integers(len(labels)))])
     return Variant(label, base.objects, base.dirty, base.food, base.coffee)

@@ -10,7 +10,7 @@ import numpy as np
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.layout import Placed, Room
 from clevrskills.suites.asgardbench.rules.world import Entity, World
-from clevrskills.suites.asgardbench.tasks.instances import Variant
+from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant
 from clevrskills.suites.asgardbench.tasks.rooms import room
 
 ALWAYS = {
@@ -71,7 +71,7 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
             places = ("SinkBasin",)
         elif kind in on_table:
             places = ("DiningTable",)
-        elif task == "set_table" and kind in needed:
+        elif FAMILIES[task].clears_table and kind in needed:
             places = ("CounterTop", "SideTable")
         thing = Entity(kind, kind)
         spot = _place(world, there, thing, places, rng)
@@ -101,7 +101,7 @@ def _sink(there: Room, kinds: Sequence[str], rng: np.random.Generator) -> set[st
 
 def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str]:
     """Types that lie on the table that is to be cleared."""
-    if task != "set_table":
+    if not FAMILIES[task].clears_table:
         return set()
     able = [k for k in kinds if "DiningTable" in catalogue().fits[k]]
     count = int(rng.choice(ON_TABLE))
