@@ -52,7 +52,7 @@ _COLUMNS = (
     *("places.f32", "sights.f32", "waypoints.f32"),
 )
 _TYPES = {"f32": "f4", "u8": "u1"}
-_VERSION = 5
+_VERSION = 1
 _FORMS = ("multimodal", "language")
 
 
