@@ -77,8 +77,7 @@ def make_policy(request: EvaluationRequest) -> LoadedPolicy:
     Raises:
         ClevrSkillsError: The interface is not in words, or an argument is not allowed.
     """
-    config = request.config
-    return config.policy.make(config.suite, config.rules.interface)
+    return request.config.policy.make(request.config.suite, request.run.interface)
 
 
 def _names(given: Names) -> tuple[str, ...]:

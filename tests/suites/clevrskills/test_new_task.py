@@ -93,7 +93,7 @@ def test_a_further_task_is_three_files_and_a_test(tmp_path):
     }
     assert (root / "pyproject.toml").read_text() == project
     assert 'name = "laid_by"' in (root / "mine/predicates/laid_by.py").read_text()
-    assert "isinstance(goal, LaidBy)" in (root / "mine/skills/laid_by.py").read_text()
+    assert "goal: LaidBy)" in (root / "mine/skills/laid_by.py").read_text()
 
 
 def test_a_distribution_that_is_there_gets_its_entry_points(tmp_path):
