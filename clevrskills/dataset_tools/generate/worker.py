@@ -79,15 +79,14 @@ class GenerateWorker:
         final = self._root / attempt.id
         if final.is_dir():
             return self._adopt(attempt, final)
+        config = self._header.config(attempt.task, attempt.split)
+        env, oracle, film = self._prepare(config)
         cpu_s, wall_s = time.process_time(), time.perf_counter()
         start = self._start(attempt)
-        drawn_s, waited_s = time.process_time() - cpu_s, time.perf_counter() - wall_s
+        drawn_s = time.process_time() - cpu_s
         if isinstance(start, str):
             kind = "axis" if self._header.axes else "crash"
             return attempt.end(kind, start, worker=worker_name())
-        config = self._header.config(attempt.task, attempt.split)
-        env, oracle, film = self._prepare(config)
-        cpu_s, wall_s = time.process_time() - drawn_s, time.perf_counter() - waited_s
         with self._recorder(config, start, film) as recorder:
             times_s = recorder.times_s
             times_s["reset"] = times_s.get("reset", 0.0) + drawn_s
