@@ -201,7 +201,7 @@ class FrozenEpisodes(Sequence[EpisodeT]):
 
     @cached_property
     def header(self) -> FrozenHeader:
-        """What is said of all of them."""
+        """The header that all of them share."""
         return _header(self._path, self._text)
 
     @property

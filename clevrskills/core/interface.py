@@ -179,7 +179,7 @@ class Interface(Protocol):
 
     @property
     def codes(self) -> Codes:
-        """What may come of a turn; empty: turns have no codes."""
+        """The codes that a turn may end with; empty: turns have none."""
 
     def read(self, answer: Any, clip: bool = True) -> Any:
         """Return the actions of an answer, in order; ``clip``: what is out of range is clipped,

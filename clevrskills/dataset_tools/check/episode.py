@@ -169,7 +169,7 @@ def _info_faults(
     line: Attempt | None,
     keystep_camera: str,
 ) -> Iterator[str]:
-    """What in ``episode.json`` does not fit its directory, the header, the manifest or itself."""
+    """Yield contradictions of ``episode.json`` with its directory, header, manifest or itself."""
     yield from _origin_faults(info, path, header, line)
     if set(info["cameras"]) != set(header.cameras):
         found, expected = ", ".join(info["cameras"]), ", ".join(header.cameras)
