@@ -38,13 +38,15 @@ REWARD = 6.0
 
 
 class BoardEnv(SymbolicEnv):
-    """One puzzle after the other.
+    """Environment of sliding pieces, one puzzle an episode.
 
     Attributes:
-        puzzle: The present one.
+        listing: Whether pieces are listed instead of moved.
+        puzzle: Puzzle of the episode.
         state: Cell of each piece.
     """
 
+    listing = False
     puzzle: Puzzle
     state: State
 
@@ -64,11 +66,6 @@ class BoardEnv(SymbolicEnv):
         self.classes: Counter[str] = Counter()
         self._plan: list[tuple[int, int]] = []
         self._planned: State = ()
-        self._right = 0.0
-        self.listing = episode.task == "listing"
-        if self.listing:
-            self.goal = Set((Listed(),))
-            return
         apart = puzzle.board.manhattan
         self.goal = Set(
             tuple(
@@ -82,7 +79,6 @@ class BoardEnv(SymbolicEnv):
         """What the episode asks for, with the words of its set."""
         about = {"size": self.puzzle.size, "colors": self.colours, "shapes": self.shapes}
         asked = "tiles" if self.puzzle.geoms[0][1] == "tile" else "geoms"
-        asked = "listing" if self.listing else asked
         return replace(super().prompt, about={"task": asked, **about})
 
     def training_observation(self) -> np.ndarray:
@@ -101,8 +97,6 @@ class BoardEnv(SymbolicEnv):
         Raises:
             PolicyError: There is no such number.
         """
-        if self.listing:
-            return self._listed(str(text))
         words = (self.colours, self.shapes, self._drawn, self._lenient)
         command = read(text, self.puzzle.geoms, *words)
         args: dict[str, str] = {}
@@ -130,16 +124,6 @@ class BoardEnv(SymbolicEnv):
         self.world.cells[0, piece] = after[piece]
         return MOVED
 
-    def _listed(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
-        told = read_listing(text, self.colours, self.shapes, self._drawn)
-        if told is None:
-            self.classes["illegal"] += 1
-            return False, UNPARSABLE, {}
-        there = self.pieces()
-        self._right = len(told & there) / len(there)
-        self.world.listed[0] = len(told & there) / len(told | there)
-        return True, LISTED, {}
-
     def pieces(self) -> set[tuple[str, str, str]]:
         """Cell, color and shape of each piece."""
         cells = [cell_name(cell, self.puzzle.size) for cell in self.state]
@@ -147,15 +131,11 @@ class BoardEnv(SymbolicEnv):
 
     def _look(self, state: Any) -> None:
         super()._look(state)
-        if not self.listing:
-            nearer = 1 - self.distances[-1] / self.puzzle.c1
-            progress = torch.tensor([min(max(nearer, 0.0), 1.0)])
-            self.outcome = replace(self.outcome, progress=progress, reward=REWARD * progress)
+        nearer = 1 - self.distances[-1] / self.puzzle.c1
+        progress = torch.tensor([min(max(nearer, 0.0), 1.0)])
+        self.outcome = replace(self.outcome, progress=progress, reward=REWARD * progress)
 
     def solve(self) -> str:
-        if self.listing:
-            cells = [cell_name(cell, self.puzzle.size) for cell in self.state]
-            return "; ".join(sorted(f"{cell} {self.name_of(k)}" for k, cell in enumerate(cells)))
         piece, direction = self.next_move()
         return f"move {self.name_of(piece)} {DIRECTIONS[direction]}"
 
@@ -179,9 +159,6 @@ class BoardEnv(SymbolicEnv):
 
     def measures(self) -> Mapping[str, float]:
         """Numbers of the episode so far; ``docs/ivispar.md`` defines them."""
-        if self.listing:
-            exact = float(self.world.listed[0] == 1.0)
-            return {"pieces_right": self._right, "exact": exact}
         c1, turns = self.puzzle.c1, len(self.distances) - 1
         solved = next((t for t, d in enumerate(self.distances) if d == 0), None)
         regret = self.curves()["regret"]
@@ -200,8 +177,6 @@ class BoardEnv(SymbolicEnv):
         than on a shortest solution; it stays as it is once the puzzle is solved or the episode
         over.
         """
-        if self.listing:
-            return {}
         regret, start = [0.0], self.distances[0]
         for turn in range(1, self.limit + 1):
             over = turn >= len(self.distances) or 0 in self.distances[:turn]
@@ -230,3 +205,47 @@ class BoardEnv(SymbolicEnv):
 
 
 COUNTED = ("effective", "ineffective", *CLASSES.values())
+
+
+class ListingEnv(BoardEnv):
+    """Environment in which one command lists all pieces with their cells."""
+
+    listing = True
+
+    def start(self, episode: SymbolicEpisode) -> None:
+        super().start(episode)
+        self._right = 0.0
+        self.goal = Set((Listed(),))
+
+    @property
+    def prompt(self) -> TextPrompt:
+        """Prompt of the episode."""
+        prompt = super().prompt
+        return replace(prompt, about={**prompt.about, "task": "listing"})
+
+    def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
+        """Compare a listing with the pieces."""
+        given = read_listing(str(text), self.colours, self.shapes, self._drawn)
+        if given is None:
+            self.classes["illegal"] += 1
+            return False, UNPARSABLE, {}
+        there = self.pieces()
+        self._right = len(given & there) / len(there)
+        self.world.listed[0] = len(given & there) / len(given | there)
+        return True, LISTED, {}
+
+    def _look(self, state: Any) -> None:
+        SymbolicEnv._look(self, state)
+
+    def solve(self) -> str:
+        """Return the listing of all pieces."""
+        cells = [cell_name(cell, self.puzzle.size) for cell in self.state]
+        return "; ".join(sorted(f"{cell} {self.name_of(k)}" for k, cell in enumerate(cells)))
+
+    def measures(self) -> Mapping[str, float]:
+        """Return the share of the pieces that are listed, and whether all are and nothing else."""
+        return {"pieces_right": self._right, "exact": float(self.world.listed[0] == 1.0)}
+
+    def curves(self) -> Mapping[str, Sequence[float]]:
+        """Return no curves: there is one turn."""
+        return {}

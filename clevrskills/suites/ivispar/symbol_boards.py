@@ -16,7 +16,7 @@ from clevrskills.core.suite import TaskInfo
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.ivispar.boards import SETS, Puzzle, draw, limit, palette
-from clevrskills.suites.ivispar.env import BoardEnv
+from clevrskills.suites.ivispar.env import BoardEnv, ListingEnv
 from clevrskills.suites.ivispar.interface import INDEX, TEXT
 from clevrskills.suites.ivispar.original import export_config, read_config
 from clevrskills.suites.ivispar.views import VIEWS
@@ -39,6 +39,7 @@ class BoardTask:
         stream: Key of the random numbers that its boards are drawn from.
         tiles: Whether the pieces are numbered tiles.
         turns: Turns after which its episodes end; 0: those of the set of the board.
+        env: Class of its environments.
     """
 
     level: str
@@ -49,6 +50,7 @@ class BoardTask:
     stream: str = "geoms"
     tiles: bool = False
     turns: int = 0
+    env: type[BoardEnv] = BoardEnv
 
     def set_of(self, split: str) -> str:
         """Return the name of the set that the boards of a split are of."""
@@ -98,6 +100,7 @@ TASKS = {
         ("listed",),
         "1 turn",
         turns=1,
+        env=ListingEnv,
     ),
 }
 
@@ -113,7 +116,7 @@ class SymbolBoards(SymbolicSuite):
 
     def make(self, config: EnvConfig) -> Any:
         check_names(**{f"view of {config.task}": (config.cameras, VIEWS)})
-        return super().make(config)
+        return TASKS[config.task].env(config, self.tasks[config.task].level)
 
     def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
         of = TASKS[task].set_of(split)
