@@ -32,11 +32,11 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.modes import REPLAY, given_options, select_episodes
-from clevrskills.evaluation.results import Run
+from clevrskills.evaluation.results import Run, check_track
 from clevrskills.evaluation.selection import check_in_words, frozen_tasks
 from clevrskills.evaluation.worker import Group
 from clevrskills.jobs.arguments import check_least, check_names
-from clevrskills.jobs.run_folder import versions
+from clevrskills.jobs.run_folder import cpu_features, versions
 
 ROUNDS = 4
 """Episodes that follow each other in a place of a batch, so that few places wait for the last."""
@@ -77,6 +77,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         **dict.fromkeys(("retries", "videos", "seed", "max_cost"), 0),
     )
     args.check_pool()
+    if args.track:
+        check_track(args.track)
     args, preset = _with_preset(args, suite)
     if args.policy.startswith(REPLAY) and args.policy != REPLAY:
         dataset = Path(args.policy.removeprefix(REPLAY))
@@ -101,6 +103,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         policy_args=source.arguments,
         episodes={name: of.content_hash for name, of in frozen.items()},
         versions=versions(),
+        cpu=cpu_features(),
         suite=path_of(suite),
         interface=find_interface(suite, args.interface).name,
         feedback=args.feedback or default_options(suite).get("feedback", "simple"),

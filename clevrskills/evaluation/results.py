@@ -9,6 +9,7 @@
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -18,7 +19,7 @@ from typing import Any
 from clevrskills.core.episode import episode_name
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import DEFAULT, Suite, all_splits, load_suite
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Record, read_lines
 
@@ -47,6 +48,15 @@ SETTINGS = (
 """Attributes of a run on which its numbers depend, besides the policy."""
 NO_TRACK = "none"
 """Track of policies that have learned from nothing."""
+TRACKS = {
+    NO_TRACK: "nothing",
+    "standard-100": "the standard dataset of 100 demonstrations of each task, or a part of it",
+    "standard-1000": "that of 1000 demonstrations, or a part of it",
+    "open": "other data; `open (TEXT)` says which",
+}
+"""What a policy may have learned from, by track; ``, pretrained`` follows where it started from
+published weights, and tracks of policies that act together are joined by `` and ``."""
+_TRACK = re.compile(rf"({'|'.join(TRACKS)}|open \([^()|<>`\n]+\))(, pretrained)?")
 CAUSES = ("success", "step limit", "gave up", "error", "stopped", "no stop", "no handover")
 """Why an episode ended: the goal was reached; the task's step limit was; a policy that may say so
 gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill;
@@ -218,6 +228,7 @@ class Run:
         versions: Of Python and of the packages that shape an episode.
         renderer: Name and driver of what drew the images, and the digest of its shaders; empty:
             nothing did.
+        cpu: Vendor and vector instructions of the CPU, on which rounding depends; empty: unknown.
         suite: Name of the suite, or where its class is.
         interface: Name of what the policy acted by.
         feedback: What turns in words told of themselves.
@@ -252,6 +263,7 @@ class Run:
     episodes: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str | None] = field(default_factory=dict)
     renderer: str = ""
+    cpu: str = ""
     suite: str = DEFAULT
     interface: str = "delta"
     feedback: str = "simple"
@@ -334,6 +346,17 @@ class _Unknown(Suite):
 
     def interfaces(self) -> Mapping[str, Interface]:
         return {}
+
+
+def check_track(track: str) -> None:
+    """Check the name of a track.
+
+    Raises:
+        UnknownNameError: There is no such track.
+    """
+    for one in track.split(" and "):
+        if not _TRACK.fullmatch(one):
+            raise UnknownNameError("track", one, (*TRACKS, "open (TEXT)", "..., pretrained"))
 
 
 def part_name(episode: str, part: str) -> str:

@@ -17,6 +17,7 @@ from clevrskills.evaluation.request import ROUNDS, EvaluationRequest, groups, le
 from clevrskills.evaluation.results import (
     RESULTS_DIR,
     RUN_FILE,
+    TRACKS,
     EpisodeResult,
     Run,
     cost_of,
@@ -234,6 +235,11 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         self._journal = Journal(root / RESULTS_DIR / f"{request.config.writer}.jsonl")
         display = Display("episodes", len(self._refs), len(self._counted))
         self._display = self._stack.enter_context(display)
+        if self._before is None and not now.track:
+            display.print(
+                f"The policy does not say what it has learned from; --track says it, now or when "
+                f"the run is packed: {', '.join(TRACKS)}"
+            )
         refs = _open(request, self._known, self._left_out)
         rounds = ROUNDS if request.args.max_cost is None else 1
         self.waiting.extend(groups(refs, request.args.batch, request.args.workers, rounds))
@@ -284,14 +290,14 @@ def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) ->
         root: Its folder.
         before: The run.
         now: What it is to be continued as; what is shown and the renderer are not looked at, nor
-            are an empty label, note and track.
+            are labels and tracks where one is empty.
         options: Those options of what is shown that are known.
 
     Raises:
         ClevrSkillsError: It cannot, as something differs.
     """
     mine, theirs = _plain(now), _plain(before)
-    names = (*SAME, *(name for name in _OPTIONAL if mine[name]))
+    names = (*SAME, *(name for name in _OPTIONAL if mine[name] and theirs[name]))
     settings = {**{name: mine[name] for name in names}, **_plain(options)}
     check_settings(root, {**theirs, **theirs["observation"]}, settings, _words)
     for name, one in theirs["episodes"].items():
@@ -327,15 +333,16 @@ def open_run(root: Path, before: Run | None, now: Run) -> None:
         )
     else:
         check_same(root, before, now, now.observation)
-        for name in ("versions", "renderer"):
+        for name, what in (("versions", "versions"), ("renderer", "images"), ("cpu", "CPU")):
             one, other = getattr(before, name), getattr(now, name)
             if one != other:
                 logging.getLogger(__name__).warning(
                     "%s was begun with other %s: %s, now %s",
-                    *(root, "versions" if name == "versions" else "images", one, other),
+                    *(root, what, one, other),
                 )
         run = replace(
             before,
+            track=before.track or now.track,
             episodes={**before.episodes, **now.episodes},
             rejected={**before.rejected, **now.rejected},
         )

@@ -22,6 +22,18 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells report it."""
 LOCK_FILE = ".lock"
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+_CPU_FEATURES = {
+    "sse4_2",
+    "avx",
+    "avx2",
+    "fma",
+    "f16c",
+    "avx512f",
+    "avx512_vnni",
+    "amx_tile",
+    "asimd",
+}
+_CPU = ("ATEN_CPU_CAPABILITY", "GALLIUM_OVERRIDE_CPU_CAPS", "OPENBLAS_CORETYPE")
 _PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib")
 
 
@@ -38,6 +50,20 @@ def versions() -> dict[str, str | None]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
     return found
+
+
+@functools.cache
+def cpu_features() -> str:
+    """Return the vendor of the CPU, its vector instructions, and the environment variables that
+    choose among them, e.g. ``GenuineIntel avx avx2 fma``; without ``/proc/cpuinfo`` the machine.
+    """
+    told = Path("/proc/cpuinfo")
+    text = told.read_text() if told.is_file() else ""
+    lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    found = {key.strip(): value.split() for key, _, value in lines}
+    flags = {*found.get("flags", found.get("Features", ()))}
+    words = [*found.get("vendor_id", [platform.machine()]), *sorted(flags & _CPU_FEATURES)]
+    return " ".join(words + [f"{name}={os.environ[name]}" for name in _CPU if name in os.environ])
 
 
 def open_folder(root: Path, file: str, kind: str) -> bool:
