@@ -1,12 +1,15 @@
 """Report of a suite: what its pages show beside success rates."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
 
 MILESTONE = "milestone: "
 """Begin of the name of a measure that is 1 where an episode passed a milestone, else 0."""
-Reported = TypeVar("Reported", "Measure", "Pivot", "PublishedTable")
+NONE = "none"
+"""What a policy was trained on that has learned nothing of a suite."""
+Reported = TypeVar("Reported", "Measure", "Pivot", "PublishedTable", "Protocol")
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,82 @@ class PublishedTable:
     tasks: tuple[str, ...] = ()
 
 
-@runtime_checkable
-class Reportable(Protocol):
+@dataclass(frozen=True)
+class Cell:
+    """A run of a protocol: one row of its results.
+
+    Attributes:
+        name: Its name, also that of its folder.
+        split: The split.
+        episodes: Episodes of each task; ``None``: all frozen ones.
+        options: Further options of ``clevrskills evaluate`` that it sets, by name, such as
+            ``noise`` or ``view``.
+        tasks: Keys of its tasks; empty: all of the suite.
+        step_s: CPU seconds of a control step, or of a turn, with its images and without the policy.
+    """
+
+    name: str
+    split: str
+    episodes: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tasks: tuple[str, ...] = ()
+    step_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Number:
+    """A headline number of each row.
+
+    Attributes:
+        name: Its name.
+        levels: Levels of its tasks; empty: all tasks of the row.
+        measure: ``success``, or the name of a :class:`Measure`.
+        trained_on: Policies that it is of, by what they were trained on; empty: all.
+    """
+
+    name: str
+    levels: tuple[str, ...] = ()
+    measure: str = "success"
+    trained_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The protocol of a suite: which runs a policy needs, and which numbers are reported of each.
+
+    Attributes:
+        cells: Its runs.
+        numbers: What is reported of each of them.
+        trained_on: What a policy may have been trained on, besides :data:`NONE`.
+        pool: Whether a number is the mean over tasks or over all episodes, as in the suite's paper.
+        quick_split: Split of quick checks, which are no results.
+    """
+
+    cells: tuple[Cell, ...]
+    numbers: tuple[Number, ...]
+    trained_on: tuple[str, ...]
+    pool: Literal["tasks", "episodes"] = "tasks"
+    quick_split: str = "val"
+
+
+Item = Measure | Pivot | PublishedTable | Protocol
+"""What reports show of a suite."""
+
+
+@typing.runtime_checkable
+class Reportable(typing.Protocol):
     """Suite with numbers of its own in reports."""
 
-    def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
-        """Return the measures, pivot tables and published numbers that reports show."""
+    def report(self) -> Sequence[Item]:
+        """Return the measures, pivot tables, published numbers and protocol of the suite."""
 
 
 def reported(suite: object, kind: type[Reported]) -> list[Reported]:
     """Return what reports show of a suite, of one kind."""
     items = suite.report() if isinstance(suite, Reportable) else ()
     return [item for item in items if isinstance(item, kind)]
+
+
+def protocol_of(suite: object) -> Protocol | None:
+    """Return the protocol of a suite; ``None``: it has none."""
+    return next(iter(reported(suite, Protocol)), None)

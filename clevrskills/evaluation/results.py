@@ -18,7 +18,7 @@ from typing import Any
 
 from clevrskills.core.episode import episode_name
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import DEFAULT, Suite, all_splits, load_suite
+from clevrskills.core.suite import DEFAULT, SUITES, Suite, all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Record, read_lines
@@ -237,6 +237,10 @@ class Run:
         wording: What prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`.
         preset: The named bundle of options that was given.
         track: What the policy has learned from; empty: it is not stated.
+        trained_on: Which tasks of the suite it was trained on, one of
+            :attr:`clevrskills.core.report.Protocol.trained_on`; empty: it is not stated.
+        protocol: Name of the cell of the suite's protocol that ``clevrskills benchmark`` ran;
+            empty: the run is not part of it.
         sequential: Of a run that stops when its interval is narrow enough: the ``width`` of that,
             the ``population``, how many episodes of each task and split are drawn from, and
             ``tasks``, how many tasks and splits there are.
@@ -272,6 +276,8 @@ class Run:
     wording: str = "own"
     preset: str = ""
     track: str = ""
+    trained_on: str = ""
+    protocol: str = ""
     sequential: Mapping[str, float] = field(default_factory=dict)
     axes: Mapping[str, int] = field(default_factory=dict)
     rejected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -282,11 +288,13 @@ class Run:
 
     @property
     def row(self) -> str:
-        """What its rows are of: suite and version of the frozen episodes, e.g.
-        ``clevrskills/ivispar@1``; without a version where the episodes were drawn.
+        """What its rows are of: the suite and the version of its frozen episodes, e.g.
+        ``clevrskills 1.0``, of a re-implementation ``ivispar (clevrskills 1.0)``; without a version
+        where the episodes were drawn.
         """
-        name = self.suite if ":" in self.suite else f"clevrskills/{self.suite}"
-        return f"{name}@{self.benchmark}" if self.benchmark else name
+        version = f" {self.benchmark}.0" if self.benchmark else ""
+        rebuilt = self.suite in SUITES and self.suite != DEFAULT
+        return f"{self.suite} ({DEFAULT}{version})" if rebuilt else f"{self.suite}{version}"
 
 
 @dataclass(frozen=True)

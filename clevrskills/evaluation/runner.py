@@ -58,7 +58,7 @@ SAME = (
     ),
 )
 """What must be the same when a run is continued, besides the episodes and what is shown."""
-_OPTIONAL = ("label", "track")
+_OPTIONAL = ("label", "track", "trained_on", "protocol")
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ def open_run(root: Path, before: Run | None, now: Run) -> None:
                 )
         run = replace(
             before,
-            track=before.track or now.track,
+            **{name: getattr(before, name) or getattr(now, name) for name in _OPTIONAL[1:]},
             episodes={**before.episodes, **now.episodes},
             rejected={**before.rejected, **now.rejected},
         )

@@ -91,7 +91,7 @@ class Row:
         measures: What is measured besides: turns, where they are no control steps, and the suite's
             measures.
         track: What the policy has learned from; empty: it is not stated.
-        benchmark: Suite and version of its frozen episodes, e.g. ``clevrskills/ivispar@1``.
+        benchmark: Suite and version of its frozen episodes, e.g. ``clevrskills 1.0``.
         axes: Axes that perturbed them, e.g. ``camera:3``; empty: they are clean.
         rejected: Frozen episodes of the task that were left out, as perturbed they can't be solved
             or seen.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from clevrskills.core.env import Env, Episode, Prompt
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.interface import Interface
+from clevrskills.core.report import NONE, Cell, Item, Number, Protocol
 from clevrskills.core.suite import (
     DEFAULT_PRESET,
     IMAGES_ONLY,
@@ -40,7 +41,17 @@ KEYSTEP_TASKS = (
 """Tasks that the paper leaves out where prompts are in words alone, as their point is to show what
 is to be done by images of key-steps (ClevrSkills paper, section 5, Table 5)."""
 
-
+_COMPOSED = ("L1", "L2")
+PROTOCOL = Protocol(
+    (Cell("test", "test", 50, step_s=0.0147),),
+    (
+        Number("L0", ("L0",)),
+        Number("L1+L2 zero-shot", _COMPOSED, trained_on=(NONE, "L0")),
+        Number("L1+L2 trained", _COMPOSED, trained_on=("L0+L1", "all")),
+    ),
+    ("L0", "L0+L1", "all"),
+)
+"""Skills, and what is composed of them; there is no mean over all levels."""
 _PICK_AND_PLACE = (
     *("on_top", "inside", "inside_after", "at_position", "at_pose", "at_pose_on_top"),
     *("same_stack", "balanced"),
@@ -127,6 +138,9 @@ class ClevrSkillsSuite(TabletopSuite):
 
         usual = Preset("Twenty episodes of each.", {"episodes": 20, "split": SPLITS})
         return {DEFAULT_PRESET: usual, **PRESETS, **IN_WORDS}
+
+    def report(self) -> Sequence[Item]:
+        return (PROTOCOL,)
 
     def prompt_variant(
         self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]

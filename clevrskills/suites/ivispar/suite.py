@@ -10,7 +10,7 @@ from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
-from clevrskills.core.report import Measure, Pivot, PublishedTable
+from clevrskills.core.report import Cell, Item, Measure, Number, Pivot, Protocol
 from clevrskills.core.suite import (
     DEFAULT_PRESET,
     NO_ROBOT,
@@ -58,7 +58,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
 }
 """Named bundles of options of a run."""
-REPORT: Sequence[Measure | Pivot | PublishedTable] = (
+REPORT: Sequence[Item] = (
     Measure("d_opt", "d_opt", digits=2),
     Measure("r_end", "r_end", digits=1),
     Measure("min_d", "min d", digits=2),
@@ -72,6 +72,14 @@ REPORT: Sequence[Measure | Pivot | PublishedTable] = (
     Measure("exact", "exactly", "share"),
     Pivot("k", "c1"),
     Pivot("k", "c2"),
+    Protocol(
+        tuple(
+            Cell(view, "base", options={"preset": view}, tasks=("geoms",), step_s=seconds)
+            for view, seconds in (("view3d", 0.1), ("schematic", 0.1), ("text", 0.001))
+        ),
+        (Number("solved"), Number("mean deviation", measure="d_opt")),
+        ("train",),
+    ),
     *PUBLISHED,
 )
 """What tables have."""
@@ -153,7 +161,7 @@ class IVisparSuite(Suite):
     def prompter(self, interface: Interface, options: Mapping[str, Any]) -> BoardPrompter:
         return BoardPrompter(options)
 
-    def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
+    def report(self) -> Sequence[Item]:
         return REPORT
 
     def read_original(self, task: str, split: str, folder: Path) -> Sequence[Episode]:

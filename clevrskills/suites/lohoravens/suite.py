@@ -10,7 +10,7 @@ from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Prompter
-from clevrskills.core.report import Measure, Pivot, PublishedTable
+from clevrskills.core.report import Cell, Item, Number, Pivot, Protocol
 from clevrskills.core.suite import DEFAULT_PRESET, Oracle, Preset, TaskInfo, find_interface
 from clevrskills.suites.lohoravens.published import HARD_TASKS, PUBLISHED, WORKSHOP_TASKS
 from clevrskills.suites.tabletop import TabletopSuite
@@ -34,6 +34,21 @@ _FEEDBACK: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         {**_IN_WORDS, "view": ("top",), "feedback": "none"},
     ),
 }
+PROTOCOL = Protocol(
+    (
+        Cell("clean", "test", 20, step_s=0.1),
+        Cell("p40", "test", 20, {"noise": "p40"}, step_s=0.1),
+    ),
+    (
+        Number("primitive", ("primitive",)),
+        Number("seen", ("seen",)),
+        Number("unseen", ("unseen", "workshop")),
+        Number("partial, seen", ("seen",), "partial"),
+        Number("partial, unseen", ("unseen", "workshop"), "partial"),
+    ),
+    ("primitive", "seen", "all"),
+)
+"""Success and, as in the papers, the score of what is met at the end."""
 _CONDITIONS = {
     "clean": "without noise",
     "p40": "noise of images, heights and actions, as with the forty tasks",
@@ -127,11 +142,11 @@ class LoHoRavensSuite(TabletopSuite):
 
         return {"noise": read_noise(config.noise)} if config.noise else {}
 
-    def report(self) -> Sequence[Measure | Pivot | PublishedTable]:
+    def report(self) -> Sequence[Item]:
         from clevrskills.suites.lohoravens.measures import MEASURES
 
         pivots = Pivot("family", "moves"), Pivot("capability_count", "moves")
-        return (*MEASURES, *pivots, *PUBLISHED)
+        return (*MEASURES, *pivots, PROTOCOL, *PUBLISHED)
 
     def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
         from clevrskills.suites.lohoravens.agents import MoveOracle

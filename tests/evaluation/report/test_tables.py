@@ -210,8 +210,8 @@ def test_clipped_actions_are_those_of_turns_or_of_a_controller(
 
 
 def test_rows_name_the_benchmark(tmp_path: Path) -> None:
-    cases = {"clevrskills/clevrskills@1": {"benchmark": 1}, "clevrskills/ivispar": {}}
-    cases["clevrskills/ivispar"] = {"suite": "ivispar"}
+    cases = {"clevrskills 1.0": {"benchmark": 1}, "clevrskills": {}}
+    cases["ivispar (clevrskills 1.0)"] = {"suite": "ivispar", "benchmark": 1}
     for name, settings in cases.items():
         root = write_run(tmp_path / name, outcomes("pick", [True, False]), "mine", **settings)
         rows = tables.level_rows(open_evaluations([root]))

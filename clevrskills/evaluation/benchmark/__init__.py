@@ -1,0 +1,1 @@
+"""Benchmark: the protocol of a suite, run by one command, and its headline numbers."""

@@ -1,0 +1,175 @@
+"""Protocol of a suite: tasks and options of its cells, and how a run differs from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clevrskills.core.episode import frozen_name
+from clevrskills.core.report import NONE, Cell, protocol_of
+from clevrskills.core.suite import Suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.results import NO_TRACK, TRACKS, EpisodeResult, Run
+from clevrskills.evaluation.selection import frozen_tasks
+
+QUICK_EPISODES = 10
+"""Episodes of each task of a quick check."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is run of a cell.
+
+    Attributes:
+        cell: The cell.
+        tasks: Keys of the tasks, in the order of the suite.
+        of_tasks: Keys of all tasks of the cell.
+        split: The split.
+        episodes: Episodes of each task; ``None``: all frozen ones.
+    """
+
+    cell: Cell
+    tasks: tuple[str, ...]
+    of_tasks: tuple[str, ...]
+    split: str
+    episodes: int | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of ``clevrskills evaluate``, by name."""
+        found = {**self.cell.options, "tasks": self.tasks, "split": (self.split,)}
+        return {**found, "episodes": self.episodes}
+
+
+def cell_tasks(suite: Suite, cell: Cell) -> tuple[str, ...]:
+    """Return the keys of the tasks of a cell."""
+    known = cell.tasks or frozen_tasks(suite)
+    return tuple(task for task in known if cell.split in suite.tasks[task].splits)
+
+
+def declared(run: Run, privileged: bool, suite: Suite) -> Run:
+    """Return a run of a protocol with what the policy was trained on: nothing, where it has learned
+    from nothing.
+
+    Args:
+        run: The run, with the track that the policy itself or the command says.
+        privileged: Whether the policy reads the environment.
+        suite: The suite.
+
+    Raises:
+        ClevrSkillsError: The track, or what it was trained on, is not declared.
+    """
+    protocol = protocol_of(suite)
+    if protocol is None or run.seed is not None:
+        return run
+    track = run.track or (NO_TRACK if privileged else "")
+    trained_on = run.trained_on or (NONE if track == NO_TRACK else "")
+    missing = {
+        "--track": "" if track else f"({', '.join(TRACKS)})",
+        "--trained-on": "" if trained_on else f"({', '.join((*protocol.trained_on, NONE))})",
+    }
+    if asked := [f"{option} {allowed}" for option, allowed in missing.items() if allowed]:
+        raise ClevrSkillsError(f"a result must declare {' and '.join(asked)}")
+    if track == NO_TRACK and trained_on != NONE:
+        raise ClevrSkillsError(f"--trained-on {trained_on}: the policy has learned from nothing")
+    return replace(run, track=track, trained_on=trained_on)
+
+
+def deviations(run: Run, suite: Suite, results: Sequence[EpisodeResult] = ()) -> list[str]:
+    """Return the settings of a run that differ from the protocol of its suite, in words: from the
+    cell that the run names, or else the one that it differs from least.
+
+    Args:
+        run: The run.
+        suite: Its suite; one without a protocol has no deviations.
+        results: Its results, if the numbers of episodes are to be compared, too.
+    """
+    protocol = protocol_of(suite)
+    if protocol is None:
+        return []
+    named = [cell for cell in protocol.cells if cell.name == run.protocol]
+    found = [_deviations(run, suite, cell, results) for cell in named or protocol.cells]
+    return min(found, key=len)
+
+
+def _deviations(run: Run, suite: Suite, cell: Cell, results: Sequence[EpisodeResult]) -> list[str]:
+    expected = _settings(suite, cell)
+    actual = {name: _actual(run, name) for name in expected}
+    found = [
+        f"{name} {_words(actual[name])}, not {_words(value)}"
+        for name, value in expected.items()
+        if actual[name] != value
+    ]
+    if run.seed is not None or not run.episodes:
+        return [*found, "no frozen episodes"]
+    frozen = {
+        frozen_name(task, split): (task, split)
+        for task, info in suite.tasks.items()
+        for split in info.splits
+    }
+    pairs = [frozen[name] for name in run.episodes if name in frozen]
+    splits = list(dict.fromkeys(split for _, split in pairs))
+    if splits != [cell.split]:
+        found.append(f"split {' and '.join(splits)}, not {cell.split}")
+    if extra := [task for task, _ in pairs if task not in cell_tasks(suite, cell)]:
+        found.append(f"tasks that do not belong to it: {', '.join(dict.fromkeys(extra))}")
+    for name, content in run.episodes.items():
+        if name not in frozen or suite.frozen(*frozen[name]).content_hash != content:
+            found.append(f"other episodes of {name} than those of the package")
+            break
+    return found + _counts(run, suite, cell, results)
+
+
+def _counts(run: Run, suite: Suite, cell: Cell, results: Sequence[EpisodeResult]) -> list[str]:
+    """Return how the numbers of episodes differ."""
+    found = []
+    if any(result.handover for result in results):
+        found.append("parts of episodes")
+    if any(result.repeat for result in results):
+        found.append("repeated episodes")
+    if cell.episodes is not None and run.sequential:
+        population = int(run.sequential["population"])
+        if population != cell.episodes:
+            found.append(f"{population} episodes, not {cell.episodes}")
+    elif results:
+        counts = Counter((r.task, r.split) for r in results if not r.repeat and not r.handover)
+        wrong = {
+            count
+            for pair, count in counts.items()
+            if count != (cell.episodes or suite.frozen(*pair).header.episodes)
+        }
+        if wrong:
+            numbers = f"{min(wrong)} to {max(wrong)}" if len(wrong) > 1 else str(min(wrong))
+            found.append(f"{numbers} episodes, not {cell.episodes or 'all'}")
+    return found
+
+
+def _settings(suite: Suite, cell: Cell) -> dict[str, Any]:
+    """Return the settings of a cell by the name of their option: those of every protocol, and those
+    of its own options.
+    """
+    options = dict(cell.options)
+    if preset := options.get("preset"):
+        options = {**suite.presets()[preset].options, **options}
+    if options.pop("no_cameras", False):
+        options["cameras"] = ()
+    usual = {"axis": {}, "criteria": suite.criteria()[0], "noise": ""}
+    return {**usual, "stop": "goal", "wording": "own", **options}
+
+
+def _actual(run: Run, name: str) -> Any:
+    """Return the setting of a run by the name of its option."""
+    shown = run.observation
+    others = {"axis": run.axes, "view": shown.get("views"), "size": shown.get("size_px")}
+    found = {**shown, **vars(run), **others}.get(name)
+    if name == "noise" and found == "clean":
+        return ""
+    return tuple(found) if isinstance(found, list) else found
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = tuple(f"{name}:{level}" for name, level in value.items())
+    return (" and ".join(map(str, value)) if isinstance(value, tuple) else str(value)) or "none"
