@@ -1,110 +1,260 @@
-"""Sequential evaluation, simulated: coverage, false alarms, episodes saved.
+"""Simulation of sequential evaluations: how often equal policies are called different, how often a
+true rate is missed, and how many rounds a decision takes.
 
-    python benchmarks/sequential.py --policies 10000 --out sequential.json
+    nice python benchmarks/sequential.py --out docs/sequential.json
 
-Policies are simulated as outcomes on a finite set of episodes: tasks with success rates of their
-own, each with the same number of frozen episodes, in random order.
+Outcomes are independent draws from the success rates of the policies. One looks after every round.
+It exits with code 1 if a number misses its bar.
 """
 
-import argparse
 import json
+import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tyro
+from common import print_table
+from numpy.typing import ArrayLike, NDArray
 
-from clevrskills.evaluation.sequential.confidence import ALPHA, Bettor, confidence_sequence
+from clevrskills.evaluation.power import paired_episodes
+from clevrskills.evaluation.sequential.confidence import ALPHA, first_within, p_values
+
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, int, int]], Floats]
+"""Values of (runs, rounds, tasks); of two policies (second - first + 1) / 2."""
 
 SEED = 20261124
-EPISODES = 200
-"""Frozen episodes of a task."""
+BATCH = 500
+TASKS = (1, 12, 33)
+LOOKS = (20, 50, 100)
+BARS = {"false alarm": 0.03, "missed": 0.04, "differs once": 0.5}
+RATIOS = {1: (1.0, 1.7), 12: (1.3, 2.1), 33: (1.3, 2.1)}
+"""Rounds to a decision over those of a fixed test of 90 % power, by tasks: mean, 90 % quantile."""
+Z_LEVEL, Z_POWER = 1.959964, 1.281552
 
 
-def coverage(policies: int, tasks: int, generator: np.random.Generator) -> dict[str, float]:
-    """How often the interval holds the mean in all rounds, and whether a test without any
-    difference stays silent.
+def coins(generator: np.random.Generator, shape: tuple[int, int, int], rate: ArrayLike) -> Floats:
+    """Return independent outcomes."""
+    return (generator.random(shape) < rate).astype(float)
+
+
+def independent(
+    generator: np.random.Generator, shape: tuple[int, int, int], one: ArrayLike, other: ArrayLike
+) -> Floats:
+    """Return differences of two policies whose outcomes are independent given their rates."""
+    return (coins(generator, shape, other) - coins(generator, shape, one) + 1) / 2
+
+
+def discordant(
+    generator: np.random.Generator, shape: tuple[int, int, int], share: float, difference: float = 0
+) -> Floats:
+    """Return differences of two policies that disagree on a share of the episodes."""
+    u = generator.random(shape)
+    wins = (share + difference) / 2
+    return (1.0 * (u < wins) - ((u >= wins) & (u < share)) + 1) / 2
+
+
+def alike(generator: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
+    """Return differences of two policies with the same rates, which differ between tasks."""
+    rates = generator.beta(0.7, 0.7, (shape[0], 1, shape[2]))
+    return independent(generator, shape, rates, rates)
+
+
+def permuted(generator: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
+    """Return differences of two policies with the same rates, of other tasks."""
+    rates = generator.beta(0.7, 0.7, (shape[0], 1, shape[2]))
+    return independent(generator, shape, rates, generator.permuted(rates, axis=2))
+
+
+def halves(generator: np.random.Generator, shape: tuple[int, int, int], gap: float) -> Floats:
+    """Return differences of policies of which one is better by a gap at half of the tasks, and
+    worse by it at the others; of an odd number of tasks one is equal.
     """
-    rates = generator.beta(0.7, 0.7, (policies, tasks, 1))
-    wins = generator.random((policies, tasks, EPISODES)) < rates
-    rounds = wins.mean(axis=1)
-    truth = rounds.mean(axis=-1, keepdims=True)
-    bettor = Bettor(truth, EPISODES)
-    for k in range(EPISODES):
-        bettor.see(rounds[:, k])
-    # two policies that win equally often: discordant pairs, half of them each way, shuffled
-    share = generator.uniform(0.05, 0.9, (policies, 1, 1))
-    ranks = generator.random((policies, tasks, EPISODES)).argsort(axis=-1)
-    half = np.floor(share * EPISODES / 2)
-    pairs = (ranks < half).astype(float) - ((ranks >= half) & (ranks < 2 * half))
-    test = Bettor(np.full((policies, 1), 0.5), EPISODES)
-    difference = pairs.mean(axis=1)
-    for k in range(EPISODES):
-        test.see((difference[:, k] + 1) / 2)
+    half = shape[2] // 2
+    gaps = np.repeat([gap, -gap, 0], [half, half, shape[2] - 2 * half])
+    return independent(generator, shape, 0.5 - gaps / 2, 0.5 + gaps / 2)
+
+
+def one_against_all(generator: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
+    """Return differences of policies of which one wins one task and loses the others narrowly."""
+    gaps = np.full(shape[2], -0.9 / (shape[2] - 1))
+    gaps[0] = 0.9
+    return independent(generator, shape, 0.5 - gaps / 2, 0.5 + gaps / 2)
+
+
+def twins(generator: np.random.Generator, shape: tuple[int, int, int], same: float) -> Floats:
+    """Return differences averaged over two splits, of whose pairs a share comes out the same."""
+    one, other = (independent(generator, shape, 0.5, 0.5) for _ in range(2))
+    return (one + np.where(generator.random(shape) < same, one, other)) / 2
+
+
+def ever_below(draw: Draw, tasks: int, runs: int, mean: float | None = 0.5) -> dict[int, float]:
+    """Return the share of runs that ever had p < 0.05, by the rounds after which one stops looking.
+
+    Args:
+        draw: Draws the values.
+        tasks: Values of a round.
+        runs: How many are simulated.
+        mean: The true mean.
+    """
+    generator, ever = np.random.default_rng((SEED, tasks)), []
+    for first in range(0, runs, BATCH):
+        x = draw(generator, (min(BATCH, runs - first), max(LOOKS), tasks))
+        p = np.minimum.accumulate(p_values(x, mean), axis=1)
+        ever.append(p[:, np.array(LOOKS) - 1] < ALPHA)
+    return dict(zip(LOOKS, np.concatenate(ever).mean(axis=0).tolist(), strict=True))
+
+
+def missed_beta(tasks: int, runs: int) -> dict[int, float]:
+    """Return :func:`ever_below` for rates that differ between tasks and runs, of their mean."""
+    generator, ever = np.random.default_rng((SEED, tasks)), []
+    for _ in range(0, runs, BATCH):
+        rates = generator.beta(0.7, 0.7, (BATCH, 1, tasks))
+        x = coins(generator, (BATCH, max(LOOKS), tasks), rates)
+        p = np.minimum.accumulate(p_values(x, rates.mean(axis=(1, 2))), axis=1)
+        ever.append(p[:, np.array(LOOKS) - 1] < ALPHA)
+    return dict(zip(LOOKS, np.concatenate(ever).mean(axis=0).tolist(), strict=True))
+
+
+def decisions(tasks: int, share: float, difference: float, runs: int) -> dict[str, Any]:
+    """Return the rounds until p < 0.05 at a true difference, and those of a fixed test of 90 %
+    power: McNemar's exact test for one task, else the z-test of the pooled pairs.
+    """
+    generator = np.random.default_rng((SEED, tasks))
+    root = Z_LEVEL * share**0.5 + Z_POWER * (share - difference**2) ** 0.5
+    fixed = (root / difference) ** 2 / tasks
+    if tasks == 1:
+        fixed = paired_episodes((1 - difference) / 2, difference, share, 0.9)
+    rounds = round(8 * fixed) + 8
+    found = []
+    for _ in range(0, runs, BATCH):
+        x = discordant(generator, (BATCH, rounds, tasks), share, difference)
+        below = p_values(x) < ALPHA
+        found.append(np.where(below.any(axis=1), below.argmax(axis=1) + 1, rounds))
+    needed = np.concatenate(found)
+    mean, quantile = float(needed.mean()), float(np.quantile(needed, 0.9))
     return {
         "tasks": tasks,
-        "policies": policies,
-        "coverage": float(1 - bettor.rejected.mean()),
-        "false_alarms": float(test.rejected.mean()),
+        "discordance": share,
+        "fixed": round(fixed, 1),
+        "mean": round(mean, 1),
+        "quantile_90": quantile,
+        "mean_ratio": round(mean / fixed, 3),
+        "quantile_ratio": round(quantile / fixed, 3),
+        "within_100": float((needed <= 100).mean()),
     }
 
 
-def savings(runs: int, discordance: float, generator: np.random.Generator) -> dict[str, Any]:
-    """Episodes until a true difference of 20 points is found, of one task's."""
-    plus, minus = (round(EPISODES * (discordance + sign * 0.2) / 2) for sign in (1, -1))
-    pairs = np.repeat([1.0, -1.0, 0.0], [plus, minus, EPISODES - plus - minus])
-    shuffled = generator.permuted(np.tile(pairs, (runs, 1)), axis=1)
-    test, needed = Bettor(np.full((runs, 1), 0.5), EPISODES), np.full(runs, EPISODES)
-    for k in range(EPISODES):
-        test.see((shuffled[:, k] + 1) / 2)
-        found = test.rejected[:, 0] & (needed == EPISODES)
-        needed[found] = k + 1
-    return {
-        "discordance": discordance,
-        "power": float(test.rejected.mean()),
-        "mean_episodes": float(needed.mean()),
-        "quantile_90": float(np.quantile(needed, 0.9)),
-        "saved_of_200": float(1 - needed.mean() / EPISODES),
-    }
-
-
-def widths(runs: int, tasks: int, width: float, generator: np.random.Generator) -> dict[str, Any]:
-    """Rounds until the interval of the mean over tasks is narrow enough."""
-    needed = []
+def widths(tasks: int, width: float, rate: float | None, runs: int) -> dict[str, Any]:
+    """Return the rounds until an interval is narrow enough; without a rate they differ."""
+    generator, needed = np.random.default_rng((SEED, tasks)), []
+    most = 800 if tasks == 1 else 200
     for _ in range(runs):
-        rates = generator.beta(0.7, 0.7, (tasks, 1))
-        rounds = (generator.random((tasks, EPISODES)) < rates).mean(axis=0)
-        needed.append(confidence_sequence(rounds, EPISODES).first_within(width) or EPISODES)
+        rates = generator.beta(0.7, 0.7, tasks) if rate is None else rate
+        needed.append(first_within(coins(generator, (1, most, tasks), rates)[0], width) or most)
     return {
         "tasks": tasks,
         "width": width,
-        "mean_rounds": float(np.mean(needed)),
+        "rate": "mixed" if rate is None else rate,
+        "mean": round(float(np.mean(needed)), 1),
         "quantile_90": float(np.quantile(needed, 0.9)),
-        "saved_of_200": float(1 - np.mean(needed) / EPISODES),
+        "most": most,
     }
 
 
-def main() -> None:
-    """Simulate, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--policies", type=int, default=10_000)
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--out", type=Path)
-    args = parser.parse_args()
-    began_s, generator = time.process_time(), np.random.default_rng(SEED)
-    data: dict[str, Any] = {"alpha": ALPHA, "episodes": EPISODES}
-    data["coverage"] = [coverage(args.policies, tasks, generator) for tasks in (1, 12)]
-    data["differences"] = [savings(args.policies, share, generator) for share in (0.24, 0.35, 0.5)]
-    data["widths"] = [
-        widths(args.runs, tasks, width, generator)
-        for tasks, width in ((1, 0.14), (1, 0.2), (12, 0.14), (12, 0.1), (33, 0.1), (33, 0.05))
+def nulls(tasks: int) -> dict[str, Draw]:
+    """Return the designs of two policies of equal expected success."""
+    found: dict[str, Draw] = {
+        f"independent, rate {rate:g}": partial(independent, one=rate, other=rate)
+        for rate in (0.1, 0.5, 0.9)
+    }
+    found |= {
+        f"discordant on {100 * share:g} %": partial(discordant, share=share)
+        for share in (0.05, 0.1, 0.3, 0.5)
+    }
+    found |= {"rates differ between tasks": alike}
+    found |= {f"twins, {100 * s:g} % the same": partial(twins, same=s) for s in (0.3, 1.0)}
+    if tasks > 1:
+        found |= {
+            "rates permuted between tasks": permuted,
+            "20 points apart on halves of the tasks": partial(halves, gap=0.2),
+            "90 points apart on halves of the tasks": partial(halves, gap=0.9),
+            "90 points ahead at one task": one_against_all,
+        }
+    return found
+
+
+def main(
+    pairs: int = 10_000, runs: int = 2_000, widths_of: int = 20, out: Path | None = None
+) -> None:
+    """Simulate, print, write, and compare with the bars.
+
+    Args:
+        pairs: Pairs of equal policies, and policies, of each cell.
+        runs: Pairs of policies that differ by 20 points, of each cell.
+        widths_of: Policies of each cell of widths.
+        out: Where the numbers are written.
+    """
+    began_s = time.process_time()
+    data: dict[str, Any] = {"pairs": pairs, "runs": runs, "widths_of": widths_of}
+    data["equal"] = [
+        {"tasks": k, "policies": name, "called_different": ever_below(draw, k, pairs)}
+        for k in TASKS
+        for name, draw in nulls(k).items()
     ]
-    data["cpu_s"] = round(time.process_time() - began_s, 1)
-    text = json.dumps(data, indent=1)
-    print(text)
-    if args.out is not None:
-        args.out.write_text(text + "\n")
+    data["missed"] = [
+        {"tasks": k, "rates": rate, "missed": ever_below(partial(coins, rate=rate), k, pairs, rate)}
+        for k in TASKS
+        for rate in (0.05, 0.5, 0.95)
+    ] + [{"tasks": k, "rates": "mixed", "missed": missed_beta(k, pairs)} for k in TASKS]
+    once = np.full((200, 1), 0.5)
+    once[100] = 1.0
+    data["one_of_200_p"] = float(p_values(once)[-1])
+    data["decisions"] = [decisions(k, d, 0.2, runs) for k in TASKS for d in (0.24, 0.35, 0.5)]
+    cells = ((1, 0.2, 0.5), (1, 0.14, 0.5), (1, 0.14, 0.05))
+    cells += tuple((k, w, 0.5) for k, w in ((12, 0.14), (12, 0.1), (33, 0.1), (33, 0.05)))
+    cells += tuple((k, w, None) for k, w in ((12, 0.14), (12, 0.1), (33, 0.1), (33, 0.05)))
+    data["widths"] = [widths(*cell, widths_of) for cell in cells]
+    data["cpu_s"] = round(time.process_time() - began_s)
+    if out is not None:
+        out.write_text(json.dumps(data, indent=1) + "\n")
+    for key, column, value in (
+        ("equal", "policies", "called_different"),
+        ("missed", "rates", "missed"),
+    ):
+        rows = [
+            [r["tasks"], r[column], *(f"{100 * v:.2f}" for v in r[value].values())]
+            for r in data[key]
+        ]
+        print_table(f"{value}, %", ["tasks", column, *(f"{n} rounds" for n in LOOKS)], rows)
+    for key in ("decisions", "widths"):
+        print_table(key, [*data[key][0]], [[*row.values()] for row in data[key]])
+    failed = list(misses(data))
+    print(f"one of 200 episodes differs: p = {data['one_of_200_p']:.2g}; {data['cpu_s']} CPU-s")
+    print("\n".join(failed) or "all bars are met")
+    sys.exit(bool(failed))
+
+
+def misses(data: dict[str, Any]) -> Any:
+    """Yield the bars that are missed, in words."""
+    for key, value, bar in (
+        ("equal", "called_different", BARS["false alarm"]),
+        ("missed", "missed", BARS["missed"]),
+    ):
+        worst = max(data[key], key=lambda row: max(row[value].values()))
+        if max(worst[value].values()) > bar:
+            yield f"missed: {value} at most {bar:g}: {worst}"
+    if data["one_of_200_p"] <= BARS["differs once"]:
+        yield f"missed: one of 200 episodes differs: p = {data['one_of_200_p']}"
+    for row in data["decisions"]:
+        mean, quantile = RATIOS[row["tasks"]]
+        if row["mean_ratio"] > mean or row["quantile_ratio"] > quantile:
+            yield f"missed: rounds to a decision, {mean} and {quantile}: {row}"
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main)

@@ -25,7 +25,7 @@ from clevrskills.evaluation.results import (
     read_run,
     video_path,
 )
-from clevrskills.evaluation.sequential.rounds import estimate, round_means
+from clevrskills.evaluation.sequential.rounds import columns, estimate, forecast, round_values
 from clevrskills.evaluation.worker import (
     HOPELESS,
     Describe,
@@ -142,13 +142,11 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         width = self._request.args.until_width
         if width is None:
             return False
-        pairs = sorted({(ref.task, ref.split) for ref in self._refs})
         known = {(r.task, r.split, r.index): r for r in self._counted.values()}
-        count = int(self._request.run.sequential["population"])
-        means = round_means(known, pairs, count, lambda result: result.success_once)
-        if len(means) > self._rounds:
-            self._rounds = len(means)
-            self._decided = estimate(means, count, len(pairs), width).decided
+        values = round_values(known, self._columns, self._population, lambda r: r.success_once)
+        if len(values) > self._rounds:
+            self._rounds = len(values)
+            self._decided = estimate(values, self._population, width).decided
         return self._decided
 
     def outcome(self) -> Outcome:
@@ -244,6 +242,12 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         rounds = ROUNDS if request.args.max_cost is None else 1
         self.waiting.extend(groups(refs, request.args.batch, request.args.workers, rounds))
         self._spent = cost_of(root)
+        width = request.args.until_width
+        if width is not None:
+            pairs = sorted({(ref.task, ref.split) for ref in self._refs})
+            self._columns = columns(pairs, request.config.suite)
+            self._population = int(request.run.sequential["population"])
+            display.print(forecast(width, len(self._columns), self._population))
 
     def _take(self, group: Group, ended: Ended) -> None:
         refs = {ref.id: ref for ref in group.episodes}

@@ -195,8 +195,8 @@ class CompareArgs:
     at_end: bool = False
     """Compare success after the last step, not after any step."""
     sequential: bool = False
-    """Test by rounds, one episode of each task, in the shuffled order of `evaluate --until-width`:
-    valid however often one looks and whenever one stops."""
+    """Test equal success rates by rounds, one episode of each task, in the shuffled order of
+    `evaluate --until-width`: valid however often one looks and whenever one stops."""
     episodes: bool = False
     """List the episodes, too, at which only one of them succeeded."""
     json: bool = False

@@ -1,8 +1,13 @@
 """Rounds of a sequential evaluation: one episode of each task, in a fixed shuffled order.
 
-The mean of a round over its tasks is a value in [0, 1], drawn without replacement from as many as
-there are episodes of each task; the mean of all rounds is the mean over tasks of all their
-episodes. So the evaluation is stratified by task, and each task weighs the same.
+All tasks weigh the same. Splits whose episodes are drawn from the same seeds (see
+:class:`~clevrskills.core.suite.PairedSplits`) are alike, episode by episode. So both episodes of an
+index are in the same round, and their mean is one value of the task: values of a round are
+independent of each other.
+
+A run is read up to its first round that lacks a counted episode. Such a round cannot be left out,
+since an episode may be lost for a reason that has to do with its outcome. The confidence sequence
+holds after each round, so it holds wherever the run is cut.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,9 +17,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from clevrskills.core.suite import Suite, paired_split
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import EpisodeResult
-from clevrskills.evaluation.sequential.confidence import confidence_sequence
+from clevrskills.evaluation.sequential.confidence import first_within, interval, rounds_needed
 
 SEED = 20261124
 BLOCK = 5
@@ -28,84 +34,104 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a sequential evaluation says, whenever it stops.
+    """Success rate of a sequential evaluation, whenever it stops.
 
     Attributes:
         rounds: Rounds that count: until it was narrow enough, else all that are complete.
         of: How many there are.
-        tasks: Episodes of each round.
         mean: Mean of the rounds; NaN without any.
-        low: Lower end of the interval for the mean over all frozen episodes.
+        low: Lower end of the interval of the mean success rate of the tasks.
         high: Its upper end.
         decided: Whether the interval is as narrow as asked for.
     """
 
     rounds: int
     of: int
-    tasks: int
     mean: float
     low: float
     high: float
     decided: bool
 
 
-def order(task: str, split: str, count: int) -> list[int]:
-    """The order in which the episodes of a task and split are drawn, the same for all policies."""
-    words = (crc32(task.encode()), crc32(split.encode()), count)
+def order(task: str, count: int) -> list[int]:
+    """Return the order in which the episodes of a task are drawn, the same for all policies and
+    splits.
+    """
+    words = (crc32(task.encode()), count)
     found: list[int] = np.random.default_rng((SEED, *words)).permutation(count).tolist()
     return found
 
 
 def in_blocks(pairs: Sequence[Pair], count: int) -> list[tuple[str, str, int]]:
-    """Task, split and index of all episodes, block by block, and in a block task by task."""
-    orders = {pair: order(*pair, count) for pair in pairs}
+    """Return task, split and index of all episodes, block by block, and in a block task by task."""
     return [
-        (*pair, index)
+        (task, split, index)
         for start in range(0, count, BLOCK)
-        for pair in pairs
-        for index in orders[pair][start : start + BLOCK]
+        for task, split in pairs
+        for index in order(task, count)[start : start + BLOCK]
     ]
 
 
-def round_means(
+def columns(pairs: Sequence[Pair], suite: Suite) -> list[list[Pair]]:
+    """Return the pairs whose episodes are averaged to one value of a round: the paired splits of a
+    task, else a pair by itself.
+    """
+    found: dict[Pair, list[Pair]] = {}
+    for task, split in sorted(pairs):
+        found.setdefault((task, min(split, paired_split(suite, split) or split)), []).append(
+            (task, split)
+        )
+    return list(found.values())
+
+
+def round_values(
     results: Mapping[tuple[str, str, int], EpisodeResult],
-    pairs: Sequence[Pair],
+    columns: Sequence[Sequence[Pair]],
     count: int,
     value: Callable[[EpisodeResult], float],
 ) -> NDArray[np.float64]:
-    """Means of the first rounds that are complete, (t,).
+    """Return the values of the rounds before the first one that is not complete, (rounds, tasks).
 
     Args:
         results: Those that count, by task, split and index.
-        pairs: Tasks and splits.
-        count: Episodes of each.
+        columns: Tasks and splits of each value.
+        count: Episodes of each task and split.
         value: What is averaged.
     """
-    means = list[float]()
-    if not pairs:
-        return np.zeros(0)
-    for indices in zip(*(order(*pair, count) for pair in pairs), strict=True):
-        found = [results.get((*pair, k)) for pair, k in zip(pairs, indices, strict=True)]
-        known = [result for result in found if result is not None]
-        if len(known) < len(pairs):
+    rounds = list[list[float]]()
+    orders = {task: order(task, count) for pairs in columns for task, _ in pairs}
+    for k in range(count if columns else 0):
+        found = [[results.get((*pair, orders[pair[0]][k])) for pair in pairs] for pairs in columns]
+        known = [[value(result) for result in of if result is not None] for of in found]
+        if [*map(len, known)] != [*map(len, columns)]:
             break
-        means.append(float(np.mean([value(result) for result in known])))
-    return np.array(means)
+        rounds.append([float(np.mean(values)) for values in known])
+    return np.array(rounds).reshape(-1, len(columns))
 
 
-def estimate(means: NDArray[np.float64], count: int, tasks: int, width: float) -> Estimate:
-    """The estimate after the first round at which the interval is narrow enough, else the last."""
-    if not len(means):
-        return Estimate(0, count, tasks, float("nan"), 0.0, 1.0, False)
-    bounds = confidence_sequence(means, count)
-    first = bounds.first_within(width)
-    n = first or len(means)
-    low, high = float(bounds.low[n - 1]), float(bounds.high[n - 1])
-    return Estimate(n, count, tasks, float(means[:n].mean()), low, high, first is not None)
+def estimate(values: NDArray[np.float64], count: int, width: float) -> Estimate:
+    """Return the estimate after the first round at which the interval is narrow enough, else the
+    last.
+    """
+    if not len(values):
+        return Estimate(0, count, float("nan"), 0.0, 1.0, False)
+    first = first_within(values, width)
+    n = first or len(values)
+    return Estimate(n, count, float(values[:n].mean()), *interval(values[:n]), first is not None)
+
+
+def forecast(width: float, tasks: int, count: int) -> str:
+    """Return in a sentence how many rounds a width takes, and whether there are as many."""
+    needed = rounds_needed(width, tasks, count)
+    text = (
+        f"--until-width {width:g}: about {needed} rounds of {tasks} tasks at a success rate of "
+        f"50 %, fewer at others; there are {count}"
+    )
+    return text + (", so that it may not be reached" if needed > count else "")
 
 
 def same_count(counts: Mapping[Pair, int]) -> int:
-    """How many episodes all tasks and splits have.
+    """Return how many episodes all tasks and splits have.
 
     Raises:
         ClevrSkillsError: They have not as many of each.

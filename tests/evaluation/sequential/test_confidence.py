@@ -1,68 +1,110 @@
-"""Confidence sequences and anytime-valid tests, by simulation."""
+"""Confidence sequences and anytime-valid tests, by simulation and by hand."""
 
 import numpy as np
 import pytest
 
-from clevrskills.evaluation.sequential.confidence import Bettor, confidence_sequence
+from clevrskills.evaluation.sequential.confidence import (
+    STAKES,
+    first_within,
+    interval,
+    p_values,
+    rounds_needed,
+)
 
 
-def drawn(rates: np.ndarray, episodes: int, seed: int = 0) -> np.ndarray:
-    """Outcomes of policies on finite sets of episodes, in random order, (n, episodes)."""
-    generator = np.random.default_rng(seed)
-    return (generator.random((len(rates), episodes)) < rates[:, None]).astype(float)
+def drawn(shape: tuple[int, ...], rate: float | np.ndarray, seed: int = 0) -> np.ndarray:
+    """Outcomes of policies, (..., rounds, tasks)."""
+    return (np.random.default_rng(seed).random(shape) < rate).astype(float)
 
 
-@pytest.mark.parametrize("rate", [0.03, 0.5, 0.9])
-def test_the_true_mean_is_hardly_ever_rejected(rate: float) -> None:
-    values = drawn(np.full(2000, rate), 60)
-    bettor = Bettor(values.mean(axis=1, keepdims=True), 60)
-    for k in range(60):
-        bettor.see(values[:, k])
-    assert bettor.rejected.mean() <= 0.05
+def pairs(shape: tuple[int, ...], one: float | np.ndarray, other: float | np.ndarray) -> np.ndarray:
+    """Differences of two policies' outcomes, from 0 to 1."""
+    return (drawn(shape, other, seed=1) - drawn(shape, one, seed=2) + 1) / 2
 
 
-def test_an_order_that_looks_like_another_mean_is_rejected() -> None:
-    """The method can fail: successes first are no random order."""
-    values = np.repeat([1.0, 0.0], 30)
-    bettor = Bettor(np.array([0.5]), 60)
-    for value in values[:30]:
-        bettor.see(value)
-    assert bettor.rejected.all()
+@pytest.mark.parametrize(
+    ("shape", "one", "other"),
+    [
+        ((2000, 100, 1), 0.5, 0.5),
+        ((2000, 40, 4), 0.1, 0.1),
+        ((2000, 40, 2), np.array([0.9, 0.1]), np.array([0.1, 0.9])),  # equal in the mean only
+    ],
+)
+def test_equal_policies_are_hardly_ever_called_different(
+    shape: tuple[int, ...], one: float | np.ndarray, other: float | np.ndarray
+) -> None:
+    ever = p_values(pairs(shape, one, other)).min(axis=-1) < 0.05
+    assert ever.mean() <= 0.03
 
 
-def test_an_interval_shrinks_to_the_mean_of_the_whole_population() -> None:
-    (values,) = drawn(np.array([0.7]), 200, seed=3)
-    bounds = confidence_sequence(values, 200)
-    assert (np.diff(bounds.low) >= 0).all() and (np.diff(bounds.high) <= 0).all()
-    assert (bounds.low <= values.mean() + 1e-9).all() and (
-        bounds.high >= values.mean() - 1e-9
-    ).all()
-    assert bounds.low[-1] == pytest.approx(values.mean()) == bounds.high[-1]
-    assert bounds.low[0] >= 1 / 200 * values[0] and bounds.high[0] <= 1.0
-    wide, narrow = bounds.first_within(0.3), bounds.first_within(0.15)
-    assert wide is not None and narrow is not None and wide < narrow < 200
+@pytest.mark.parametrize("rate", [0.05, 0.5, 0.95])
+def test_the_true_rate_is_hardly_ever_missed(rate: float) -> None:
+    missed = p_values(drawn((2000, 100, 1), rate), rate).min(axis=-1) < 0.05
+    assert missed.mean() <= 0.04
 
 
-def test_rounds_of_many_tasks_need_fewer() -> None:
-    """What is averaged over twenty tasks varies less than one task's outcomes."""
-    generator = np.random.default_rng(0)
-    one = (generator.random(100) < 0.5).astype(float)
-    many = (generator.random((20, 100)) < 0.5).mean(axis=0)
-    alone = confidence_sequence(one, 100).first_within(0.2)
-    together = confidence_sequence(many, 100).first_within(0.2)
-    assert alone is not None and together is not None and together < 0.7 * alone
+def test_one_who_stops_when_ahead_wins_nothing() -> None:
+    """The last look of each pair is where its p-value is least; a fixed test would be fooled."""
+    x = pairs((2000, 60, 1), 0.5, 0.5)
+    wins, losses = (x == 1).cumsum(axis=1)[..., 0], (x == 0).cumsum(axis=1)[..., 0]
+    z = (wins - losses) / np.sqrt(np.maximum(wins + losses, 1))
+    assert (z[:, 9:].max(axis=1) > 1.96).mean() > 0.08
+    assert (p_values(x).min(axis=1)[z.max(axis=1) > 1.96] < 0.05).mean() < 0.3
+    assert ((p_values(x) < 0.05) & (wins > losses)).any(axis=1).mean() <= 0.025
 
 
-def test_a_part_of_the_population_says_less_than_all_of_it() -> None:
-    (values,) = drawn(np.array([0.5]), 50)
-    bounds, of_many = confidence_sequence(values, 50), confidence_sequence(values, 5000)
-    assert of_many.high[-1] - of_many.low[-1] > 0.2 > bounds.high[-1] - bounds.low[-1]
+def test_identical_runs_and_runs_that_differ_once() -> None:
+    same = np.full((200, 1), 0.5)
+    low, high = interval(same)
+    assert p_values(same)[-1] == 1.0 and low < 0.5 < high and high - low > 0.01
+    same[77] = 1.0
+    low, high = interval(same)
+    assert p_values(same)[-1] > 0.5 and low < 0.5 < high
 
 
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="all 2 rounds"):
-        confidence_sequence(np.zeros(3), 2)
-    with pytest.raises(ValueError, match="allowed: 0 to 1"):
-        confidence_sequence(np.array([1.5]), 2)
-    assert len(confidence_sequence(np.zeros(0), 2).low) == 0
-    assert confidence_sequence(np.ones(1), 40).first_within(0.1) is None
+def test_discordant_pairs_alone_move_the_p_value_of_one_task() -> None:
+    """For n wins in n pairs the evidence is the mean over stakes of (1 + stake) ** n."""
+    wins = np.ones((9, 1))
+    assert p_values(wins)[[7, 8]] == pytest.approx(
+        [2 / np.mean((1 + STAKES) ** n) for n in (8, 9)], rel=1e-9
+    )
+    assert p_values(wins)[7] > 0.05 > p_values(wins)[8]
+    assert p_values(1 - wins) == pytest.approx(p_values(wins))
+    among_ties = np.full((50, 1), 0.5)
+    among_ties[5:50:5] = 1.0
+    assert p_values(among_ties)[-1] == pytest.approx(p_values(wins)[-1])
+
+
+def test_p_below_alpha_means_that_the_null_is_outside() -> None:
+    generator, outside = np.random.default_rng(3), 0
+    for _ in range(40):
+        one, other = generator.beta(0.7, 0.7, (2, 3))
+        x = pairs((int(generator.integers(5, 60)), 3), one, other)
+        low, high = interval(x)
+        outside += not low < 0.5 < high
+        assert (p_values(x)[-1] < 0.05) == (not low < 0.5 < high)
+    assert 5 < outside < 35
+
+
+def test_an_interval_never_widens_and_is_never_a_point() -> None:
+    x = drawn((60, 3), np.array([0.2, 0.5, 0.9]), seed=4)
+    ends = np.array([interval(x[:n]) for n in range(61)])
+    assert ends[0].tolist() == [0.0, 1.0]
+    assert (np.diff(ends[:, 0]) >= 0).all() and (np.diff(ends[:, 1]) <= 0).all()
+    first = first_within(x, 0.3)
+    assert first == np.flatnonzero(ends[:, 1] - ends[:, 0] <= 0.3)[0]
+    assert first_within(x, 0.01) is None
+    swept = np.ones((40, 33))
+    low, high = interval(swept)
+    assert low < high == 1.0 and 0 < p_values(swept)[-1] < 1e-200
+
+
+def test_rounds_of_several_tasks_need_fewer() -> None:
+    one, six = rounds_needed(0.2, 1, 60), rounds_needed(0.2, 6, 60)
+    assert one > 100 > 60 > six > 20
+    assert rounds_needed(0.1, 6, 60) > 2 * six
+
+
+def test_values_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        interval(np.array([[1.5]]))

@@ -4,15 +4,23 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fabricated import result, write_run
+from fabricated import FewTasks, result, write_run
 from fake_suite import FROZEN, FakeSuite
 
 from clevrskills.cli import main
+from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
-from clevrskills.evaluation.sequential.rounds import BLOCK, in_blocks, order, round_means
+from clevrskills.evaluation.sequential.rounds import (
+    BLOCK,
+    columns,
+    in_blocks,
+    order,
+    round_values,
+)
 from clevrskills.evaluation.sequential.tables import compare_sequentially, sequential_tables
 from clevrskills.jobs.pool import InlinePool
 
@@ -31,9 +39,8 @@ def args_for(root: Path, **more: object) -> EvaluateArgs:
 
 
 def test_the_order_is_fixed_and_differs_between_tasks() -> None:
-    assert sorted(order("pick", "test", N)) == list(range(N))
-    assert order("pick", "test", N) == order("pick", "test", N)
-    assert order("pick", "test", N) != order("sort", "test", N) != order("sort", "train", N)
+    assert sorted(order("pick", N)) == list(range(N))
+    assert order("pick", N) == order("pick", N) != order("sort", N)
     found = in_blocks([("a", "test"), ("b", "test")], 7)
     assert [task for task, _, _ in found] == ["a"] * BLOCK + ["b"] * BLOCK + ["a"] * 2 + ["b"] * 2
     assert len({*found}) == 14
@@ -42,21 +49,38 @@ def test_the_order_is_fixed_and_differs_between_tasks() -> None:
 def test_a_round_counts_when_it_is_complete() -> None:
     pairs = [("a", "test"), ("b", "test")]
     known = {(*pair, k): result(pair[0], k, pair[0] == "a") for pair in pairs for k in range(9)}
-    assert round_means(known, pairs, 9, lambda r: r.success_once).tolist() == [0.5] * 9
-    del known["b", "test", order("b", "test", 9)[3]]
-    assert len(round_means(known, pairs, 9, lambda r: r.success_once)) == 3
+    assert values_of(known, pairs, FakeSuite()).tolist() == [[1.0, 0.0]] * 9
+    del known["b", "test", order("b", 9)[3]]
+    assert len(values_of(known, pairs, FakeSuite())) == 3
 
 
-def test_a_run_stops_when_enough_is_known(tmp_path: Path, inline: None) -> None:
+def test_paired_splits_are_one_value_of_a_round() -> None:
+    """The same index of both splits is in the same round."""
+    pairs = [("a", "train"), ("a", "test"), ("b", "train"), ("b", "test")]
+    won = {("a", "train"): {0, 1}, ("a", "test"): {0}}
+    known = {
+        (*pair, k): result(pair[0], k, k in won.get(pair, ())) for pair in pairs for k in range(9)
+    }
+    values = values_of(known, pairs, FewTasks())
+    assert values.shape == (9, 2)
+    assert [values[order("a", 9).index(k), 0] for k in range(3)] == [1.0, 0.5, 0.0]
+    assert values_of(known, pairs, FakeSuite()).shape == (9, 4), "no splits of it are paired"
+    assert columns(pairs[:3], FewTasks()) == [[("a", "test"), ("a", "train")], [("b", "train")]]
+
+
+def test_a_run_stops_when_enough_is_known(
+    tmp_path: Path, inline: None, capsys: pytest.CaptureFixture[str]
+) -> None:
     root = tmp_path / "run"
     assert evaluate(args_for(root, until_width=0.6), FakeSuite()) == 0
+    assert "about 10 rounds of 2 tasks at a success rate of 50 %" in capsys.readouterr().err
     results = list(read_results(root))
     assert BLOCK < len(results) <= 2 * BLOCK < 2 * FROZEN
     assert read_run(root).sequential == {"width": 0.6, "population": FROZEN, "tasks": 2}
     before = [r.id for r in results]
     assert evaluate(args_for(root, until_width=0.6), FakeSuite()) == 0
     assert [r.id for r in read_results(root)] == before, "nothing is left to do"
-    last = order("visit", "test", FROZEN)[-1]
+    last = order("visit", FROZEN)[-1]
     lost = replace(results[0], task="visit", index=last, cause="error", error="a server was away")
     (file,) = (root / "results").iterdir()
     with file.open("a") as lines:
@@ -64,6 +88,7 @@ def test_a_run_stops_when_enough_is_known(tmp_path: Path, inline: None) -> None:
     assert evaluate(args_for(root, until_width=0.6), FakeSuite()) == 0, "it takes no part"
     assert len(list(read_results(root))) == len(before) + 1
     assert evaluate(args_for(root, until_width=0.01), FakeSuite()) == 0
+    assert f"there are {FROZEN}, so that it may not be reached" in capsys.readouterr().err
     done = [r.id for r in read_results(root)]
     assert len(done) > len(before), "a narrower one goes on"
     for more in ({"tasks": ("reach",)}, {"split": ("test", "train")}):
@@ -90,6 +115,12 @@ def test_what_is_refused(tmp_path: Path, more: dict, told: str) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def values_of(
+    known: dict[tuple[str, str, int], EpisodeResult], pairs: list[tuple[str, str]], suite: Suite
+) -> np.ndarray:
+    return round_values(known, columns(pairs, suite), 9, lambda r: r.success_once)
+
+
 def episodes(wins: dict[str, set[int]]) -> list[EpisodeResult]:
     """All of N episodes of each task, of which some are won."""
     return [result(task, k, k in won, split="test") for task, won in wins.items() for k in range(N)]
@@ -109,17 +140,20 @@ def test_a_difference_is_found_early(tmp_path: Path) -> None:
     found = compare_sequentially(*open_evaluations([a, b]))
     assert (found.tasks, found.rounds, found.of) == (2, N, N)
     assert found.difference == pytest.approx(40 / 60) and found.p_value < 1e-3
-    assert found.low == pytest.approx(found.high) == pytest.approx(40 / 60)
-    assert found.significant_after is not None and found.significant_after < N / 2
+    assert 0.4 < found.low < 40 / 60 < found.high < 0.9
+    assert found.decided_after is not None and found.decided_after < N / 2
+    assert f"decided from round {found.decided_after} on" in found.lines()[0]
 
 
 def test_no_difference_is_not_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = runs(tmp_path, set(range(0, 60, 2)), set(range(1, 60, 2)))
     assert main(["compare", str(a), str(b), "--sequential", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["significant_after"] is None and found["difference"] == 0.0
+    assert found["decided_after"] is None and found["difference"] == 0.0
+    assert found["p_value"] > 0.5 and found["low"] < 0 < found["high"]
+    assert found["null"].startswith("equal expected success on new episodes")
     assert main(["compare", str(a), str(b), "--sequential"]) == 0
-    assert "no significant difference so far" in capsys.readouterr().out
+    assert "(anytime-valid): all episodes used, not decided" in capsys.readouterr().out
     assert main(["compare", str(a), str(b), "--sequential", "--at-end"]) == 2
 
 
