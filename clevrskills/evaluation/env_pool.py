@@ -57,7 +57,7 @@ class EpisodeRef:
     task_args: Mapping[str, Any] = field(default_factory=dict)
     film: bool = False  # whether a video is made of it
     counts: bool = False  # whether its result stands already, and it is done again to be filmed
-    tries: int = 0  # how often it has ended in an error before
+    starts: int = 0  # how often it has ended in an error before
     repeat: int = 0  # how often it is run besides, before this time
     part: str = ""  # what of it the policy does, see `evaluation.handover.parts`; empty: all
 

@@ -57,11 +57,16 @@ TRACKS = {
 """What a policy may have learned from, by track; ``, pretrained`` follows where it started from
 published weights, and tracks of policies that act together are joined by `` and ``."""
 _TRACK = re.compile(rf"({'|'.join(TRACKS)}|open \([^()|<>`\n]+\))(, pretrained)?")
-CAUSES = ("success", "step limit", "gave up", "error", "stopped", "no stop", "no handover")
-"""Why an episode ended: the goal was reached; the task's step limit was; a policy that may say so
-gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill;
-the policy said that it is done, and was not; it never said so; the oracle did not come to the part
-that the policy was to do. A suite may have others of its own.
+POLICY_ERROR, ERROR = "policy error", "error"
+CAUSES = (
+    *("success", "step limit", "gave up", POLICY_ERROR, ERROR, "stopped", "no stop"),
+    "no handover",
+)
+"""Why an episode ended: the goal was reached; the task's step limit was; the policy gave up; it
+raised an exception, or gave no valid action in time, which is a failure; the environment broke
+down, or the process or the connection was lost, which does not count; the policy declared that it
+was done, and was not; it never did; the oracle did not reach the part that the policy was to do. A
+suite may have others of its own.
 
 Where episodes go on after success, ``success`` means that the goal held at the step limit."""
 
@@ -90,9 +95,9 @@ class EpisodeResult(Record):
         progress: Greatest progress of any state, 0 to 1.
         steps: Control steps made.
         max_steps: The step limit.
-        error: What broke down, in words; empty unless ``cause`` is ``error``.
+        error: What broke down, in one line; empty unless ``cause`` is one of the two errors.
         reason: Why it gave up; empty otherwise.
-        tries: How often the episode was begun.
+        starts: How often the episode was started, over all commands and shards of the run.
         policy_s: Wall-clock seconds waiting for the policy.
         env_s: Wall-clock seconds in the environment, images included.
         wall_s: Wall-clock seconds in all.
@@ -147,7 +152,7 @@ class EpisodeResult(Record):
     max_steps: int = 0
     error: str = ""
     reason: str = ""
-    tries: int = 1
+    starts: int = 1
     policy_s: float = 0.0
     env_s: float = 0.0
     wall_s: float = 0.0
@@ -183,7 +188,7 @@ class EpisodeResult(Record):
     @property
     def counts(self) -> bool:
         """Whether it says something of the policy's skill."""
-        return self.cause != "error"
+        return self.cause != ERROR
 
     def to_json(self) -> str:
         """The line of the file, without its end."""
@@ -224,6 +229,8 @@ class Run:
         policy_args: Arguments of the policy.
         seed: First seed of the episodes if they were drawn; ``None``: they are frozen, or those of
             the dataset that is replayed.
+        action_limit_s: Seconds that the policy may take for an action, at least 60.
+        accept_restarts: Whether the run goes on with more second starts than are allowed.
         episodes: Content hash of each file of frozen episodes, by ``<task>_<split>``.
         versions: Of Python and of the packages that shape an episode.
         renderer: Name and driver of what drew the images, and the digest of its shaders; empty:
@@ -264,6 +271,8 @@ class Run:
     clip: bool = False
     policy_args: Mapping[str, object] = field(default_factory=dict)
     seed: int | None = None
+    action_limit_s: float = 60.0
+    accept_restarts: bool = False
     episodes: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str | None] = field(default_factory=dict)
     renderer: str = ""

@@ -168,7 +168,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         return Outcome(len(self._refs), errors, self._left_out)
 
     def key(self, job: Describe | Group) -> Hashable:
-        return tuple((r.id, r.tries) for r in job.episodes) if isinstance(job, Group) else job
+        return tuple((r.id, r.starts) for r in job.episodes) if isinstance(job, Group) else job
 
     def requeue(self, job: Describe | Group) -> None:
         """Do episodes again one by one: what breaks down with one is known to be its own then."""
@@ -253,8 +253,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         refs = {ref.id: ref for ref in group.episodes}
         for result in ended.results:
             self._keep(result)
-            if not result.counts and result.tries <= self._request.args.retries:
-                self.waiting.append(Group((replace(refs[result.id], tries=result.tries),)))
+            if not result.counts and result.starts <= self._request.args.retries:
+                self.waiting.append(Group((replace(refs[result.id], starts=result.starts),)))
         self.waiting.extend(Group((ref,)) for ref in ended.unfinished)
         if ended.hopeless:
             raise ClevrSkillsError(ended.hopeless)
@@ -284,7 +284,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
 
 def error_line(policy: str, result: EpisodeResult) -> str:
     """An error in one line that names the policy and the episode."""
-    return f"policy {policy}, episode {result.id}, try {result.tries}: {result.error}"
+    return f"policy {policy}, episode {result.id}, try {result.starts}: {result.error}"
 
 
 def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) -> None:

@@ -184,7 +184,7 @@ class Evaluator:
             rollout.video.keep() if keep else rollout.video.discard()
 
     def _end(self, ref: EpisodeRef, result: EpisodeResult) -> None:
-        self._results.append(replace(result, tries=ref.tries + 1))
+        self._results.append(replace(result, starts=ref.starts + 1))
         if result.counts:
             self._runner.proven, self._errors = True, 0
         elif not self._runner.proven:
@@ -215,7 +215,7 @@ def failed(ref: EpisodeRef, level: str, error: str) -> EpisodeResult:
         seed=ref.seed or 0,
         cause="error",
         error=error,
-        tries=ref.tries + 1,
+        starts=ref.starts + 1,
         worker=worker_name(),
         ended=now(),
         repeat=ref.repeat,

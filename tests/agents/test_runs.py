@@ -24,7 +24,7 @@ from clevrskills.jobs.pool import InlinePool
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests" / "suites" / "toy_suite"
 READER = "tests.support.readers.ivispar:reply"
-PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts")
 """What may differ between runs."""
 PRICES = ("--policy-arg", "price_in=1", "--policy-arg", "price_out=10")
 

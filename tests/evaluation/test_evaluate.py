@@ -25,7 +25,7 @@ from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
 from clevrskills.sim.render.vulkan import renderer
 
 HERE = Path(__file__).parents[1] / "support"
-PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts")
 """What may differ between runs."""
 
 
@@ -342,7 +342,7 @@ def test_errors_are_told_retried_and_not_counted(
     assert f"{name}, try 1: " in printed.err
     assert "errors" in printed.out and "success" in printed.out  # the table
     bad = result(tmp_path, "reach_train_002")
-    assert (bad.cause, bad.tries, bad.counts) == ("error", 2, False) and message in bad.error
+    assert (bad.cause, bad.starts, bad.counts) == ("error", 2, False) and message in bad.error
     good = [r for r in core(tmp_path) if r["cause"] != "error"]
     assert good == [
         r for r in whole if (r["task"], r["split"], r["index"]) != ("reach", "train", 2)
@@ -359,7 +359,7 @@ def test_an_error_that_does_not_come_again(tmp_path: Path, whole: list[dict], ki
     args = args_for(root, "fake_policies:Troubled", policy_arg=arguments)
     assert evaluate(args, FakeSuite()) == 0
     assert core(root) == whole
-    assert sorted(r.tries for r in read_results(root)) == [1] * 15 + [2]
+    assert sorted(r.starts for r in read_results(root)) == [1] * 15 + [2]
 
 
 @pytest.mark.usefixtures("inline")
@@ -442,7 +442,7 @@ def test_workers_that_die_or_hang(
     with pytest.raises(ClevrSkillsError, match="^1 of 16 episodes ended in errors"):
         evaluate(args, FakeSuite())
     bad = result(tmp_path, "reach_train_002")
-    assert (bad.cause, bad.error, bad.tries, bad.level) == ("error", message, 2, "L0")
+    assert (bad.cause, bad.error, bad.starts, bad.level) == ("error", message, 2, "L0")
     good = [r for r in core(tmp_path) if r["cause"] != "error"]
     assert good == [
         r for r in whole if (r["task"], r["split"], r["index"]) != ("reach", "train", 2)

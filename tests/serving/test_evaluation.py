@@ -17,7 +17,7 @@ from tests.serving.policies import HERE, Stumbling
 from tests.serving.relay import Relay, relayed
 from tests.serving.servers import serving_source
 
-PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts")
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +83,7 @@ def test_a_server_that_dies_is_tried_again(
     Stumbling.over = [relay.cut]
     assert evaluate(args_for(tmp_path / "there", relay.url), FakeSuite()) == 0
     assert core(tmp_path / "there") == wanderer
-    assert sorted(r.tries for r in read_results(tmp_path / "there")) == [1] * 11 + [2]
+    assert sorted(r.starts for r in read_results(tmp_path / "there")) == [1] * 11 + [2]
 
 
 def test_a_server_that_dies_is_named_and_counts_for_nothing(

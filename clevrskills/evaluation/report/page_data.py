@@ -165,7 +165,7 @@ def _outcome(evaluation: Evaluation, result: EpisodeResult, video: str) -> dict[
         "progress": result.progress,
         "steps": [result.steps, result.max_steps],
         "why": result.error or result.reason,
-        "tries": result.tries,
+        "starts": result.starts,
         "events": list(result.events),
         "first": first_kind(result) if result.counts and result.trajectory else "",
         "video": video if evaluation.video(result) else None,

@@ -25,7 +25,7 @@ from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool
 
-PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts")
 
 
 @pytest.fixture(autouse=True)

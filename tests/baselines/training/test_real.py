@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.render,
     pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle())),
 ]
-PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts")
 
 
 @pytest.fixture(autouse=True)

@@ -94,7 +94,7 @@ function outcomePanel(outcome, k) {
     ["greatest progress", stated(outcome.progress, 2)],
     ["reward", stated(outcome.reward, 1)],
     ["steps", outcome.steps[1] === null ? stated(outcome.steps[0], 0) : outcome.steps.join(" of ")],
-    ...(outcome.tries > 1 ? [["tries", outcome.tries]] : []),
+    ...(outcome.starts > 1 ? [["starts", outcome.starts]] : []),
     ...(outcome.why ? [["because", outcome.why]] : []),
     ...(outcome.first ? [["failed first by", outcome.first]] : []),
   ];
