@@ -74,12 +74,10 @@ class ObservationArgs:
     """Observations, in place of those that the policy asks for."""
 
     cameras: tuple[str, ...] | None = None
-    """Cameras that the policy is shown, in place of those that it asks for."""
+    """Cameras that the policy is shown, in place of those that it asks for; `none`: no images."""
     view: Repeated[str] = ()
     """A view of the suite that the policy is shown, in place of cameras: a camera or, say, a
     description in text; may be given several times."""
-    no_cameras: bool = False
-    """Show no images."""
     size: int | None = None
     """Width and height of the images, in pixels; by default each camera's own."""
     look: Look | None = None
@@ -152,5 +150,7 @@ class EvaluateArgs(
     track: str = ""
     """What the policy has learned from, for those that do not say it themselves, e.g. standard-100;
     see the page of datasets."""
+    verbose: bool = False
+    """Print all tables, with their legends."""
     json: bool = False
     """Print the results as JSON."""

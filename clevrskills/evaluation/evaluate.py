@@ -5,6 +5,7 @@ stopped.
 from __future__ import annotations
 
 from collections.abc import Callable
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from clevrskills.core.suite import find_suite
@@ -66,18 +67,19 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     from clevrskills.evaluation.handover.tables import composition_tables
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.suite_tables import suite_tables
-    from clevrskills.evaluation.report.tables import print_lines, print_table, print_tables
+    from clevrskills.evaluation.report.summary import print_summary
     from clevrskills.evaluation.results import open_evaluations
     from clevrskills.evaluation.sequential.tables import sequential_tables
 
-    out, evaluations = request.args.out, open_evaluations([request.config.root])
+    args = request.args
+    (evaluation,) = evaluations = open_evaluations([request.config.root])
     tasks, levels = tables.task_rows(evaluations), tables.level_rows(evaluations)
-    measures, further = tables.measures_of(evaluations), suite_tables(evaluations)
-    further += [*sequential_tables(evaluations), *composition_tables(evaluations)]
-    if request.args.json:
+    further = [*sequential_tables(evaluations), *composition_tables(evaluations)]
+    further = [*suite_tables(evaluations), *further]
+    if args.json:
         data = {
-            "run": out,
-            "rule": request.rule,
+            "run": args.out,
+            "rule": evaluation.rule,
             "left_out": outcome.left_out,
             "tasks": tables.records(tables.numbers(tasks)),
             "levels": tables.records(tables.numbers(levels)),
@@ -87,14 +89,21 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
         }
         print(to_json(data, indent=1))
         return
-    if tasks:
-        print_table(tables.words(tasks, measures))
-        print_table(tables.words(levels, measures))
-    print_tables(further)
-    print_lines(request.rule, tables.EXPLANATION, *tables.clipped_lines(evaluations))
+    lines = [evaluation.rule]
+    if args.verbose:
+        measures = tables.measures_of(evaluations)
+        for rows in (tasks, levels):
+            tables.print_table(tables.words(rows, measures))
+        tables.print_tables(further)
+        lines.append(tables.EXPLANATION)
+    else:
+        print_summary(evaluation)
+    lines += tables.clipped_lines(evaluations)
     if outcome.left_out:
-        print_lines(f"Left out in words alone, as in the paper: {', '.join(outcome.left_out)}.")
-    print_lines(f"Results are in {out}; `clevrskills report {out}` writes a page of them.")
+        lines.append(f"Left out in words alone, as in the paper: {', '.join(outcome.left_out)}.")
+    tables.print_lines(*lines, wrap=True)
+    page = f"Page and all tables: clevrskills report {quote(str(args.out))}"
+    tables.print_lines(f"Results: {args.out}", page)
 
 
 def _complain(request: EvaluationRequest, outcome: Outcome) -> None:

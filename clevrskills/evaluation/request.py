@@ -41,6 +41,8 @@ from clevrskills.jobs.run_folder import cpu_features, versions
 ROUNDS = 4
 """Episodes that follow each other in a place of a batch, so that few places wait for the last."""
 
+NO_CAMERAS = "none"
+
 
 @dataclass(frozen=True)
 class EvaluationRequest:
@@ -54,15 +56,6 @@ class EvaluationRequest:
     def run(self) -> Run:
         """What is recorded of the run, but for what the policy is shown and the renderer."""
         return self.config.run
-
-    @property
-    def rule(self) -> str:
-        """When episodes end, in words."""
-        if self.run.stop == "declared":
-            return "Episodes end when the policy says `done`, or at their limit."
-        if self.run.stop_on_success:
-            return "Episodes end when the goal holds, or at the task's step limit."
-        return "Episodes go on to the task's step limit, also after the goal held."
 
 
 def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
@@ -137,10 +130,11 @@ def _with_preset(args: EvaluateArgs, suite: Suite) -> tuple[EvaluateArgs, Preset
     Raises:
         ClevrSkillsError: The suite has no such preset, or it sets no such option.
     """
-    given = given_options(args)
-    shown = [name for name in ("--view", "--cameras", "--no-cameras") if name in given]
+    shown = {"--view", "--cameras"} & given_options(args)
     if len(shown) > 1:
-        raise ClevrSkillsError(f"{' and '.join(shown)} exclude each other")
+        raise ClevrSkillsError("--view and --cameras exclude each other")
+    if args.cameras == (NO_CAMERAS,):
+        args = replace(args, cameras=())
     if args.preset is None:
         return args, Preset("", {})
     presets = suite.presets()
@@ -148,7 +142,9 @@ def _with_preset(args: EvaluateArgs, suite: Suite) -> tuple[EvaluateArgs, Preset
     preset = presets[args.preset]
     defaults = {f.name: f.default for f in fields(args)}
     check_names(**{"option of a preset": (preset.options, defaults)})
-    options = {k: v for k, v in preset.options.items() if getattr(args, k) == defaults[k]}
+    taken = {k for k in defaults if getattr(args, k) != defaults[k]}
+    taken |= {"view", "cameras"} if shown else set()
+    options = {k: v for k, v in preset.options.items() if k not in taken}
     return replace(args, **options), preset
 
 
@@ -248,7 +244,7 @@ def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
 def _overrides(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
     """What the policy is to be shown in place of what it asks for."""
     kinds, cameras = all_views(suite), args.cameras
-    if args.view or args.no_cameras:
+    if args.view:
         cameras = tuple(name for name in args.view if kinds[name] == "image")
     options = {
         "cameras": cameras,

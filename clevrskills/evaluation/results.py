@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.episode import episode_name
-from clevrskills.core.interface import Interface
-from clevrskills.core.suite import DEFAULT, SUITES, Suite, all_splits, load_suite
+from clevrskills.core.suite import DEFAULT, SUITES, Suite, TaskInfo, all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Record, read_lines
@@ -69,6 +68,10 @@ was done, and was not; it never did; the oracle did not reach the part that the 
 suite may have others of its own.
 
 Where episodes go on after success, ``success`` means that the goal held at the step limit."""
+
+TURN_LIMIT = "turn limit"
+"""What reports call the limit of episodes in which a turn is not one control step."""
+_COUNTED_LIMIT = re.compile(r"(\d+) (\D+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,12 @@ class EpisodeResult(Record):
     def counts(self) -> bool:
         """Whether it says something of the policy's skill."""
         return self.cause != ERROR
+
+    @property
+    def ending(self) -> str:
+        """Why it ended, as reports say it: its limit may be one of turns."""
+        turns = self.cause == "step limit" and self.turns not in (0, self.steps)
+        return TURN_LIMIT if turns else self.cause
 
     def to_json(self) -> str:
         """The line of the file, without its end."""
@@ -344,7 +353,24 @@ class Evaluation:
         try:
             return load_suite(self.run.suite)
         except (ClevrSkillsError, ImportError, AttributeError):
-            return _Unknown()  # type: ignore[abstract]
+            return _Unknown()
+
+    @property
+    def rule(self) -> str:
+        """When its episodes end, in a sentence: by the limits of its tasks."""
+        known, done = self.suite.tasks, {r.task for r in (*self.results, *self.parts)}
+        limits = list(dict.fromkeys(known[task].limit for task in known if task in done))
+        counts = [_COUNTED_LIMIT.fullmatch(limit) for limit in limits]
+        if len(limits) > 1 and len({count and count[2] for count in counts} - {None}) == 1:
+            numbers = sorted(int(count[1]) for count in counts if count)
+            if len(numbers) == len(limits):
+                limits = [f"{numbers[0]} to {numbers[-1]} {counts[0][2]}, by task"]  # type: ignore[index]
+        limit = " or ".join(limits) or "the limit of the task"
+        if self.run.stop == "declared":
+            return f"Episodes end when the policy says `done`, or after {limit}."
+        if self.run.stop_on_success:
+            return f"Episodes end when the goal holds, or after {limit}."
+        return f"Episodes go on for {limit}, also after the goal held."
 
     def rank(self, split: str) -> int:
         """The place of a split among those of the suite."""
@@ -357,12 +383,14 @@ class Evaluation:
         return path if path.is_file() else None
 
 
-class _Unknown(Suite):
-    def splits(self) -> Sequence[str]:
-        return ()
+def _not_installed(*_: Any, **__: Any) -> Any:
+    raise ClevrSkillsError("the suite of the run is not installed here")
 
-    def interfaces(self) -> Mapping[str, Interface]:
-        return {}
+
+class _Unknown(Suite):
+    name = title = "unknown"
+    tasks: Mapping[str, TaskInfo] = {}  # type: ignore[assignment]  # noqa: RUF012
+    make = oracle = draw = read_episode = frozen = _not_installed
 
 
 def check_track(track: str) -> None:
@@ -476,13 +504,17 @@ def open_evaluations(
                     f"{another}: their episodes are different ones; evaluate the policy of the "
                     "former anew"
                 )
-    labels = [run.label or run.policy for run in runs]
-    for k, root in enumerate(roots):
-        if labels.count(labels[k]) > 1:
-            labels[k] = f"{labels[k]} ({root.resolve().name})"
-    for k, root in enumerate(roots):
-        if labels.count(labels[k]) > 1:
-            labels[k] = f"{labels[k]} {root}"
+    names = [run.label or run.policy for run in runs]
+    presets: dict[str, set[str]] = {}
+    for name, run in zip(names, runs, strict=True):
+        presets.setdefault(name, set()).add(run.preset)
+    labels = [
+        f"{name} ({run.preset})" if run.preset and len(presets[name]) > 1 else name
+        for name, run in zip(names, runs, strict=True)
+    ]
+    for more in (lambda root: f" ({root.resolve().name})", lambda root: f" {root}"):
+        given = list(zip(labels, roots, strict=True))
+        labels = [name + more(root) * (labels.count(name) > 1) for name, root in given]
     opened = []
     for root, label, (run, results, source) in zip(roots, labels, contents, strict=True):
         whole = tuple(result for result in results if not result.handover)

@@ -44,19 +44,30 @@ class Estimate:
 
     def percent(self, digits: int = 1, sign: str = "") -> str:
         """In percent, e.g. ``62.9 [56.6, 68.8]``; ``sign="+"`` marks what is above zero, too."""
-        return Estimate(100 * self.value, 100 * self.low, 100 * self.high, self.n).text(
-            digits, sign
-        )
+        return self.text(digits, sign, 100)
 
-    def text(self, digits: int = 2, sign: str = "") -> str:
+    def text(self, digits: int = 2, sign: str = "", scale: float = 1) -> str:
         """As it is, e.g. ``3.06 [2.95, 3.17]``."""
-        if math.isnan(self.value):
-            return "-"
+        value, low, high = self.texts(digits, sign, scale)
+        return "-" if value == "-" else f"{value} [{low}, {high}]"
+
+    def texts(self, digits: int, sign: str = "", scale: float = 1) -> tuple[str, str, str]:
+        """Return the texts of the value and of both ends, times a scale."""
         value, low, high = (
-            "-" if math.isnan(x) else f"{round(x, digits) + 0.0:{sign}.{digits}f}"
-            for x in (self.value, self.low, self.high)
+            number_text(scale * x, digits, sign) for x in (self.value, self.low, self.high)
         )
-        return f"{value} [{low}, {high}]"
+        return value, low, high
+
+
+def number_text(value: float, digits: int = 1, sign: str = "") -> str:
+    """Return a number as all reports print it, rounded once; ``-`` for NaN.
+
+    Args:
+        value: The number.
+        digits: Digits behind the point.
+        sign: ``+`` marks numbers above zero, too.
+    """
+    return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:{sign}.{digits}f}"
 
 
 NOTHING = Estimate(math.nan, math.nan, math.nan, 0)

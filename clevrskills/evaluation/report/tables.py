@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,16 @@ from clevrskills.evaluation.statistics import Estimate, columns, mean, share
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import write_whole
 
-HEADINGS = {
-    "success_once": "success %",
-    "success_at_end": "at the end %",
-    "goal_fraction": "goals met %",
-    "depth": "depth %",
-    "reward": "reward",
-    "reward_per_step": "reward/step",
-    "steps": "steps",
-}
-"""What is measured, and what tables for people call it; each is an :class:`Estimate` of a
-:class:`Row`. All rates and shares are printed in percent."""
+MEASURES = (
+    Measure("success_once", "success", "share"),
+    Measure("success_at_end", "at the end", "share"),
+    Measure("goal_fraction", "goals met", "share"),
+    Measure("depth", "depth", "share"),
+    Measure("reward", "reward"),
+    Measure("reward_per_step", "reward/step", digits=2),
+    Measure("steps", "steps", digits=0),
+)
+"""What is measured in all suites; each is an :class:`Estimate` of a :class:`Row`."""
 EXPLANATION = (
     "In brackets: 95 % intervals, Wilson's for the rate of one task, otherwise the bootstrap, "
     "stratified by task. Success: the goal held after some step; at the end: after the last one. "
@@ -46,6 +46,10 @@ TEXT_COLUMNS = (
     *("tag", "value", "category", "code"),
 )
 TURNS = Measure("turns", "turns")
+WIDTH = 100
+"""Characters that a table on a terminal may have."""
+GAP = 2
+"""Characters between its columns."""
 CLIPPED = 0.01
 """Share of actions that may be clipped without a warning."""
 
@@ -78,6 +82,7 @@ class Row:
         task: Key of the task; empty for the level as a whole.
         split: Name of the split.
         tasks: Number of tasks with episodes that count.
+        of_tasks: How many tasks of the level have the split; 0: it is a row of one task.
         episodes: Episodes that count.
         errors: Episodes that ended in an error of the infrastructure.
         success_once: Share of them in which the goal held after some step.
@@ -104,6 +109,7 @@ class Row:
     task: str
     split: str
     tasks: int
+    of_tasks: int
     episodes: int
     errors: int
     success_once: Estimate
@@ -121,6 +127,28 @@ class Row:
     tag: str = ""
     value: str = ""
     rejected: int = 0
+
+
+def heading_of(measure: Measure) -> str:
+    """Return the heading of a measure's column."""
+    return f"{measure.heading} %" if measure.kind == "share" else measure.heading
+
+
+def estimate_of(row: Row, measure: Measure) -> Estimate:
+    """Return what a row has of a measure."""
+    of_suite = row.measures.get(measure.name)
+    return of_suite or getattr(row, measure.name)  # type: ignore[no-any-return]
+
+
+def text_of(row: Row, measure: Measure) -> str:
+    """Return what a row has of a measure, for people."""
+    scale = 100 if measure.kind == "share" else 1
+    return estimate_of(row, measure).text(measure.digits, scale=scale)
+
+
+def tasks_text(row: Row) -> str:
+    """Return the number of tasks of a level, and of how many if these are more."""
+    return f"{row.tasks} of {row.of_tasks}" if row.of_tasks > row.tasks else str(row.tasks)
 
 
 def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
@@ -209,9 +237,9 @@ def summarise(
 
         return (share if measure.kind == "share" else mean)(of(number))
 
-    causes = Counter(r.cause for r in results)
+    causes = Counter(r.ending for r in results)
     return Row(
-        **{"run": "", "level": "", "task": "", "split": "", **about},
+        **{"run": "", "level": "", "task": "", "split": "", "of_tasks": 0, **about},
         tasks=len({result.task for result in counted}),
         episodes=len(counted),
         errors=len(results) - len(counted),
@@ -265,9 +293,9 @@ def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame
     several = len({row.run for row in rows}) > 1
     table = []
     for row in rows:
-        texts = {"task": row.task} if row.task else {"level": row.level, "tasks": str(row.tasks)}
+        texts = {"task": row.task} if row.task else {"level": row.level, "tasks": tasks_text(row)}
         if row.tag:
-            texts = {"tag": row.tag, "value": row.value, "tasks": str(row.tasks)}
+            texts = {"tag": row.tag, "value": row.value, "tasks": tasks_text(row)}
         texts["split"] = row.split
         if not row.task:
             texts["benchmark"] = row.benchmark
@@ -275,17 +303,8 @@ def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame
             texts["run"] = row.run
         texts["track"] = row.track or "not stated"
         texts["episodes"] = str(row.episodes)
-        for name, heading in HEADINGS.items():
-            estimate: Estimate = getattr(row, name)
-            per_cent = heading.endswith("%")
-            digits = 2 if name == "reward_per_step" else 0 if name == "steps" else 1
-            texts[heading] = estimate.percent() if per_cent else estimate.text(digits)
-        for measure in measures:
-            estimate = row.measures[measure.name]
-            if measure.kind == "share":
-                texts[f"{measure.heading} %"] = estimate.percent(measure.digits)
-            else:
-                texts[measure.heading] = estimate.text(measure.digits)
+        for measure in (*MEASURES, *measures):
+            texts[heading_of(measure)] = text_of(row, measure)
         texts["ended by"] = ", ".join(
             f"{n} {cause}" for cause, n in row.causes.items() if cause != "error"
         )
@@ -377,6 +396,7 @@ def _rows(
 ) -> list[Row]:
     rows, measures = [], measures_of(evaluations)
     for k, evaluation in enumerate(evaluations):
+        known = evaluation.suite.tasks.values()
         ordered = sorted(evaluation.results, key=key)
         for (level, task, split), results in groupby(ordered, key=key):
             run = evaluation.run
@@ -385,6 +405,7 @@ def _rows(
                 results,
                 measures,
                 **about,
+                of_tasks=0 if task else sum(t.level == level and split in t.splits for t in known),
                 track=run.track,
                 benchmark=run.row,
                 axes=" ".join(f"{axis}:{strength}" for axis, strength in run.axes.items()),
@@ -394,20 +415,57 @@ def _rows(
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
-def print_table(frame: pd.DataFrame, title: str = "") -> None:
-    """Print a table, its title on a line of its own."""
-    table = ConsoleTable(box=None, pad_edge=False)
-    for column in frame.columns:
-        table.add_column(
-            Text(column), justify="left" if column in TEXT_COLUMNS else "right", overflow="fold"
-        )
-    for row in frame.to_numpy().tolist():
-        table.add_row(*(Text(str(cell)) for cell in row))  # its brackets are no markup
+def print_table(frame: pd.DataFrame, title: str = "", rule_before: int = 0) -> None:
+    """Print a table, its title on a line of its own; one that is wider than :data:`WIDTH` in parts
+    below each other, each with the columns that tell the rows apart.
+
+    Args:
+        frame: The texts.
+        title: The title.
+        rule_before: Number of the row before which a line is left empty; 0: none.
+    """
     screen = console()
     if title:
         screen.print(Text(title, style="italic"), soft_wrap=True)
-    screen.print(table)
-    screen.print()
+    for part in _parts(frame):
+        table = ConsoleTable(box=None, pad_edge=False)
+        for column in part.columns:
+            justify = "left" if column in TEXT_COLUMNS else "right"
+            table.add_column(Text(column), justify=justify, overflow="fold")  # type: ignore[arg-type]
+        for k, row in enumerate(part.to_numpy().tolist()):
+            if rule_before and k == rule_before:
+                table.add_row()
+            table.add_row(*(Text(str(cell)) for cell in row))  # its brackets are no markup
+        screen.print(table, width=WIDTH if screen.width > WIDTH else None)
+        screen.print()
+
+
+def table_width(frame: pd.DataFrame) -> int:
+    """Return the characters that a table takes on a terminal."""
+    return int(sum(_widths(frame).values())) - GAP
+
+
+def _widths(frame: pd.DataFrame) -> dict[str, int]:
+    """Return the characters that each column takes, the gap behind it included."""
+    return {str(name): GAP + max(map(len, (str(name), *map(str, frame[name])))) for name in frame}
+
+
+def _parts(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """Divide the columns of a table into parts that are narrow enough, if they can be."""
+    widths, room = _widths(frame), min(WIDTH, console().width) + GAP
+    names = list(widths)
+    if sum(widths.values()) <= room:
+        return [frame]
+    first = next((k for k, name in enumerate(names) if name not in TEXT_COLUMNS), 0)
+    keys = names[: max(first, 1)]
+    while len(keys) > 1 and sum(widths[name] for name in keys) > room / 2:
+        keys.pop()
+    parts: list[list[str]] = [[]]
+    for name in names[len(keys) :]:
+        if parts[-1] and sum(widths[n] for n in (*keys, *parts[-1], name)) > room:
+            parts.append([])
+        parts[-1].append(name)
+    return [frame[[*keys, *part]] for part in parts]
 
 
 def print_tables(tables: Iterable[Table]) -> None:
@@ -417,7 +475,9 @@ def print_tables(tables: Iterable[Table]) -> None:
         print_lines(*filter(None, (table.note,)))
 
 
-def print_lines(*lines: str) -> None:
-    """Print sentences."""
+def print_lines(*lines: str, wrap: bool = False) -> None:
+    """Print sentences, one a line, or wrapped; no command or path that is to be copied."""
+    screen = console()
     for line in lines:
-        console().print(Text(line), soft_wrap=True)
+        text = fill(line, min(WIDTH, screen.width), break_long_words=False, break_on_hyphens=False)
+        screen.print(Text(text if wrap else line), soft_wrap=True)

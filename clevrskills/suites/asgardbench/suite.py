@@ -38,6 +38,7 @@ from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.search import shortest
 from clevrskills.suites.asgardbench.tasks.setup import set_up
 from clevrskills.suites.asgardbench.tasks.solver import StuckError, reaches, shorten, solved
+from clevrskills.suites.asgardbench.tasks.termination import FAILURES, MORE, REPEATS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite, TextPrompt
 
 SPLITS = ("train", "val", "test", "sanity")
@@ -53,7 +54,7 @@ _LONGEST = 18
 _TRIES = 50
 _TEXT_ONLY: Mapping[str, Any] = {"images": False, "previous": "none", "hand": False}
 _IMAGES: Mapping[str, Any] = {"view": ("first_person",), "feedback": "simple"}
-_NO_CAMERAS: Mapping[str, Any] = {"no_cameras": True}
+_NO_CAMERAS: Mapping[str, Any] = {"cameras": ()}
 PRESETS: Mapping[str, Preset] = {
     DEFAULT_PRESET: Preset("the instances of the paper", {"split": ("test",)}),
     "baseline": Preset("images before and after the last action, memory, a plan", _IMAGES),
@@ -194,7 +195,9 @@ def _info(task: str) -> TaskInfo:
         asked,
         splits={split: count for split, count in splits.items() if count},
         interfaces={TEXT.name: TEXT},
-        limit="max(int(1.5 n), 15) turns, then 10 more at a time, at most max(2 n, 20)",
+        limit=f"{REPEATS} repeats of the same turns, {FAILURES} refused turns in a row, or "
+        f"max(int(1.5 n), 15) turns, {MORE} more at a time while something new is done, at most "
+        "max(2 n, 20); n: turns of the known solution",
         views={"text_state": "text", **dict.fromkeys(VIEWS, "image")},
         tags=(room, *(start for start in _STARTS if task.startswith(start))),
         details={

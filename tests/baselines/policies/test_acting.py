@@ -239,7 +239,7 @@ def test_without_its_cameras_it_is_refused_before_the_first_episode(
     saved: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(ClevrSkillsError, match="needs base_camera, which is not shown"):
-        evaluate(args_for(saved, tmp_path / "run", no_cameras=True), PointSuite())
+        evaluate(args_for(saved, tmp_path / "run", cameras=()), PointSuite())
     assert not list(tmp_path.glob("run/results/*"))
 
 

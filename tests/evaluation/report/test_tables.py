@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 from fabricated import outcomes, result, write_run
 
 from clevrskills.core.statistics import wilson
+from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.report import tables
+from clevrskills.evaluation.report import summary, tables
 from clevrskills.evaluation.results import (
     EpisodeResult,
     Evaluation,
@@ -217,3 +219,67 @@ def test_rows_name_the_benchmark(tmp_path: Path) -> None:
         rows = tables.level_rows(open_evaluations([root]))
         assert tables.words(rows)["benchmark"].tolist() == [name]
         assert tables.numbers(rows)["benchmark"].tolist() == [name]
+
+
+def lines_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_summary_is_narrow_and_says_each_number_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = "stack_blocks_by_color_in_order"
+    episodes = [
+        result(task, k, bool(k), split=split)
+        for task in (long, f"{long}_twice")
+        for split in ("train", "test", "unseen_objects")
+        for k in range(3)
+    ]
+    many, one = open_evaluations(
+        [
+            write_run(tmp_path / "many", [*episodes, *outcomes("pick", [None])]),
+            write_run(tmp_path / "one", outcomes("pick", [True, False, False]), "one"),
+        ]
+    )
+    summary.print_summary(many)
+    lines = lines_of(capsys)
+    assert max(map(len, lines)) <= tables.WIDTH
+    assert sum(line.startswith("L0, 2 ") for line in lines) == 3
+    assert lines[1].split()[-1] == "errors" and lines[2].endswith(" 1")
+    summary.print_summary(one)
+    lines = lines_of(capsys)
+    assert [line.startswith("pick ") for line in lines[2:]] == [True, False]
+    assert "\n".join(lines).count("33.3") == 1 and "errors" not in lines[1]
+    tables.print_table(tables.words(tables.task_rows([many])), "All")
+    lines = lines_of(capsys)
+    assert max(map(len, lines)) <= tables.WIDTH
+    assert sum(line.startswith(f"{long} ") for line in lines) >= 6  # the task in each part
+
+
+def test_the_rule_of_a_run_is_that_of_its_tasks(tmp_path: Path) -> None:
+    known = load_suite().tasks
+    counts = [int(known[task].limit.split()[0]) for task in ("pick", "sort")]
+    episodes = [result("pick", 0, True), result("sort", 0, True, "L1")]
+    (both,) = open_evaluations([write_run(tmp_path / "both", episodes)])
+    assert both.rule == (
+        f"Episodes end when the goal holds, or after {min(counts)} to {max(counts)} control steps, "
+        "by task."
+    )
+    stopped = replace(both, run=replace(both.run, stop="declared"), results=both.results[:1])
+    assert stopped.rule.endswith(f"says `done`, or after {known['pick'].limit}.")
+    gone = replace(both, run=replace(both.run, suite="of_no_package"))
+    assert gone.rule.endswith("or after the limit of the task.")
+    turns = replace(result("coffee", 0, cause="step limit"), steps=0, turns=20)
+    assert (turns.ending, both.results[0].ending) == ("turn limit", "success")
+
+
+def test_presets_are_said_in_labels_where_they_differ(tmp_path: Path) -> None:
+    roots = [write_run(tmp_path / name, outcomes("pick", [True]), "m") for name in "abc"]
+    for root, preset in zip(roots, ("", "text_none", "text_none"), strict=True):
+        path = root / "run.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"preset": preset}))
+    assert [e.label for e in open_evaluations(roots[:2])] == ["m", "m (text_none)"]
+    assert [e.label for e in open_evaluations(roots[1:])] == ["m (b)", "m (c)"]
+    assert [e.label for e in open_evaluations(roots)] == [
+        *("m", "m (text_none) (b)", "m (text_none) (c)")
+    ]

@@ -86,7 +86,7 @@ def test_unknown_wordings_raise(episode):
 )
 def test_presets_are_evaluated_and_said(preset, tmp_path):
     out = tmp_path / "results"
-    words = ["--policy", "zero", "--preset", preset, "--no-cameras", "--prompt", "language"]
+    words = ["--policy", "zero", "--preset", preset, "--cameras", "none", "--prompt", "language"]
     words += ["--seed", "7", "--episodes", "1", "--split", "train", "--out", str(out)]
     with one_worker_here():
         assert main(["evaluate", "pick", *words]) == 0
@@ -104,7 +104,7 @@ def test_presets_are_evaluated_and_said(preset, tmp_path):
 
 
 def test_runs_of_different_wordings_are_not_one(tmp_path, capsys):
-    words = ["evaluate", "pick", "--policy", "zero", "--no-cameras", "--seed", "7"]
+    words = ["evaluate", "pick", "--policy", "zero", "--cameras", "none", "--seed", "7"]
     words += ["--episodes", "1", "--split", "train", "--out", str(tmp_path / "results")]
     with one_worker_here():
         assert main(words) == 0

@@ -40,7 +40,7 @@ class ArmBoards(TabletopSuite):
             info,
             splits={"train": 100, "val": 50, "base": 100, "interference": 100},
             interfaces={TEXT.name: TEXT, INDEX.name: INDEX, **info.interfaces},
-            limit="as on the board of symbols; by delta 60 control steps for each of its turns",
+            limit="the turns of its board, by delta 60 control steps for each",
             views={**info.views, **TASKS["geoms"].info("geoms").views},
             details={**info.details, "id": env_id(ARM, "IVispar"), "episode_tags": EPISODE_TAGS},
         )

@@ -1,0 +1,66 @@
+"""Summary of a run, as ``evaluate`` prints it: one narrow table."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from clevrskills.core.report import Measure
+from clevrskills.evaluation.handover.tables import composition_tables
+from clevrskills.evaluation.report import tables
+from clevrskills.evaluation.results import Evaluation
+from clevrskills.evaluation.sequential.tables import sequential_tables
+
+SHOWN = ("success_once", "goal_fraction")
+"""Measures of all suites that the summary has, in the order of their importance."""
+OF_SUITE = 2
+"""Measures of the suite's own that it has at most, the first ones."""
+
+
+def print_summary(evaluation: Evaluation) -> None:
+    """Print how a run did: a line for each task and split, then one for each level of several
+    tasks; of a run that stops by itself and of parts of episodes their own tables.
+    """
+    run = evaluation.run
+    tables.print_lines(f"{evaluation.label} on {run.row}, in brackets 95 % intervals")
+    further = [*sequential_tables([evaluation]), *composition_tables([evaluation])]
+    rows, levels = tables.task_rows([evaluation]), tables.level_rows([evaluation])
+    levels = [row for row in levels if row.tasks > 1]
+    if rows and not (run.sequential and len(rows) == 1):
+        tables.print_table(_words([*rows, *levels], evaluation), rule_before=len(rows))
+    for table in further:
+        tables.print_table(table.texts, table.title)
+
+
+def _words(rows: list[tables.Row], evaluation: Evaluation) -> pd.DataFrame:
+    """Return the table; what does not fit is left out, the last first."""
+    common = [measure for measure in tables.MEASURES if measure.name in SHOWN]
+    known = {_values(rows, measure) for measure in common}
+    own = []
+    for measure in tables.measures_of([evaluation]):
+        values = _values(rows, measure)
+        if measure is not tables.TURNS and set(values) != {"-"} and values not in known:
+            own.append(measure)
+    measures = common + own[:OF_SUITE]
+    while True:
+        frame = pd.DataFrame([_line(row, measures) for row in rows])
+        for name in ("errors", "started again"):
+            if name in frame and (frame[name] == "0").all():
+                del frame[name]
+        if len(measures) == 1 or tables.table_width(frame) <= tables.WIDTH:
+            return frame
+        measures.pop()
+
+
+def _values(rows: list[tables.Row], measure: Measure) -> tuple[str, ...]:
+    """Return what rows have of a measure, without intervals."""
+    return tuple(tables.text_of(row, measure).split()[0] for row in rows)
+
+
+def _line(row: tables.Row, measures: list[Measure]) -> dict[str, str]:
+    texts = {
+        "task": row.task or f"{row.level}, {tables.tasks_text(row)} tasks",
+        "split": row.split,
+        "episodes": str(row.episodes),
+    }
+    texts |= {tables.heading_of(measure): tables.text_of(row, measure) for measure in measures}
+    return {**texts, "errors": str(row.errors)}
