@@ -146,3 +146,11 @@ def reported(suite: object, kind: type[Reported]) -> list[Reported]:
 def protocol_of(suite: object) -> Protocol | None:
     """Return the protocol of a suite; ``None``: it has none."""
     return next(iter(reported(suite, Protocol)), None)
+
+
+def pools_episodes(suite: object) -> bool:
+    """Return whether a number of several tasks is the mean over their episodes, as the protocol of
+    the suite says; else it is the mean over tasks.
+    """
+    protocol = protocol_of(suite)
+    return protocol is not None and protocol.pool == "episodes"

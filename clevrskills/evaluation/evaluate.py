@@ -95,7 +95,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
         for rows in (tasks, levels):
             tables.print_table(tables.words(rows, measures))
         tables.print_tables(further)
-        lines.append(tables.EXPLANATION)
+        lines.append(f"{tables.EXPLANATION} {tables.pooling(evaluations)}")
     else:
         print_summary(evaluation)
     lines += tables.clipped_lines(evaluations)

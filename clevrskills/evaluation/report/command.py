@@ -152,7 +152,13 @@ def _write(
             heading = f"{comparison.b} against {comparison.a}: {name}"
             texts = pairs.words(comparison, of)
             files.append(tables.Table(f"comparison-{k}-{name}", heading, pairs.numbers(of), texts))
-    notes = [tables.EXPLANATION, *([pairs.EXPLANATION] if comparisons else [])]
+    rules = {evaluation.rule: None for evaluation in evaluations}
+    notes = [
+        tables.EXPLANATION,
+        tables.pooling(evaluations),
+        *rules,
+        *([pairs.EXPLANATION] if comparisons else []),
+    ]
     notes += [f"{pairs.unstated(each)}." for each in evaluations if each.source]
     notes += tables.clipped_lines(evaluations)
     tables.write_tables(out, files, "\n\n".join(notes))

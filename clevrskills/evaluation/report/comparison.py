@@ -1,6 +1,6 @@
 """Two runs compared on the episodes that both have done."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.report.tables import records
+from clevrskills.evaluation.report.tables import pool, records
 from clevrskills.evaluation.results import SETTINGS, EpisodeResult, Evaluation, Run
 from clevrskills.evaluation.statistics import (
     Estimate,
@@ -101,12 +101,12 @@ def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Compa
         raise ClevrSkillsError(
             f"{a.root} and {b.root} have no episode in common that ended without an error"
         )
-    tasks = _rows(pairs, True, a.rank)
+    tasks = _rows(pairs, True, a)
     adjusted = holm([row.p_value for row in tasks])
     return Comparison(
         a.label,
         b.label,
-        levels=tuple(_rows(pairs, False, a.rank)),
+        levels=tuple(_rows(pairs, False, a)),
         tasks=tuple(replace(row, p_holm=p) for row, p in zip(tasks, adjusted, strict=True)),
         won=tuple(p.episode.id for p in pairs if p.b and not p.a),
         lost=tuple(p.episode.id for p in pairs if p.a and not p.b),
@@ -242,18 +242,16 @@ def differences(a: Run, b: Run) -> list[str]:
     return found
 
 
-def _rows(pairs: Sequence[_Pair], by_task: bool, rank: Callable[[str], int]) -> list[PairRow]:
+def _rows(pairs: Sequence[_Pair], by_task: bool, run: Evaluation) -> list[PairRow]:
     def key(pair: _Pair) -> tuple[str, str, int, str]:
         e = pair.episode
-        return e.level, e.task if by_task else "", rank(e.split), e.split
+        return e.level, e.task if by_task else "", run.rank(e.split), e.split
 
     rows = []
     for (level, task, _, split), group in groupby(sorted(pairs, key=key), key=key):
         ordered = sorted(group, key=lambda p: p.episode.task)
-        strata = [
-            np.array([(p.a, p.b) for p in g])
-            for _, g in groupby(ordered, key=lambda p: p.episode.task)
-        ]
+        tasks = groupby(ordered, key=lambda p: p.episode.task)
+        strata = pool([np.array([(p.a, p.b) for p in g]) for _, g in tasks], run.suite)
         cells = Pairs.count(np.concatenate(strata))
         rows.append(
             PairRow(

@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 
 from clevrskills.core.report import MILESTONE, Pivot, PublishedTable, reported
-from clevrskills.core.suite import all_interfaces
+from clevrskills.core.suite import Suite, all_interfaces
 from clevrskills.evaluation.report.curves import curve_tables
 from clevrskills.evaluation.report.tables import (
     Row,
     Table,
     measures_of,
     numbers,
+    pool,
     splits_of,
     strata,
     summarise,
@@ -84,7 +85,9 @@ def tag_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
                     found = _of(evaluation, split, {tag: value})
                     if found:
                         about = {"run": evaluation.label, "split": split, "tag": tag}
-                        rows.append(summarise(found, measures, **about, value=str(value)))
+                        rows.append(
+                            summarise(found, measures, evaluation.suite, **about, value=str(value))
+                        )
     return rows
 
 
@@ -101,7 +104,7 @@ def pivots(evaluations: Sequence[Evaluation]) -> list[RunPivot]:
                     cells = [_of(evaluation, split, {row: value, column: c}) for c in columns]
                     if any(cells):
                         pivot.cells[str(value)] = [
-                            _success(cell) if cell else None for cell in cells
+                            _success(cell, evaluation.suite) if cell else None for cell in cells
                         ]
                 if pivot.cells:
                     found.append(pivot)
@@ -186,8 +189,8 @@ def _pivot_table(row: str, column: str, group: Sequence[RunPivot]) -> Table:
     return Table(f"pivot-{row}-{column}", title, pd.DataFrame(data), pd.DataFrame(texts), note)
 
 
-def _success(results: Sequence[EpisodeResult]) -> Estimate:
-    return share(strata((r for r in results if r.counts), lambda r: r.success_once))
+def _success(results: Sequence[EpisodeResult], suite: Suite) -> Estimate:
+    return share(pool(strata((r for r in results if r.counts), lambda r: r.success_once), suite))
 
 
 def _tags(evaluations: Sequence[Evaluation]) -> dict[str, list[Any]]:

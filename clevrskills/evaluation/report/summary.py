@@ -34,13 +34,10 @@ def print_summary(evaluation: Evaluation) -> None:
 def _words(rows: list[tables.Row], evaluation: Evaluation) -> pd.DataFrame:
     """Return the table; what does not fit is left out, the last first."""
     common = [measure for measure in tables.MEASURES if measure.name in SHOWN]
-    known = {_values(rows, measure) for measure in common}
-    own = []
-    for measure in tables.measures_of([evaluation]):
-        values = _values(rows, measure)
-        if measure is not tables.TURNS and set(values) != {"-"} and values not in known:
-            own.append(measure)
-    measures = common + own[:OF_SUITE]
+    own = [m for m in tables.measures_of([evaluation]) if m is not tables.TURNS][:OF_SUITE]
+    different = {_values(rows, measure): measure for measure in reversed(common + own)}
+    measures = [m for values, m in reversed(different.items()) if set(values) != {"-"}]
+    measures = measures or common[:1]
     while True:
         frame = pd.DataFrame([_line(row, measures) for row in rows])
         for name in ("errors", "started again"):

@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -16,7 +15,8 @@ from rich.table import Table as ConsoleTable
 from rich.text import Text
 
 from clevrskills.core.episode import frozen_name
-from clevrskills.core.report import Measure, reported
+from clevrskills.core.report import Measure, pools_episodes, reported
+from clevrskills.core.suite import Suite
 from clevrskills.evaluation.results import CAUSES, NO_TRACK, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, columns, mean, share
 from clevrskills.jobs.console import console
@@ -37,10 +37,11 @@ EXPLANATION = (
     "stratified by task. Success: the goal held after some step; at the end: after the last one. "
     "Goals met: share of the leaves of the goal tree that were met at the end. Depth: "
     "share of the steps of an ordered goal that were reached. Reward: sum over the episode, on the "
-    "paper's scale; reward/step: that divided by the episode's steps. Of several tasks: the mean "
-    "over tasks. Episodes that ended in an error of the infrastructure are counted under errors "
-    "and nowhere else."
+    "paper's scale; reward/step: that divided by the episode's steps. Episodes that ended in an "
+    "error of the infrastructure are counted under errors and nowhere else."
 )
+MEAN = "Of several tasks: the mean over tasks."
+POOLED = "Of several tasks: the mean over all their episodes, as in the paper of the suite."
 TEXT_COLUMNS = (
     *("level", "task", "split", "run", "benchmark", "track", "model", "ended by"),
     *("tag", "value", "category", "code"),
@@ -185,6 +186,12 @@ def clipped_lines(evaluations: Sequence[Evaluation]) -> list[str]:
     return lines
 
 
+def pooling(evaluations: Sequence[Evaluation]) -> str:
+    """Return a sentence on what numbers of several tasks are."""
+    kinds = {POOLED if pools_episodes(e.suite) else MEAN: e.run.suite for e in evaluations}
+    return " ".join(f"{suite}: {kind}" if len(kinds) > 1 else kind for kind, suite in kinds.items())
+
+
 def splits_of(evaluations: Sequence[Evaluation]) -> list[str]:
     """Return the splits of the results, in the order of the suites."""
     ranks = {r.split: e.rank(r.split) for e in evaluations for r in e.results}
@@ -215,19 +222,33 @@ def strata(
     return made
 
 
+def pool(strata: Sequence[np.ndarray], suite: Suite | None) -> list[np.ndarray]:
+    """Return the episodes of several tasks, (n, ...) of each, as one stratum if the protocol of
+    their suite pools so.
+    """
+    together = strata and pools_episodes(suite)
+    return [np.concatenate(strata)] if together else list(strata)
+
+
 def summarise(
-    results: Iterable[EpisodeResult], measures: Iterable[Measure] = (), **about: Any
+    results: Iterable[EpisodeResult],
+    measures: Iterable[Measure] = (),
+    suite: Suite | None = None,
+    **about: Any,
 ) -> Row:
     """Sum up episodes, of one task or of several; the runs of one episode count as their mean.
 
     Args:
         results: Results of the episodes.
         measures: Measures of the suite to sum up, too.
+        suite: Their suite, which says how several tasks are pooled; ``None``: as a mean over them.
         about: Other fields of the row by name, such as ``run`` and ``split``.
     """
     results = list(results)
     counted = [result for result in results if result.counts]
-    of = partial(strata, counted)
+
+    def of(value: Callable[[EpisodeResult], float | None]) -> list[np.ndarray]:
+        return pool(strata(counted, value), suite)
 
     def measured(measure: Measure) -> Estimate:
         def number(result: EpisodeResult) -> float | None:
@@ -404,6 +425,7 @@ def _rows(
             row = summarise(
                 results,
                 measures,
+                evaluation.suite,
                 **about,
                 of_tasks=0 if task else sum(t.level == level and split in t.splits for t in known),
                 track=run.track,

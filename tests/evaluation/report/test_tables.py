@@ -15,6 +15,7 @@ from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report import summary, tables
+from clevrskills.evaluation.report.comparison import compare_runs
 from clevrskills.evaluation.results import (
     EpisodeResult,
     Evaluation,
@@ -238,7 +239,9 @@ def test_the_summary_is_narrow_and_says_each_number_once(
     many, one = open_evaluations(
         [
             write_run(tmp_path / "many", [*episodes, *outcomes("pick", [None])]),
-            write_run(tmp_path / "one", outcomes("pick", [True, False, False]), "one"),
+            write_run(
+                tmp_path / "one", outcomes("pick", [True, False, False], goal_fraction=0.5), "one"
+            ),
         ]
     )
     summary.print_summary(many)
@@ -283,3 +286,17 @@ def test_presets_are_said_in_labels_where_they_differ(tmp_path: Path) -> None:
     assert [e.label for e in open_evaluations(roots)] == [
         *("m", "m (text_none) (b)", "m (text_none) (c)")
     ]
+
+
+def test_a_suite_may_pool_the_episodes_of_all_tasks(tmp_path: Path) -> None:
+    many = outcomes("coffee", [True] * 9, "household", split="test")
+    few = outcomes("turn_on_tv", [False] * 3, "household", split="test")
+    root = write_run(tmp_path / "run", [*many, *few], suite="asgardbench")
+    (run,) = open_evaluations([root])
+    (level,) = tables.level_rows([run])
+    rate = level.success_once
+    assert (rate.value, (rate.low, rate.high)) == (0.75, wilson(9, 12))
+    assert tables.pooling([run]) == tables.POOLED
+    other = replace(run, root=tmp_path)
+    (row,) = compare_runs(run, other).levels
+    assert (row.a.value, row.difference.value) == (0.75, 0)
