@@ -39,6 +39,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         ),
     },
     "Evaluation": {
+        "benchmark": (
+            "evaluation.benchmark.command:benchmark",
+            "run the protocol of a suite and print the numbers to report",
+        ),
         "evaluate": ("evaluation.evaluate:evaluate", "evaluate a policy on frozen episodes"),
         "report": ("evaluation.report.command:report", "write tables and a page of runs"),
         "compare": ("evaluation.report.command:compare", "compare two runs, episode by episode"),

@@ -4,7 +4,7 @@ stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -23,13 +23,17 @@ if TYPE_CHECKING:
 SHOWN_ERRORS = 5
 
 
-def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
+def evaluate(
+    args: EvaluateArgs, suite: Suite | None = None, declared: Mapping[str, str] | None = None
+) -> int:
     """Evaluate a policy.
 
     Args:
         args: Which, and how.
         suite: Where environments and episodes come from; ``None``: the one that is named,
             or that has the tasks.
+        declared: Of a run of a suite's protocol, whose results are not printed here, further fields
+            of :class:`~clevrskills.evaluation.results.Run`: ``protocol`` and ``trained_on``.
 
     Returns:
         Exit code: 0 if all episodes that were asked for count, 130 after Ctrl-C.
@@ -44,7 +48,7 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
     from clevrskills.evaluation.results import RUN_FILE, read_run
     from clevrskills.evaluation.runner import run
 
-    request = make_request(args, suite)
+    request = make_request(args, suite, declared or {})
     if args.dry_run:
         from clevrskills.evaluation.dialogue.estimate import dry_run
 
@@ -55,7 +59,8 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
 
     def do(_: Callable[[], None]) -> int:
         outcome = run(request, before)
-        _report(request, outcome)
+        if declared is None:
+            _report(request, outcome)
         _complain(request, outcome)
         return 0
 

@@ -1,10 +1,11 @@
 """Evaluation request: what is to be evaluated, from the checked arguments of the command."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
@@ -58,8 +59,15 @@ class EvaluationRequest:
         return self.config.run
 
 
-def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
+def make_request(
+    args: EvaluateArgs, suite: Suite, declared: Mapping[str, str] = MappingProxyType({})
+) -> EvaluationRequest:
     """Check the arguments; tasks are in the order of the suite.
+
+    Args:
+        args: The arguments.
+        suite: What is evaluated on.
+        declared: Further fields of the run.
 
     Raises:
         ClevrSkillsError: Something is not allowed.
@@ -109,6 +117,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         controller=args.controller or "",
         controller_args={} if controller is None else controller.arguments,
         **selected.run,
+        **declared,
     )
     config = WorkerConfig(
         root=args.out.absolute(),

@@ -29,6 +29,8 @@ __all__ = [
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"
+BENCHMARK_FILE = "benchmark.json"
+"""Says of a folder of ``clevrskills benchmark`` which runs are in it."""
 FORMAT_VERSION = 1
 USAGE = {
     "requests": "requests",
@@ -474,19 +476,41 @@ def read_content(root: Path) -> Content:
     return read_run(root), tuple(read_results(root)), None
 
 
+def run_folders(root: Path) -> list[Path]:
+    """Return the folders of the runs of ``clevrskills benchmark`` in a folder; of any other folder
+    itself.
+
+    Raises:
+        ClevrSkillsError: None has begun, or the file that lists them is damaged.
+    """
+    path = root / BENCHMARK_FILE
+    if not path.is_file():
+        return [root]
+    with storage_errors(path):
+        text = path.read_text(encoding="utf-8")
+    try:
+        found = [root / cell for cell in json.loads(text)["cells"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
+    if begun := [folder for folder in found if (folder / RUN_FILE).is_file()]:
+        return begun
+    raise ClevrSkillsError(f"{root}: no run of the benchmark has begun")
+
+
 def open_evaluations(
     roots: Sequence[Path], read: Callable[[Path], Content] = read_content
 ) -> list[Evaluation]:
     """Open runs.
 
     Args:
-        roots: Their folders.
+        roots: Their folders, and folders of ``clevrskills benchmark``, which have several.
         read: Reads one.
 
     Raises:
         ClevrSkillsError: A folder is named twice, holds no run, or a damaged one; or the runs are
             on frozen episodes of different versions of a benchmark.
     """
+    roots = [folder for root in roots for folder in run_folders(root)]
     contents = [read(root) for root in roots]
     runs = [run for run, _, _ in contents]
     if len({root.resolve() for root in roots}) < len(roots):

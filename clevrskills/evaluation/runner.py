@@ -12,6 +12,7 @@ from typing import Any
 from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import all_levels
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.benchmark.protocol import declared
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.request import ROUNDS, EvaluationRequest, groups, left_out
 from clevrskills.evaluation.results import (
@@ -225,6 +226,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             renderer=about.renderer,
             track=about.track or said,
         )
+        if now.protocol:
+            now = declared(now, about.privileged, request.config.suite)
         self._left_out = left_out(request, about.observation.prompt)
         open_run(root, self._before, _sequential(now, request, self._left_out))
         self._refs = [ref for ref in request.episodes if ref.task not in self._left_out]

@@ -46,6 +46,7 @@ class Description:
     renderer: str  # what draws its images, with the digest of its shaders; empty: it is shown none
     track: str  # what it has learned from, as it says itself; empty: it says nothing
     task: str = ""  # the one that it was learned for; empty: it does not say
+    privileged: bool = False  # whether it reads the environment
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Evaluator:
         self._config = config
         make = partial(config.policy.make, config.suite, config.run.interface)
         self._runner, policy = make_runner(make, config.batch)
-        self._options, self._task = policy.options, policy.info.only_task
+        self._options, self._info = policy.options, policy.info
         self._track = policy.info.track
         self._envs = EnvPool(config, self._options)
         self._draws = bool(self._options.cameras)
@@ -103,7 +104,8 @@ class Evaluator:
             return self._evaluate(job)
         draws = self._draws and self._config.run.robot != NO_ROBOT
         drawn_by = renderer(self._options.look) if draws else ""
-        return Description(self._options, drawn_by, self._track, self._task)
+        task, privileged = self._info.only_task, self._info.privileged
+        return Description(self._options, drawn_by, self._track, task, privileged)
 
     def _evaluate(self, group: Group) -> Ended:
         self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}

@@ -25,14 +25,12 @@ class Part:
     Attributes:
         cell: The cell.
         tasks: Keys of the tasks, in the order of the suite.
-        of_tasks: Keys of all tasks of the cell.
         split: The split.
         episodes: Episodes of each task; ``None``: all frozen ones.
     """
 
     cell: Cell
     tasks: tuple[str, ...]
-    of_tasks: tuple[str, ...]
     split: str
     episodes: int | None
 
@@ -41,6 +39,35 @@ class Part:
         """Arguments of ``clevrskills evaluate``, by name."""
         found = {**self.cell.options, "tasks": self.tasks, "split": (self.split,)}
         return {**found, "episodes": self.episodes}
+
+
+@dataclass(frozen=True)
+class PartCost:
+    """What a part costs.
+
+    Attributes:
+        episodes: Number of its episodes.
+        most_steps: Control steps or turns if no episode is solved.
+        range_s: CPU seconds of the environment if all are solved as fast as by the oracle, and if
+            none is solved.
+    """
+
+    episodes: int
+    most_steps: int
+    range_s: tuple[float, float]
+
+
+def cost_of_part(suite: Suite, part: Part) -> PartCost:
+    """Return what a part costs, by the limits of its frozen episodes and the oracle's steps."""
+    episodes, least, most = 0, 0, 0
+    for task in part.tasks:
+        head = suite.frozen(task, part.split).header
+        count = min(part.episodes or head.episodes, head.episodes)
+        episodes += count
+        least += sum(head.oracle_steps[:count])
+        most += sum(head.limits[:count]) if head.limits else head.max_steps * count
+    seconds = part.cell.step_s
+    return PartCost(episodes, most, (least * seconds, most * seconds))
 
 
 def cell_tasks(suite: Suite, cell: Cell) -> tuple[str, ...]:

@@ -1,0 +1,246 @@
+"""``clevrskills benchmark``: the protocol of a suite, and the numbers to report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clevrskills.core.report import NONE, protocol_of
+from clevrskills.core.suite import all_levels, find_suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import (
+    TaskArgs,
+    WorkerArgs,
+    check_least,
+    check_names,
+    select_tasks,
+)
+from clevrskills.jobs.console import console
+from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.options import Repeated
+from clevrskills.jobs.run_folder import check_settings, open_folder
+
+if TYPE_CHECKING:
+    from clevrskills.core.report import Protocol
+    from clevrskills.core.suite import Suite
+    from clevrskills.evaluation.arguments import EvaluateArgs
+    from clevrskills.evaluation.benchmark.protocol import Part
+
+
+@dataclass(kw_only=True)
+class BenchmarkArgs(WorkerArgs, TaskArgs):
+    """Run the protocol of a suite and print the numbers to report; running it again continues.
+
+    ClevrSkills: 33 tasks, 50 episodes of the split `test` each, three numbers: L0; L1+L2 zero-shot,
+    of policies trained on L0 alone; L1+L2 trained, of others. Tasks and levels that are named are
+    run alone, and the result says so.
+    """
+
+    suite: str | None = None
+    """The suite, see `clevrskills suites`; by default the one that has the tasks."""
+    cell: Repeated[str] = ()
+    """A row of the protocol, such as a view of iVISPAR; may be given several times; by default
+    all."""
+    policy: str
+    """The policy, as for `clevrskills evaluate`."""
+    policy_arg: Repeated[str] = ()
+    """Argument of the policy, NAME=VALUE, the value as JSON; may be given several times."""
+    track: str = ""
+    """What the policy has learned from, if it does not say so itself: none, standard-100,
+    standard-1000 or open."""
+    trained_on: str = ""
+    """Which tasks of the suite it was trained on: of ClevrSkills L0, L0+L1 or all; none where it
+    has learned from nothing."""
+    quick: bool = False
+    """Ten episodes of the split `val` of each task: a check, never a result."""
+    until_width: float | None = None
+    """Stop when the 95 % interval of the mean success over the tasks is so narrow, e.g. 0.1."""
+    batch: int = 1
+    """Episodes that a process runs at the same time; the result is the same for any number."""
+    label: str = ""
+    """What tables call the policy."""
+    out: Path
+    """Folder of the results, one run in each folder."""
+    dry_run: bool = False
+    """Only print what it costs."""
+    json: bool = False
+    """Print the numbers as JSON."""
+
+
+def benchmark(args: BenchmarkArgs, suite: Suite | None = None) -> int:
+    """Run the protocol.
+
+    Args:
+        args: What to run.
+        suite: The suite; ``None``: the one that is named, or that has the tasks.
+
+    Returns:
+        Exit code: 0 if all episodes count, 130 after Ctrl-C.
+
+    Raises:
+        ClevrSkillsError: Bad arguments, or a declaration that is missing; otherwise as
+            ``clevrskills evaluate``.
+    """
+    check_least(args, workers=1, batch=1)
+    suite = suite or find_suite(args.suite, args.tasks)
+    protocol = protocol_of(suite)
+    if protocol is None:
+        raise ClevrSkillsError(
+            f"suite {suite.name} has no protocol: use `clevrskills evaluate --suite {suite.name}`"
+        )
+    parts = _parts(args, suite, protocol)
+    _announce(args, suite, parts)
+    if args.dry_run:
+        return _dry_run(args, suite, parts)
+    _open(args, suite, parts)
+    from clevrskills.evaluation.evaluate import evaluate  # takes seconds to import
+
+    for part in parts:
+        cell = "" if args.quick else part.cell.name
+        declared = {"protocol": cell, "trained_on": args.trained_on}
+        code = evaluate(_evaluate_args(args, suite, part), suite, declared)
+        if code:
+            return code
+    _print(args, protocol, parts)
+    return 0
+
+
+def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[Part]:
+    """Return what is run of each cell.
+
+    Raises:
+        ClevrSkillsError: A name is unknown, or nothing is left to run.
+    """
+    from clevrskills.evaluation.benchmark.protocol import QUICK_EPISODES, Part, cell_tasks
+    from clevrskills.evaluation.results import check_track
+
+    known = {cell.name: cell for cell in protocol.cells}
+    check_names(cell=(args.cell, known))
+    if args.trained_on:
+        allowed = (*protocol.trained_on, NONE)
+        check_names(**{"value of --trained-on": ((args.trained_on,), allowed)})
+    if args.track:
+        check_track(args.track)
+    named = bool(args.tasks or args.level)
+    levels = all_levels(suite)
+    chosen = select_tasks(levels, args.tasks, args.level) if named else [*levels]
+    parts = []
+    for name in args.cell or known:
+        cell, of = known[name], cell_tasks(suite, known[name])
+        check_names(**{f"task of {name}": (args.tasks, of)})
+        tasks = tuple(task for task in of if task in chosen)
+        split, episodes = cell.split, cell.episodes
+        if args.quick:
+            split, episodes = protocol.quick_split, QUICK_EPISODES
+        if tasks:
+            parts.append(Part(cell, tasks, split, episodes))
+    if not parts:
+        raise ClevrSkillsError(f"the protocol of {suite.name} has none of these tasks")
+    return parts
+
+
+def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: Part) -> EvaluateArgs:
+    from clevrskills.core.suite import path_of
+    from clevrskills.evaluation.arguments import EvaluateArgs
+
+    return EvaluateArgs(
+        **part.options,
+        suite=path_of(suite),
+        policy=args.policy,
+        policy_arg=args.policy_arg,
+        track=args.track,
+        until_width=args.until_width,
+        workers=args.workers,
+        batch=args.batch,
+        label=args.label,
+        out=args.out / part.cell.name,
+    )
+
+
+def _announce(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
+    """Print what is run, and what it costs at most."""
+    from clevrskills.evaluation.benchmark.protocol import cost_of_part
+
+    costs = [cost_of_part(suite, part) for part in parts]
+    episodes, steps = sum(c.episodes for c in costs), sum(c.most_steps for c in costs)
+    least, most = (
+        _hours(sum(seconds)) for seconds in zip(*(c.range_s for c in costs), strict=True)
+    )
+    names = ", ".join(part.cell.name for part in parts)
+    tasks = dict.fromkeys(task for part in parts for task in part.tasks)
+    lines = [
+        f"{suite.name}, {names}: {len(tasks)} tasks, {episodes:,} episodes, split {parts[0].split}",
+        f"CPU time of the environment: {least} to {most}; of the policy: {_hours(0.01 * steps)} "
+        f"for each 10 ms of a step, if no episode is solved ({steps:,} steps)",
+    ]
+    for line in lines:
+        console(stderr=args.json).print(line, highlight=False, soft_wrap=True)
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds / 60:.1f} minutes"
+
+
+def _dry_run(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> int:
+    """Print what a language model would be sent; of other policies nothing more is known."""
+    from clevrskills.core.policy_loader import CHAT
+    from clevrskills.evaluation.evaluate import evaluate
+
+    for part in parts if args.policy.startswith(CHAT) else ():
+        evaluate(replace(_evaluate_args(args, suite, part), dry_run=True), suite)
+    return 0
+
+
+def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
+    """Make the folder, or check that it was begun with the same policy.
+
+    Raises:
+        ClevrSkillsError: It holds something else.
+    """
+    from clevrskills.evaluation.results import BENCHMARK_FILE
+
+    made = {"suite": suite.name, "policy": args.policy, "policy_arg": [*args.policy_arg]}
+    made |= {"quick": args.quick}
+    cells = [part.cell.name for part in parts]
+    path = args.out / BENCHMARK_FILE
+    if open_folder(args.out, BENCHMARK_FILE, "no folder of `clevrskills benchmark`"):
+        begun = json.loads(path.read_text("utf-8"))
+        check_settings(args.out, begun, made)
+        cells = [*begun["cells"], *(cell for cell in cells if cell not in begun["cells"])]
+    said = {"track": args.track, "trained_on": args.trained_on}
+    write_whole(path, to_json({**made, **said, "cells": cells}, indent=1) + "\n")
+
+
+def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> None:
+    from clevrskills.evaluation.benchmark.headline import headlines
+    from clevrskills.evaluation.results import open_evaluations
+
+    evaluations = open_evaluations([args.out / part.cell.name for part in parts])
+    rows = [
+        (evaluation, part, headlines(evaluation, protocol, part))
+        for evaluation, part in zip(evaluations, parts, strict=True)
+    ]
+    submit = "" if args.quick else shlex.join(["clevrskills", "submission", "pack", str(args.out)])
+    if args.json:
+        data = {
+            "suite": evaluations[0].run.row,
+            "quick": args.quick,
+            "trained_on": evaluations[0].run.trained_on,
+            "track": evaluations[0].run.track,
+            "numbers": [one.columns() for _, _, found in rows for one in found],
+            "submit": submit,
+        }
+        print(to_json(data, indent=1))
+        return
+    for k, (evaluation, part, found) in enumerate(rows):
+        numbers = " | ".join(one.text for one in found)
+        words = f"{evaluation.run.row}, {part.cell.name}: {numbers}"
+        if args.quick:
+            words = f"quick check on {part.split}, no result: {words}"
+        elif k == len(rows) - 1:
+            words += f"; submit it: {submit}"
+        console().print(words, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,101 @@
+"""Headline numbers of a row of results: those of the suite's protocol, with 95 % intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clevrskills.core.report import Measure, Protocol, reported
+from clevrskills.evaluation.benchmark.protocol import Part, cell_tasks
+from clevrskills.evaluation.report.tables import strata
+from clevrskills.evaluation.results import EpisodeResult, Evaluation
+from clevrskills.evaluation.statistics import Estimate, mean, share
+
+SUCCESS = Measure("success", "success", "share")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A headline number of a run.
+
+    Attributes:
+        name: Its name.
+        cell: Name of the cell of the protocol.
+        estimate: The number and its interval.
+        measure: What is measured; a share is printed in percent.
+        tasks: Number of tasks with episodes that count.
+        of_tasks: Number of tasks that it is defined on.
+    """
+
+    name: str
+    cell: str
+    estimate: Estimate
+    measure: Measure
+    tasks: int
+    of_tasks: int
+
+    @property
+    def value(self) -> str:
+        """The number as text, e.g. ``43.5 % [39.6, 47.5]``."""
+        if self.measure.kind == "mean":
+            return self.estimate.text(self.measure.digits)
+        return self.estimate.percent(self.measure.digits).replace(" [", " % [")
+
+    @property
+    def text(self) -> str:
+        """Name and number, e.g. ``L0 43.5 % [39.6, 47.5]``; of a part, how many of the tasks."""
+        part = f" ({self.tasks} of {self.of_tasks} tasks)" if self.tasks < self.of_tasks else ""
+        return f"{self.name}{part} {self.value}"
+
+    def columns(self) -> dict[str, object]:
+        """Return it as a table for programs has it."""
+        counts = {"tasks": self.tasks, "of_tasks": self.of_tasks, "episodes": self.estimate.n}
+        return {"cell": self.cell, "number": self.name, **self.estimate.columns("value"), **counts}
+
+
+def headlines(evaluation: Evaluation, protocol: Protocol, part: Part) -> list[Headline]:
+    """Return the numbers of the protocol that a run has episodes for.
+
+    Args:
+        evaluation: The run.
+        protocol: The protocol of its suite.
+        part: What was run of a cell of the protocol.
+    """
+    run, suite = evaluation.run, evaluation.suite
+    measures = {measure.name: measure for measure in (SUCCESS, *reported(suite, Measure))}
+    found = []
+    for number in protocol.numbers:
+        if number.trained_on and run.trained_on and run.trained_on not in number.trained_on:
+            continue
+        of_tasks = [
+            task
+            for task in cell_tasks(suite, part.cell)
+            if suite.tasks[task].level in (number.levels or (suite.tasks[task].level,))
+        ]
+        results = [
+            result
+            for result in evaluation.results
+            if result.counts and result.task in of_tasks and result.split == part.split
+        ]
+        if results:
+            measure = measures[number.measure]
+            estimate = _estimate(results, measure, protocol)
+            counts = len({result.task for result in results}), len(of_tasks)
+            found.append(Headline(number.name, part.cell.name, estimate, measure, *counts))
+    return found
+
+
+def _estimate(results: Sequence[EpisodeResult], measure: Measure, protocol: Protocol) -> Estimate:
+    def value(result: EpisodeResult) -> float | None:
+        if measure is SUCCESS:
+            return result.success_once
+        if measure.episodes == "solved" and not result.success_once:
+            return None
+        return result.measures.get(measure.name)
+
+    values = strata(results, value)
+    if protocol.pool == "episodes":
+        values = [np.concatenate(values)]
+    return (share if measure.kind == "share" else mean)(values)
