@@ -37,30 +37,26 @@ Solved = dict[tuple[str, str, str], list[bool]]
 PROMPTS = {"multimodal": "prompts of words and images", "language": "prompts of words alone"}
 
 
-def page(text: str) -> str:
-    """The page's text with its tables written anew."""
-    with kept_results.unpacked() as root:
-        parts = [*_parts(root)]
+def page(text: str, root: Path) -> str:
+    """The page's text with its tables written anew from the results unpacked in a folder."""
+    parts = [*_parts(root)]
     return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
 
-def composition(text: str) -> str:
+def composition(text: str, root: Path) -> str:
     """The text of the page of composition with its tables written anew."""
-    with kept_results.unpacked() as root:
-        parts = [*composition_page.known(composition_page.handovers(root))]
+    parts = [*composition_page.known(composition_page.handovers(root))]
     return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
 
-def figure() -> str:
+def figure(root: Path) -> str:
     """The image of composition."""
-    with kept_results.unpacked() as root:
-        return composition_page.image(composition_page.handovers(root))
+    return composition_page.image(composition_page.handovers(root))
 
 
-def numbers() -> str:
+def numbers(root: Path) -> str:
     """What the tables of levels have, and rewards, as CSV."""
-    with kept_results.unpacked() as root:
-        tables = paper_tables(_curricula(root))
+    tables = paper_tables(_curricula(root))
     frame = curriculum_tables.numbers(tables)
     return frame.to_csv(index=False, lineterminator="\n", float_format="%.6g")
 
@@ -147,10 +143,11 @@ def main() -> None:
         kept_results.take_in(Path(sys.argv[1]), sys.argv[2])
     elif len(sys.argv) != 1:
         sys.exit("name nothing, or a folder of results and what it is to be called")
-    (kept_results.FOLDER / "tables.csv").write_text(numbers(), encoding="utf-8")
-    for path, written in ((PAGE, page), (COMPOSITION, composition)):
-        path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
-    FIGURE.write_text(figure(), encoding="utf-8")
+    with kept_results.unpacked() as root:
+        (kept_results.FOLDER / "tables.csv").write_text(numbers(root), encoding="utf-8")
+        for path, written in ((PAGE, page), (COMPOSITION, composition)):
+            path.write_text(written(path.read_text(encoding="utf-8"), root), encoding="utf-8")
+        FIGURE.write_text(figure(root), encoding="utf-8")
     matplotlib.rcParams.update({"svg.hashsalt": CURVES.stem, "font.size": 9})
     draw_cloning.curves(kept_results.trainings()).savefig(CURVES, metadata={"Date": None})
 

@@ -203,7 +203,7 @@ class EpisodeResult(Record):
 
     def to_json(self) -> str:
         """The line of the file, without its end."""
-        data = asdict(self)
+        data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         for name in _IF_ANY:
             if not data[name]:
                 del data[name]
