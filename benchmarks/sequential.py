@@ -28,7 +28,7 @@ Draw = Callable[[np.random.Generator, tuple[int, int, int]], Floats]
 """Values of (runs, rounds, tasks); of two policies (second - first + 1) / 2."""
 
 SEED = 20261124
-BATCH = 500
+BATCH = 200
 TASKS = (1, 12, 33)
 LOOKS = (20, 50, 100)
 BARS = {"false alarm": 0.03, "missed": 0.04, "differs once": 0.5}
@@ -189,7 +189,7 @@ def nulls(tasks: int) -> dict[str, Draw]:
 
 
 def main(
-    pairs: int = 10_000, runs: int = 2_000, widths_of: int = 20, out: Path | None = None
+    pairs: int = 10_000, runs: int = 5_000, widths_of: int = 20, out: Path | None = None
 ) -> None:
     """Simulate, print, write, and compare with the bars.
 

@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 ALPHA = 0.05
 STAKES = np.geomspace(0.05, 0.95, 24)
 """Stakes of the mixture, all of the same weight; validity does not depend on them."""
-PRIOR_ROUNDS = 4
+PRIOR_ROUNDS = 6
 """Rounds for which the mean over tasks counts in the center of a task."""
 CANDIDATES = 15
 """Candidates between two bounds; odd, so that 0.5, the null of comparisons, is the first middle."""

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fabricated import FewTasks, result, write_run
-from fake_suite import FROZEN, FakeSuite
+from fake_suite import FROZEN, FakeEpisode, FakeSuite
 
 from clevrskills.cli import main
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
+from clevrskills.evaluation.rollout import policy_seed
 from clevrskills.evaluation.sequential.rounds import (
     BLOCK,
     columns,
@@ -66,6 +67,16 @@ def test_paired_splits_are_one_value_of_a_round() -> None:
     assert [values[order("a", 9).index(k), 0] for k in range(3)] == [1.0, 0.5, 0.0]
     assert values_of(known, pairs, FakeSuite()).shape == (9, 4), "no splits of it are paired"
     assert columns(pairs[:3], FewTasks()) == [[("a", "test"), ("a", "train")], [("b", "train")]]
+
+
+def test_what_a_policy_draws_at_random_differs_between_tasks_and_splits() -> None:
+    """Else outcomes of a round would depend on each other: all tasks have episodes of one seed."""
+    drawn = [
+        policy_seed(FakeEpisode(task, split, 1, 101))  # type: ignore[arg-type]
+        for task in ("reach", "visit")
+        for split in ("train", "test")
+    ]
+    assert len({*drawn}) == 4
 
 
 def test_a_run_stops_when_enough_is_known(
