@@ -106,7 +106,7 @@ def round_values(
         if [*map(len, known)] != [*map(len, columns)]:
             break
         rounds.append([float(np.mean(values)) for values in known])
-    return np.array(rounds).reshape(-1, len(columns))
+    return np.array(rounds).reshape(len(rounds), len(columns))
 
 
 def estimate(values: NDArray[np.float64], count: int, width: float) -> Estimate:

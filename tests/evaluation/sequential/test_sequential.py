@@ -182,5 +182,9 @@ def test_the_table_tells_how_many_episodes_were_needed(tmp_path: Path) -> None:
     assert row["decided"] and row["rounds"] < N and row["episodes"] == 2 * row["rounds"]
     assert row["low"] <= 59 / 60 <= row["high"] and row["high"] - row["low"] <= 0.1 + 1e-6
     assert table.texts["narrow enough"][0] == "yes"
+    drawn = {"sequential": {"width": 0.1, "population": N, "tasks": 3}}
+    begun = write_run(tmp_path / "begun", episodes({"pick": {1}}), "begun", **drawn)
+    (table,) = sequential_tables(open_evaluations([begun]))
+    assert table.texts["success %"][0] == "-", "some task has no result yet"
     plain = write_run(tmp_path / "plain", episodes({"pick": {1}}), "plain")
     assert sequential_tables(open_evaluations([plain])) == []
