@@ -2,6 +2,7 @@
 
 import functools
 import os
+import secrets
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from clevrskills.doctor import checks as doctor
 
+secrets.token_hex = lambda nbytes=None: ""  # runs without a salt, whose results are comparable
 sys.path.insert(0, str(Path(__file__).parent / "support"))  # for worker processes too
 os.environ.setdefault("LP_NUM_THREADS", "0")  # before SAPIEN is imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is: each worker of pytest has a core

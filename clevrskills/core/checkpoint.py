@@ -15,6 +15,7 @@ up to the caller.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Collection, Mapping
@@ -82,6 +83,23 @@ def find(path: Path) -> Path:
     if folder is None:
         raise ClevrSkillsError(f"{path} is no checkpoint: it has no {CONFIG_FILE}")
     return folder
+
+
+def content_hash(path: Path) -> str:
+    """Return the SHA-256 of a file, or of the relative names and hashes of all files of a folder.
+
+    Raises:
+        ClevrSkillsError: One cannot be read.
+    """
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        names = sorted(f.relative_to(path).as_posix() for f in path.rglob("*") if f.is_file())
+    except OSError as error:
+        raise ClevrSkillsError(f"{path} cannot be read: {error.strerror}") from error
+    lines = (f"{name}\0{content_hash(path / name)}\n" for name in names)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def prune(run: Path, keep: int) -> None:

@@ -3,12 +3,15 @@
 import importlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
+from clevrskills.core.checkpoint import ZOO, content_hash, find, latest, located, zoo_names
 from clevrskills.core.policy import (
     DEFAULT_CAMERAS,
     Observation,
@@ -42,10 +45,17 @@ OF_FOLDER = {
     "chat": "clevrskills.agents.policy:ChatPolicy",
 }
 """Policies that are made from a folder, as in ``replay:DATASET``, or from an address."""
+WEIGHTS = ("path", "checkpoint", "ckpt", "weights", "model")
+"""Parts of the names of arguments that may be files or folders that a policy is made of."""
+FOLDERS = ("replay", "checkpoint", "rl", "lerobot")
 CONNECT = "clevrskills.serving:connect"
 """Function that connects to policies behind an address."""
 CHAT = "chat:"
 """Prefix of policies that ask a language model."""
+SCRIPT = "chat:script:"
+"""Prefix of policies that give the replies of a file."""
+LEROBOT_FOLDER = "clevrskills.integrations.lerobot_policy:find_checkpoint"
+PACKAGE = ZOO.parent
 FORMS = (
     *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR", "lerobot:DIR"),
     *("chat:URL", "chat:oracle", "chat:random", "chat:garbage"),
@@ -63,12 +73,14 @@ class LoadedPolicy:
         policy: The policy itself.
         info: What it declares.
         options: What it observes here, all names resolved.
+        isolated: Whether it runs in a process of its own.
     """
 
     name: str
     policy: Any
     info: PolicyInfo
     options: ObservationOptions
+    isolated: bool = False
 
     def reset(self, prompt: PromptInput | None, env: Any = None, episode: Any = None) -> None:
         """Begin an episode; only privileged policies are given ``env`` and ``episode``."""
@@ -141,7 +153,69 @@ class PolicySource:
         info = _declared(policy, self.name)
         if info.action_spec is not None:
             find_interface(suite, interface).check(info.action_spec, self.name)
-        return LoadedPolicy(self.name, policy, info, self._options(info, suite))
+        return LoadedPolicy(self.name, policy, info, self._options(info, suite), "://" in self.name)
+
+    def content(self) -> dict[str, str]:
+        """Return the SHA-256 of each file and folder that the policy is made of, by absolute path:
+        checkpoints, also those of arguments with one of :data:`WEIGHTS` in their names, and the
+        file of a module but not of what it imports.
+        Policies of this package have none, nor have those behind an address.
+
+        Raises:
+            ClevrSkillsError: There is no such checkpoint, or a file cannot be read.
+        """
+        paths = [*self._files()]
+        for name, value in self.arguments.items():
+            if isinstance(value, str) and any(part in name for part in WEIGHTS):
+                of_zoo = value.removeprefix(f"{ZOO.name}/") in zoo_names()
+                path = located(Path(value)) if of_zoo else Path(value)
+                paths.append(latest(path)[1] or path)
+        outside = (path for path in paths if path.suffix != ".py" or PACKAGE not in path.parents)
+        return {str(path.absolute()): content_hash(path) for path in outside if path.exists()}
+
+    def _files(self) -> Iterator[Path]:
+        """Yield what the name alone names."""
+        head, _, rest = self.name.partition(":")
+        module, path = head, Path(rest)
+        if self.name in {**BUILT_IN, **self.own} or head == "replay":
+            return
+        if self.name.startswith(CHAT):
+            if self.name.startswith(SCRIPT):
+                yield Path(self.name.removeprefix(SCRIPT))
+            module = self._reply_module
+        elif "://" in self.name:
+            return
+        elif head == "checkpoint":
+            yield find(path)
+        elif head == "rl":
+            yield located(path) / "run.json"
+            yield latest(located(path))[1] or located(path)
+        elif head == "lerobot":
+            yield _attribute(LEROBOT_FOLDER)(path)
+        elif others := {self.name, head} & {*_others()}:
+            module = _others()[others.pop()].module
+            if rest:
+                yield path
+        if module and module not in OF_FOLDER and (file := self._module_file(module)):
+            yield file
+
+    @property
+    def _reply_module(self) -> str:
+        """Module of the function of ``chat:module:function``; empty: the name is another."""
+        kind, _, rest = self.name.removeprefix(CHAT).partition(":")
+        known = not self.name.startswith(CHAT) or kind in ("script", "fixed")
+        return "" if known or not rest or rest.startswith("//") else kind
+
+    def _module_file(self, name: str) -> Path | None:
+        """Return the file of a module, without importing it; ``None``: it is not found."""
+        places: Sequence[str] | None = [self.folder, *sys.path] if self.folder else sys.path
+        parts = name.split(".")
+        for k in range(len(parts)):
+            spec = PathFinder.find_spec(".".join(parts[: k + 1]), places)
+            if spec is None:
+                return None
+            places = spec.submodule_search_locations
+        return Path(spec.origin) if spec.origin else None
 
     def _options(self, info: PolicyInfo, suite: Suite) -> ObservationOptions:
         """Return what the policy observes in a suite.
@@ -191,6 +265,17 @@ class PolicySource:
         if {"suite", "interface"} <= signature(make).parameters.keys():
             given |= {"suite": suite, "interface": find_interface(suite, interface)}
         return make(*folder, **given)
+
+
+def absolute_name(name: str) -> str:
+    """Return the name of a policy with an absolute path, if it has one; ``zoo/NAME`` stays."""
+    head, _, rest = name.partition(":")
+    if name.startswith(SCRIPT):
+        head, rest = SCRIPT[:-1], name.removeprefix(SCRIPT)
+    elif head not in FOLDERS and not (head in _others() and Path(rest).exists()):
+        return name
+    of_zoo = head != "replay" and Path(rest).parts[:1] == (ZOO.name,)
+    return name if of_zoo or not rest else f"{head}:{Path(rest).absolute()}"
 
 
 def _others() -> Mapping[str, EntryPoint]:

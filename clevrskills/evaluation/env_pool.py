@@ -60,6 +60,7 @@ class EpisodeRef:
     starts: int = 0  # how often it has ended in an error before
     repeat: int = 0  # how often it is run besides, before this time
     part: str = ""  # what of it the policy does, see `evaluation.handover.parts`; empty: all
+    salt: str = ""  # salt of the seeds that the policy is given; empty: that of the run
 
     @property
     def id(self) -> str:
@@ -115,15 +116,16 @@ class EnvPool:
                 raise unsupported(worker.suite, "wordings but its own")
             told = worker.suite.prompt_variant(episode, wording, number, look)
         video = self._video(slot, ref, self._robot(episode)) if ref.film else None
-        controller = film = None
+        controller, film, salt = None, None, ref.salt or self._run.salt
         if self.controllers is not None:
-            seed = partial(policy_seed, episode, ref.repeat)
+            seed = partial(policy_seed, episode, salt, ref.repeat)
             controller = Controller(self.controllers, slot, env, episode, seed)
             # takes the images of the policy, as its controller is shown others
             film = make_renderer(worker.suite, self._config_of(episode, self.options))
         try:
             return self._rollout(
                 *(env, episode, self.options, self._rules, worker.suite, video, ref.repeat),
+                salt=salt,
                 told=told,
                 wording=wording,
                 director=Director(worker.suite, ref.part) if ref.part else None,

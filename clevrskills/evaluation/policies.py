@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.core.episode import RecordedName, episode_id
+from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Suite
@@ -106,8 +106,8 @@ class OraclePolicy(Zero):
 class Replay:
     """Policy that repeats the actions that were recorded in the same episode; then stands still.
 
-    Behind a server, where ``reset`` is not given the episode, it recognizes it by the seed that our
-    clients send with the prompt, or else by a prompt that only one recorded episode has.
+    Behind a server, our clients send the name of the episode. For other clients it recognizes an
+    episode by a prompt that only one recorded episode has.
 
     Args:
         dataset: Folder of the dataset.
@@ -150,24 +150,17 @@ class Replay:
         return left if len(left) else self._interface.none(self._actions[-1])
 
     def _recognize(self, prompt: PromptInput) -> Episode:
-        if prompt.seed:
-            if prompt.seed not in self._by_seed:
-                raise DatasetError(f"{self._root} has no recording of this episode: {prompt.text}")
-            return self._by_seed[prompt.seed]
-        found = [e for e in self._by_seed.values() if prompt.text in _texts(e)]
+        found = [e for e in self._episodes if prompt.text in _texts(e)]
         if len(found) != 1:
             raise DatasetError(
-                f"{self._root} has {len(found)} episodes with this prompt, and the client sends no "
-                f"seed that would tell which is meant: {prompt.text}"
+                f"{self._root} has {len(found)} episodes with this prompt, and the client does not "
+                f"name the episode: {prompt.text}"
             )
         return found[0]
 
     @cached_property
-    def _by_seed(self) -> dict[int, Episode]:
-        """Map the seeds that policies are given to the episodes."""
-        from clevrskills.evaluation.rollout import policy_seed
-
-        return {policy_seed(RecordedName.parse(e.id)): e for e in Dataset(self._root)}
+    def _episodes(self) -> list[Episode]:
+        return [*Dataset(self._root)]
 
 
 def _texts(episode: Episode) -> set[str]:

@@ -1,6 +1,7 @@
 """Evaluation request: what is to be evaluated, from the checked arguments of the command."""
 
 import os
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
@@ -12,7 +13,13 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenHeader, frozen_name
 from clevrskills.core.interface import TextInterface
 from clevrskills.core.observer import LANGUAGE
-from clevrskills.core.policy_loader import CHAT, FORMS, PolicySource, policy_arguments
+from clevrskills.core.policy_loader import (
+    CHAT,
+    FORMS,
+    PolicySource,
+    absolute_name,
+    policy_arguments,
+)
 from clevrskills.core.suite import (
     IMAGES_ONLY,
     NO_ROBOT,
@@ -33,7 +40,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.modes import REPLAY, given_options, select_episodes
-from clevrskills.evaluation.results import Run, check_track
+from clevrskills.evaluation.results import Run, check_track, read_run
 from clevrskills.evaluation.selection import check_in_words, frozen_tasks
 from clevrskills.evaluation.worker import Group
 from clevrskills.jobs.arguments import check_least, check_names
@@ -81,9 +88,9 @@ def make_request(
     if args.track:
         check_track(args.track)
     args, preset = _with_preset(args, suite)
-    if args.policy.startswith(REPLAY) and args.policy != REPLAY:
-        dataset = Path(args.policy.removeprefix(REPLAY))
-        args = replace(args, policy=f"{REPLAY}{dataset.absolute()}")
+    args = replace(args, policy=absolute_name(args.policy))
+    if args.controller is not None:
+        args = replace(args, controller=absolute_name(args.controller))
     tasks = _check_names(args, suite)
     source = _source(args, suite, preset)
     controller = _controller(args, suite)
@@ -116,6 +123,8 @@ def make_request(
         noise=noise,
         controller=args.controller or "",
         controller_args={} if controller is None else controller.arguments,
+        salt=_salt(source),
+        content=source.content() | ({} if controller is None else controller.content()),
         **selected.run,
         **declared,
     )
@@ -199,6 +208,19 @@ def _source(args: EvaluateArgs, suite: Suite, preset: Preset) -> PolicySource:
         raise ClevrSkillsError("--max-cost needs prices: --policy-arg price_in=… price_out=…")
     overrides = _overrides(args, suite)
     return PolicySource(args.policy, arguments, os.getcwd(), overrides, suite.policies())
+
+
+def _salt(source: PolicySource) -> str:
+    """Return the salt of a new run; one that repeats the replies of another run has its salt.
+
+    Raises:
+        ClevrSkillsError: There is no such run.
+    """
+    replayed = source.arguments.get("replay")
+    if not source.name.startswith(CHAT) or not isinstance(replayed, str):
+        return secrets.token_hex(16)
+    folder = Path(replayed)
+    return read_run(folder.parent if folder.name == "transcripts" else folder).salt
 
 
 def _benchmark(heads: Iterable[FrozenHeader]) -> int:

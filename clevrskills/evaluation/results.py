@@ -269,6 +269,12 @@ class Run:
         controller: The policy that carries out the commands of this one, as it was named on the
             command line; empty: skills do, or it commands nothing.
         controller_args: Arguments of that policy.
+        salt: 16 random bytes in hex, drawn when the run was begun. The seeds that policies are
+            given follow from it, so that they do not identify a frozen episode in another run.
+        content: SHA-256 by absolute path of each file or folder that the policy and the controller
+            are made of; modules that a user's module imports are not among them.
+        isolated: Whether the policy ran in a process of its own.
+        privileged: Whether the policy was given the environment, or the identity of episodes.
         format_version: Version of the format of the folder.
     """
 
@@ -304,6 +310,10 @@ class Run:
     noise: str = ""
     controller: str = ""
     controller_args: Mapping[str, object] = field(default_factory=dict)
+    salt: str = ""
+    content: Mapping[str, str] = field(default_factory=dict)
+    isolated: bool = False
+    privileged: bool = False
     format_version: int = FORMAT_VERSION
 
     @property

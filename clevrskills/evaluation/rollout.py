@@ -7,6 +7,7 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 from zlib import crc32
@@ -14,7 +15,6 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.core.env import Env, Episode, Prompt, RecordableEnv
-from clevrskills.core.episode import RecordedName
 from clevrskills.core.feedback import Mode, turn_feedback
 from clevrskills.core.goal.tree import depth, leaves_met
 from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn, in_range
@@ -150,6 +150,7 @@ class PolicyRollout(Rollout):
         suite: What the environment is of: its interfaces and the words for turns.
         video: Films it; ``None``: it is not filmed.
         repeat: How often the episode was run before.
+        salt: Salt of the seeds that the policy is given, see :func:`policy_seed`.
         told: The prompt that the policy is given; ``None``: that of the episode.
         wording: What it says, one of :data:`~clevrskills.core.suite.WORDINGS`.
         director: Leads an episode of which the policy does a part; ``None``: it does all of it.
@@ -167,6 +168,7 @@ class PolicyRollout(Rollout):
         suite: Suite,
         video: EpisodeVideo | None = None,
         repeat: int = 0,
+        salt: str = "",
         told: Prompt | None = None,
         wording: str = "own",
         director: Director | None = None,
@@ -183,7 +185,7 @@ class PolicyRollout(Rollout):
         self.episode, self._rules, self.video, self._suite = episode, rules, video, suite
         data = (episode.prompt if told is None else told).wording
         self._wording = {"from": wording, **data} if data or wording != "own" else {}
-        self._repeat, self._turns = repeat, list[dict[str, Any]]()
+        self._repeat, self._salt, self._turns = repeat, salt, list[dict[str, Any]]()
         self._refused, self._codes = 0, Counter[str]()
         self._sizes = ActionSizes() if controller is None else controller.sizes
         self._history, self.options = options.history, options
@@ -283,7 +285,7 @@ class PolicyRollout(Rollout):
         """Let the policy be told a prompt; ``None``: that of the episode."""
         part = "" if self._director is None else self._director.seed
         self.observer = Observer(self.env, self.options, told, self._capture)
-        seed = policy_seed(self.episode, self._repeat, part)
+        seed = policy_seed(self.episode, self._salt, self._repeat, part)
         self.prompt: PromptInput = self.observer.begin(seed)
 
     def _follow(self, director: Director) -> None:
@@ -398,10 +400,13 @@ class PolicyRollout(Rollout):
         return events, dict(self._watcher.trajectory())
 
 
-def policy_seed(episode: Episode | RecordedName, repeat: int = 0, part: str = "") -> int:
+def policy_seed(episode: Episode, salt: str = "", repeat: int = 0, part: str = "") -> int:
     """Return a seed for what a policy draws at random in an episode; it differs between tasks,
-    splits, repeats and parts of an episode.
+    splits, repeats and parts of an episode. Without the salt of the run, it does not tell which
+    episode it is.
     """
     words = (episode.task, episode.split, "policy", *([part] * bool(part)))
     entropy = (episode.seed, *(crc32(word.encode()) for word in words), *([repeat] * bool(repeat)))
+    if salt:
+        entropy = (int.from_bytes(sha256(f"{salt} {entropy}".encode()).digest()),)
     return int(np.random.SeedSequence(entropy).generate_state(1)[0])

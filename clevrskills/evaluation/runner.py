@@ -88,7 +88,8 @@ def run(request: EvaluationRequest, before: Run | None) -> Outcome:
         check_same(config.root, before, request.run, config.policy.overrides)
         tasks = left_out(request, str(before.observation["prompt"]))
         if not _open(request, known, tasks):
-            now = _sequential(replace(request.run, observation=before.observation), request, tasks)
+            now = replace(request.run, observation=before.observation, isolated=before.isolated)
+            now = _sequential(now, request, tasks)
             open_run(config.root, before, now)
             return Outcome(len(request.episodes), (), tasks)
 
@@ -225,11 +226,13 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             observation=asdict(about.observation),
             renderer=about.renderer,
             track=about.track or said,
+            isolated=about.isolated,
+            privileged=about.privileged,
         )
         if now.protocol:
             now = declared(now, about.privileged, request.config.suite)
         self._left_out = left_out(request, about.observation.prompt)
-        open_run(root, self._before, _sequential(now, request, self._left_out))
+        salt = open_run(root, self._before, _sequential(now, request, self._left_out)).salt
         self._refs = [ref for ref in request.episodes if ref.task not in self._left_out]
         results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
         self._counted = {result.id: result for result in results if result.counts}
@@ -242,6 +245,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
                 f"the run is packed: {', '.join(TRACKS)}"
             )
         refs = _open(request, self._known, self._left_out)
+        refs = [replace(ref, salt=salt) for ref in refs]
         rounds = ROUNDS if request.args.max_cost is None else 1
         self.waiting.extend(groups(refs, request.args.batch, request.args.workers, rounds))
         self._spent = cost_of(root)
@@ -312,6 +316,14 @@ def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) ->
             raise ClevrSkillsError(
                 f"{root} was made with other frozen episodes of {name}; give another folder"
             )
+    if sorted(before.content.values()) != sorted(now.content.values()):
+        for path in sorted({*before.content, *now.content}):
+            was, is_now = (run.content.get(path, "absent") for run in (before, now))
+            if was != is_now:
+                raise ClevrSkillsError(
+                    f"{root} was made with other content of {path}: its SHA-256 was {was:.12}, now "
+                    f"{is_now:.12}; give another folder"
+                )
     others = sorted(before.episodes.keys() ^ now.episodes.keys())
     if others and (before.sequential or now.sequential):
         raise ClevrSkillsError(
@@ -320,8 +332,8 @@ def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) ->
         )
 
 
-def open_run(root: Path, before: Run | None, now: Run) -> None:
-    """Enter a run into its folder, or what is new of it.
+def open_run(root: Path, before: Run | None, now: Run) -> Run:
+    """Enter a run into its folder, or what is new of it, and return what the folder has now.
 
     Args:
         root: The folder.
@@ -340,6 +352,8 @@ def open_run(root: Path, before: Run | None, now: Run) -> None:
         )
     else:
         check_same(root, before, now, now.observation)
+        isolated = {"isolated": before.isolated}, {"isolated": now.isolated}
+        check_settings(root, *isolated, _words)
         for name, what in (("versions", "versions"), ("renderer", "images"), ("cpu", "CPU")):
             one, other = getattr(before, name), getattr(now, name)
             if one != other:
@@ -364,6 +378,7 @@ def open_run(root: Path, before: Run | None, now: Run) -> None:
             run = replace(run, sequential=now.sequential)
     if run != before:
         write_whole(root / RUN_FILE, to_json(asdict(run), indent=1) + "\n")
+    return run
 
 
 def _open(

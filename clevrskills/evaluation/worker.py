@@ -46,7 +46,8 @@ class Description:
     renderer: str  # what draws its images, with the digest of its shaders; empty: it is shown none
     track: str  # what it has learned from, as it says itself; empty: it says nothing
     task: str = ""  # the one that it was learned for; empty: it does not say
-    privileged: bool = False  # whether it reads the environment
+    isolated: bool = False  # whether it runs in a process of its own
+    privileged: bool = False  # whether it is given the environment or the identity of episodes
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,15 @@ class Evaluator:
         make = partial(config.policy.make, config.suite, config.run.interface)
         self._runner, policy = make_runner(make, config.batch)
         self._options, self._info = policy.options, policy.info
-        self._track = policy.info.track
+        self._track, self._privileged = policy.info.track, policy.info.privileged
+        self._isolated = policy.isolated
         self._envs = EnvPool(config, self._options)
         self._draws = bool(self._options.cameras)
         if (controllers := self._envs.controllers) is not None:
             self._track = joined(self._track, controllers.track)
             self._draws |= bool(controllers.options.cameras)
+            self._privileged |= controllers.privileged
+            self._isolated &= controllers.isolated
         self._errors = 0
 
     def __call__(self, job: Describe | Group) -> Description | Ended:
@@ -104,8 +108,8 @@ class Evaluator:
             return self._evaluate(job)
         draws = self._draws and self._config.run.robot != NO_ROBOT
         drawn_by = renderer(self._options.look) if draws else ""
-        task, privileged = self._info.only_task, self._info.privileged
-        return Description(self._options, drawn_by, self._track, task, privileged)
+        task, marks = self._info.only_task, (self._isolated, self._privileged)
+        return Description(self._options, drawn_by, self._track, task, *marks)
 
     def _evaluate(self, group: Group) -> Ended:
         self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}

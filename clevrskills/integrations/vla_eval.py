@@ -11,6 +11,7 @@ Its episode k of a task is the frozen episode k, so a policy gets the same episo
 ``clevrskills evaluate``. Actions and observations are those of our remote policies in that dialect.
 """
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -74,6 +75,8 @@ class ClevrSkillsBenchmark(StepBenchmark):
         stop_on_success: Whether an episode ends when the goal is reached; else at the task's step
             limit.
         frozen: Where the frozen episodes are; ``None``: those of the package.
+        identify: Whether observations name the episode, for recorded actions behind a server; seeds
+            alone differ from one run to the next.
 
     Raises:
         ClevrSkillsError: A name or value is not allowed.
@@ -99,6 +102,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         send_state: bool = True,
         stop_on_success: bool = True,
         frozen: str | None = None,
+        identify: bool = False,
     ) -> None:
         from clevrskills.core.suite import load_suite
         from clevrskills.evaluation.rollout import Rules
@@ -122,6 +126,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         self._episodes = min(
             count_episodes(suite, task, split, robot, episodes) for task in self._tasks
         )
+        self._identify, self._salt = identify, secrets.token_hex(16)
         self._always_shown = prompt_images == "always"
         self._env: Env | None = None
         self._rollout: PolicyRollout | None = None
@@ -209,7 +214,12 @@ class ClevrSkillsBenchmark(StepBenchmark):
             backend = self._render_backend
             self._env = self._suite.make(replace(self._config, task=name, render_backend=backend))
         self._rollout = PolicyRollout(
-            self._env, self._frozen[1][index], self._options, self._rules, self._suite
+            self._env,
+            self._frozen[1][index],
+            self._options,
+            self._rules,
+            self._suite,
+            salt=self._salt,
         )
         self._earned, self._gave_up = 0.0, False
         self._film()
@@ -250,15 +260,18 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
     def make_obs(self, raw_obs: Any, task: Mapping[str, Any]) -> dict[str, Any]:
         """The observation as it is sent: ``images`` by camera, ``task_description``, ``states``,
-        ``proprioception`` by name, ``step``, ``seed`` and, see the arguments, ``prompt_images``.
+        ``proprioception`` by name, ``step``, ``seed`` and, see the arguments, ``prompt_images``
+        and ``episode``.
         """
+        from clevrskills.serving.message_fields import identity
         from clevrskills.serving.vla_eval import to_payload
 
         assert self._rollout is not None, "no episode was started"
         prompt = self._rollout.prompt
         if raw_obs["step"] > 0 and not self._always_shown:
             prompt = replace(prompt, images={})
-        return to_payload(raw_obs, prompt)
+        name = identity(self._rollout.episode) if self._identify else {}
+        return {**to_payload(raw_obs, prompt), **name}
 
     def get_step_result(self, step_result: StepResult) -> dict[str, Any]:
         """How the episode went."""

@@ -21,7 +21,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.codecs import CodecError
 from clevrskills.serving.connection import Wire
-from clevrskills.serving.message_fields import COMPRESSIONS, unclipped
+from clevrskills.serving.message_fields import COMPRESSIONS, identity, unclipped
 
 PROMPT_IMAGES = ("first", "always")
 
@@ -34,6 +34,7 @@ class RemotePolicy(ABC):
         action_spec: Meaning of the server's actions, if it declares one in the terms of an
             interface.
         observation: Observation options that the server asks for; ``None``: it does not say.
+        privileged: Whether the server declares that it needs the identity of episodes.
         greeting: The whole greeting of the server.
 
     Raises:
@@ -41,6 +42,8 @@ class RemotePolicy(ABC):
             methods; a connection that broke is opened again by the next :meth:`reset`.
         ClevrSkillsError: An argument is not valid; the server's actions are not ours.
     """
+
+    env_optional = True
 
     def __init__(self, wire: Wire, compress: str = "none", prompt_images: str = "first") -> None:
         check_names(
@@ -50,7 +53,9 @@ class RemotePolicy(ABC):
         self.url = wire.url
         self.action_spec: Mapping[str, Any] | None = None
         self.observation: ObservationOptions | None = None
+        self.privileged = False
         self.greeting: Mapping[str, Any] = {}
+        self._identity: Mapping[str, str] = {}
         self._compress = compress
         self._always_shown = prompt_images == "always"
         self._wire = wire
@@ -59,14 +64,17 @@ class RemotePolicy(ABC):
         self._starts = True
         self._open()
 
-    def reset(self, prompt: PromptInput) -> None:
-        """Begin an episode; a broken connection is opened again."""
+    def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:
+        """Begin an episode; a broken connection is opened again. Only a privileged server is sent
+        which episode it is.
+        """
         if not self._wire.is_open:
             before = self.observation
             self._open()
             if self.observation != before:
                 raise self._wire.failure("another policy is served there now")
         self._prompt, self._starts = prompt, True
+        self._identity = identity(episode) if self.privileged and episode is not None else {}
         self._begin()
 
     def act(self, observation: Observation) -> np.ndarray:
@@ -122,7 +130,7 @@ class RemotePolicy(ABC):
             self.observation = options_from_json(greeting.get("observation_options"))
         except (ClevrSkillsError, TypeError, ValueError) as error:
             raise self._wire.failure(f"asks for what cannot be shown: {error}") from error
-        self.greeting = greeting
+        self.greeting, self.privileged = greeting, bool(greeting.get("privileged"))
 
     def _greet(self) -> Any:
         """Receive the greeting of the server."""

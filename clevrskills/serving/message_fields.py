@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.episode import RecordedName, episode_id
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
@@ -68,6 +69,20 @@ def read(
         observation["step"] = int(data["step"])
     images_of_prompt = {name: received(p) for name, p in (data.get("prompt_images") or {}).items()}
     return observation, PromptInput(text, images_of_prompt, int(data.get("seed", 0)))
+
+
+def identity(episode: Any) -> dict[str, str]:
+    """Return what names an episode; only servers that declare themselves privileged are sent it."""
+    return {"episode": episode_id(episode.task, episode.split, episode.seed)}
+
+
+def identified(data: Mapping[str, Any]) -> RecordedName | None:
+    """Read what :func:`identity` gave; ``None``: the client does not name the episode.
+
+    Raises:
+        ValueError: It is no name of an episode.
+    """
+    return RecordedName.parse(str(data["episode"])) if "episode" in data else None
 
 
 def as_asked(observation: Observation, asked: ObservationOptions | None) -> Observation:

@@ -22,7 +22,7 @@ from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
 from clevrskills.serving.connection import Wire
-from clevrskills.serving.message_fields import common, image_encoder, read, state_vector
+from clevrskills.serving.message_fields import common, identified, image_encoder, read, state_vector
 from clevrskills.serving.sessions import Session
 
 _log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class OpenPiPolicy(RemotePolicy):
         self.action_spec = declared
 
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
-        data = to_message(observation, prompt, self._starts, self._compress)
+        data = to_message(observation, prompt, self._starts, self._compress) | self._identity
         self._wire.send(pack_openpi(renamed(data, self._rename)))
 
     def _receive_answer(self) -> Any:
@@ -146,7 +146,7 @@ async def talk(connection: ServerConnection, session: Session, policy: LoadedPol
             # a client that does not say so begins an episode by connecting or with a new prompt
             if data.get("episode_start", prompt.text != text) or text is None:
                 text, answered = prompt.text, 0
-                await session.reset(prompt)
+                await session.reset(prompt, identified(data))
             begun = time.perf_counter()
             actions = np.atleast_2d(await session.act({"step": answered, **observation}))
             timing = {"infer_ms": 1e3 * (time.perf_counter() - begun)}
@@ -166,4 +166,4 @@ def _greeting(policy: LoadedPolicy) -> dict[str, Any]:
     greeting = {"policy": policy.name, "observation_options": asdict(policy.options)}
     if policy.info.action_spec is not None:
         greeting["action_spec"] = dict(policy.info.action_spec)
-    return greeting
+    return greeting | ({"privileged": True} if policy.info.privileged else {})

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from clevrskills.core.episode import RecordedName
 from clevrskills.core.policy import BatchedPolicy, Observation, PromptInput
 from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.serving.message_fields import unclipped
@@ -24,11 +25,11 @@ class Session:
     """A client's access to a policy.
 
     Attributes:
-        reset: Begins an episode of the client.
+        reset: Begins an episode of the client, which may name it.
         act: Returns the next action (A,) or actions (H, A) float32.
     """
 
-    reset: Callable[[PromptInput], Awaitable[None]]
+    reset: Callable[[PromptInput, RecordedName | None], Awaitable[None]]
     act: Callable[[Observation], Awaitable[np.ndarray]]
 
 
@@ -51,11 +52,14 @@ class OwnPolicies:
         """Open a session for as long as the client stays."""
         policy = self._free.pop() if self._free else await _run(self._thread, self._load)
 
+        async def reset(prompt: PromptInput, episode: RecordedName | None) -> None:
+            await _run(self._thread, policy.reset, prompt, None, episode)
+
         async def act(observation: Observation) -> np.ndarray:
             return unclipped(await _run(self._thread, policy.act, observation))
 
         try:
-            yield Session(partial(_run, self._thread, policy.reset), act)
+            yield Session(reset, act)
         finally:
             self._free.append(policy)
 
@@ -89,7 +93,7 @@ class Slots:
             self._taken.remove(slot)
             self._notice()
 
-    async def _reset(self, slot: int, prompt: PromptInput) -> None:
+    async def _reset(self, slot: int, prompt: PromptInput, _: RecordedName | None) -> None:
         await _run(self._thread, self._policy.reset, {slot: prompt})
 
     async def _act(self, slot: int, observation: Observation) -> np.ndarray:

@@ -26,6 +26,7 @@ from clevrskills.serving.message_fields import (
     action_dims,
     check_action_dims,
     common,
+    identified,
     image_encoder,
     read,
     state_vector,
@@ -63,7 +64,8 @@ class VlaEvalPolicy(RemotePolicy):
         self._ends = True
 
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
-        self._send("observation", to_payload(observation, prompt, self._compress))
+        data = to_payload(observation, prompt, self._compress)
+        self._send("observation", {**data, **self._identity})
 
     def _receive_answer(self) -> Any:
         answer = self._receive("action")
@@ -161,7 +163,7 @@ class _Turns:
         """The payload of an action."""
         observation, prompt = from_payload(payload)
         if self._starts:
-            await self._session.reset(prompt)
+            await self._session.reset(prompt, identified(payload))
             self._starts = False
         observation = {"step": self._answered, **observation}
         try:
@@ -217,6 +219,7 @@ def _hello(**more: Any) -> dict[str, Any]:
 
 def _server_hello(policy: LoadedPolicy) -> dict[str, Any]:
     options, dims = policy.options, {"language": DIM_LANGUAGE}
+    privileged = policy.info.privileged
     if options.cameras:
         dims["image"] = DIM_IMAGE
     if options.proprioception:
@@ -225,8 +228,9 @@ def _server_hello(policy: LoadedPolicy) -> dict[str, Any]:
         model_server=policy.name,
         capabilities={},
         observation_spec=dims,
-        observation_params=_params(options),
+        observation_params=_params(options) | ({"identify": True} if privileged else {}),
         observation_options=asdict(options),
+        privileged=privileged,
     )
     if policy.info.action_spec is not None:
         hello["action_spec"] = action_dims()

@@ -81,7 +81,8 @@ def test_server_is_shown_the_episode(frozen_folder, tmp_path):
     for shown, spec in zip(zip(seen[::2], seen[1::2], strict=True), specs, strict=True):
         for step, observation in enumerate(shown):
             assert observation["task_description"] == spec.prompt.text
-            assert (observation["step"], observation["seed"]) == (step, policy_seed(spec))
+            assert (observation["step"], observation["seed"]) == (step, shown[0]["seed"])
+            assert observation["seed"] != policy_seed(spec) and "episode" not in observation
             shapes = observation["shapes"]
             assert shapes["images/base_camera"] == [256, 256, 3, "uint8"]
             assert shapes["images/hand_camera"] == [256, 256, 3, "uint8"]

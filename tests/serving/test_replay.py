@@ -17,7 +17,6 @@ from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.results import read_results
-from clevrskills.evaluation.rollout import policy_seed
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.serving import DIALECTS, connect
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
@@ -112,15 +111,17 @@ def test_episodes_are_told_apart(demos: Path, dialect: str) -> None:
         policy = connect(url)
         for episode in Dataset(demos):
             name = RecordedName.parse(episode.id)
-            policy.reset(PromptInput(episode.prompt["text"], {}, policy_seed(name)))
+            assert policy.privileged
+            policy.reset(PromptInput(episode.prompt["text"], {}), episode=name)
             np.testing.assert_array_equal(policy.act(observation(0)), episode.actions)
             late = policy.act(observation(len(episode) - 2))
             np.testing.assert_array_equal(late, episode.actions[-2:])
             still = policy.act(observation(len(episode))).ravel()
             assert not still[:6].any() and still[6] == episode.actions[-1, 6]
-        for seed, said in ((7, "no recording of this episode"), (0, "has 6 episodes with this pr")):
-            policy.reset(PromptInput(episode.prompt["text"], {}, seed))
-            with pytest.raises(PolicyError, match=f"the server failed: {demos} has .*{said[-20:]}"):
+        unknown = RecordedName("reach", "train", 77)
+        for named, said in ((unknown, ".* is not an episode"), (None, "6 episodes with this prompt")):
+            policy.reset(PromptInput(episode.prompt["text"], {}), episode=named)
+            with pytest.raises(PolicyError, match=f"the server failed: {demos}.* {said}"):
                 policy.act(observation())
 
 

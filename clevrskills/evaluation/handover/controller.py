@@ -40,6 +40,8 @@ class Controllers:
     Attributes:
         options: What it is shown.
         track: What it has learned from, as it says itself; empty: it says nothing.
+        isolated: Whether it runs in a process of its own.
+        privileged: Whether it is given the environment or the identity of episodes.
 
     Raises:
         ClevrSkillsError: It cannot be made.
@@ -51,6 +53,7 @@ class Controllers:
         self.source, self.suite, self.clip, self.chunk = source, suite, clip, chunk
         self.runner, policy = make_runner(partial(source.make, suite), slots)
         self.options, self.track = policy.options, policy.info.track
+        self.isolated, self.privileged = policy.isolated, policy.info.privileged
 
 
 @dataclass

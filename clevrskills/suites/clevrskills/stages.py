@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.policy_loader import absolute_name
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, read_results, read_run
 from clevrskills.jobs.arguments import select_tasks
@@ -266,7 +267,9 @@ class Stages:
             return  # it was trained here
         run = read_run(self.folder(trial))
         policy, args = self._merge(listed)
-        if not policy.startswith("replay:") and (run.policy, run.policy_args) != (policy, args):
+        names = [absolute_name(name) for name in (run.policy, policy)]
+        same = names[0] == names[1] and run.policy_args == args
+        if not policy.startswith("replay:") and not same:
             raise ClevrSkillsError(
                 f"{self.folder(trial)} was made with {run.policy} {json.dumps(run.policy_args)}, "
                 f"not {policy} {json.dumps(args)}; give another --out"
