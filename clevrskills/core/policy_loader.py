@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint
 from inspect import signature
 from pathlib import Path
@@ -208,14 +207,12 @@ class PolicySource:
 
     def _module_file(self, name: str) -> Path | None:
         """Return the file of a module, without importing it; ``None``: it is not found."""
-        places: Sequence[str] | None = [self.folder, *sys.path] if self.folder else sys.path
-        parts = name.split(".")
-        for k in range(len(parts)):
-            spec = PathFinder.find_spec(".".join(parts[: k + 1]), places)
-            if spec is None:
-                return None
-            places = spec.submodule_search_locations
-        return Path(spec.origin) if spec.origin else None
+        for place in ([self.folder] if self.folder else []) + sys.path:
+            base = Path(place).joinpath(*name.split("."))
+            for file in (base / "__init__.py", base.with_name(f"{base.name}.py")):
+                if file.is_file():
+                    return file
+        return None
 
     def _options(self, info: PolicyInfo, suite: Suite) -> ObservationOptions:
         """Return what the policy observes in a suite.

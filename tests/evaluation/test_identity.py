@@ -1,0 +1,85 @@
+"""What a run knows its policy by, and what a policy knows of its run."""
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from fake_suite import FakeSuite
+
+from clevrskills.core.checkpoint import ZOO
+from clevrskills.core.policy_loader import PolicySource, absolute_name
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.results import read_results, read_run
+from clevrskills.jobs.pool import InlinePool
+
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries", "starts")
+"""What may differ between runs."""
+POLICY = """
+class Mine:
+    observation = {"cameras": ()}
+    def reset(self, prompt): pass
+    def act(self, observation): return [0.0] * 7
+"""
+
+
+@pytest.fixture(autouse=True)
+def _inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
+
+
+def run(root: Path, policy: str = "fake_policies:Wanderer", **more: object) -> list[dict]:
+    """Results of the fake suite."""
+    given = {"policy": policy, "tasks": ("reach",), "split": ("test",), "episodes": 4, **more}
+    assert evaluate(EvaluateArgs(out=root, **given), FakeSuite()) == 0  # type: ignore[arg-type]
+    results = [asdict(result) for result in read_results(root)]
+    return [{k: v for k, v in one.items() if k not in PASSING} for one in results]
+
+
+def test_all_writers_of_a_run_have_its_salt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {}
+    for salt in ("", "5a" * 16, "a5" * 16):
+        monkeypatch.setattr("secrets.token_hex", lambda _, salt=salt: salt)
+        found[salt] = run(tmp_path / f"run{salt}")
+        assert read_run(tmp_path / f"run{salt}").salt == salt
+    assert len({str(results) for results in found.values()}) == 3
+    run(tmp_path / "shards", shard="0/2")
+    monkeypatch.setattr("secrets.token_hex", lambda _: "77" * 16)
+    assert run(tmp_path / "shards", shard="1/2") == found["a5" * 16]
+
+
+def test_a_run_goes_on_with_the_same_content_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = tmp_path / "own_policy_of_a_run.py"
+    module.write_text(POLICY)
+    run(tmp_path / "run", "own_policy_of_a_run:Mine", episodes=1)
+    assert [*read_run(tmp_path / "run").content] == [str(module)]
+    run(tmp_path / "run", "own_policy_of_a_run:Mine")
+    before = read_run(tmp_path / "run").content[str(module)]
+    module.write_text(POLICY + "# otherwise\n")
+    told = rf"run was made with other content of {module}: its SHA-256 was {before[:12]}, now "
+    with pytest.raises(ClevrSkillsError, match=told):
+        run(tmp_path / "run", "own_policy_of_a_run:Mine")
+
+
+def test_content_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ZOO / "bc-compact-l0", "ck")
+    (of_zoo,) = PolicySource("checkpoint:zoo/bc-compact-l0").content().values()
+    name = absolute_name("checkpoint:ck")
+    assert name == f"checkpoint:{tmp_path / 'ck'}"
+    assert absolute_name("checkpoint:zoo/place") == "checkpoint:zoo/place"
+    loaded = PolicySource("clevrskills.baselines:load", {"path": "ck", "device": "ck"})
+    assert loaded.content() == PolicySource(name).content() == {str(tmp_path / "ck"): of_zoo}
+    with Path("ck/model.safetensors").open("ab") as file:
+        file.write(b"x")
+    assert loaded.content() != {str(tmp_path / "ck"): of_zoo}
+    found = {Path(path).name for path in PolicySource("rl:zoo/place").content()}
+    assert found == {"run.json", *(p.name for p in (ZOO / "place/checkpoints").iterdir())}
+    for name in ("oracle", "zero", "chat:fixed:a", "openpi://localhost:1"):
+        assert not PolicySource(name).content()
