@@ -69,6 +69,7 @@ def evaluate(
 
 def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     """Print the results of all that is in the folder."""
+    from clevrskills.evaluation.benchmark.protocol import deviations
     from clevrskills.evaluation.handover.tables import composition_tables
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.suite_tables import suite_tables
@@ -104,6 +105,9 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     else:
         print_summary(evaluation)
     lines += tables.clipped_lines(evaluations)
+    results = (*evaluation.results, *evaluation.parts)
+    if differs := deviations(evaluation.run, evaluation.suite, results):
+        lines.append(f"Not the protocol of `clevrskills benchmark`: {', '.join(differs)}.")
     if outcome.left_out:
         lines.append(f"Left out in words alone, as in the paper: {', '.join(outcome.left_out)}.")
     tables.print_lines(*lines, wrap=True)

@@ -507,6 +507,22 @@ def run_folders(root: Path) -> list[Path]:
     raise ClevrSkillsError(f"{root}: no run of the benchmark has begun")
 
 
+def paired_folders(a: Path, b: Path) -> list[tuple[Path, Path]]:
+    """Return the folders of the runs that are compared: of two folders of ``clevrskills benchmark``
+    those of each cell.
+
+    Raises:
+        ClevrSkillsError: They have no cell in common.
+    """
+    one, other = run_folders(a), run_folders(b)
+    if len(one) == len(other) == 1:
+        return [(one[0], other[0])]
+    named = {folder.name: folder for folder in other}
+    if found := [(folder, named[folder.name]) for folder in one if folder.name in named]:
+        return found
+    raise ClevrSkillsError(f"{a} and {b} have no cell of the protocol in common")
+
+
 def open_evaluations(
     roots: Sequence[Path], read: Callable[[Path], Content] = read_content
 ) -> list[Evaluation]:

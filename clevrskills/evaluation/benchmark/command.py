@@ -92,6 +92,10 @@ def benchmark(args: BenchmarkArgs, suite: Suite | None = None) -> int:
         raise ClevrSkillsError(
             f"suite {suite.name} has no protocol: use `clevrskills evaluate --suite {suite.name}`"
         )
+    if args.until_width is not None and protocol.pool == "episodes":
+        raise ClevrSkillsError(
+            f"tasks of {suite.name} differ in their number of episodes: leave out --until-width"
+        )
     parts = _parts(args, suite, protocol)
     _announce(args, suite, parts)
     if args.dry_run:

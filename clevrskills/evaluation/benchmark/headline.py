@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from clevrskills.core.report import Measure, Protocol, reported
 from clevrskills.evaluation.benchmark.protocol import Part, cell_tasks
-from clevrskills.evaluation.report.tables import strata
+from clevrskills.evaluation.report.tables import pool, strata
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
+from clevrskills.evaluation.sequential.confidence import interval
+from clevrskills.evaluation.sequential.rounds import columns, round_values
 from clevrskills.evaluation.statistics import Estimate, mean, share
 
 SUCCESS = Measure("success", "success", "share")
@@ -81,13 +82,19 @@ def headlines(evaluation: Evaluation, protocol: Protocol, part: Part) -> list[He
         ]
         if results:
             measure = measures[number.measure]
-            estimate = _estimate(results, measure, protocol)
+            estimate = _estimate(results, measure, evaluation)
             counts = len({result.task for result in results}), len(of_tasks)
             found.append(Headline(number.name, part.cell.name, estimate, measure, *counts))
     return found
 
 
-def _estimate(results: Sequence[EpisodeResult], measure: Measure, protocol: Protocol) -> Estimate:
+def _estimate(
+    results: Sequence[EpisodeResult], measure: Measure, evaluation: Evaluation
+) -> Estimate:
+    """Return a number; of the success rate of a run that stopped early, with its confidence
+    sequence.
+    """
+
     def value(result: EpisodeResult) -> float | None:
         if measure is SUCCESS:
             return result.success_once
@@ -95,7 +102,12 @@ def _estimate(results: Sequence[EpisodeResult], measure: Measure, protocol: Prot
             return None
         return result.measures.get(measure.name)
 
-    values = strata(results, value)
-    if protocol.pool == "episodes":
-        values = [np.concatenate(values)]
+    about, suite = evaluation.run.sequential, evaluation.suite
+    if about and measure is SUCCESS:
+        known = {(r.task, r.split, r.index): r for r in results}
+        tasks = columns([*{(r.task, r.split) for r in results}], suite)
+        success = round_values(known, tasks, int(about["population"]), lambda r: r.success_once)
+        mean_success = float(success.mean()) if len(success) else math.nan
+        return Estimate(mean_success, *interval(success), success.size)
+    values = pool(strata(results, value), suite)
     return (share if measure.kind == "share" else mean)(values)

@@ -215,11 +215,21 @@ def compare(args: CompareArgs) -> int:
     Raises:
         ClevrSkillsError: A folder holds no run, or they have no episode in common.
     """
-    from clevrskills.evaluation.report.comparison import EXPLANATION, compare_runs, to_json, words
     from clevrskills.evaluation.report.foreign import read_any
-    from clevrskills.evaluation.results import open_evaluations
+    from clevrskills.evaluation.results import open_evaluations, paired_folders
 
-    a, b = open_evaluations([args.a, args.b], read_any)
+    pairs = paired_folders(args.a, args.b)
+    if args.json and len(pairs) > 1:
+        raise ClevrSkillsError(
+            f"--json is for one pair of runs, such as {' and '.join(map(str, pairs[0]))}"
+        )
+    return max(_compare(args, *open_evaluations(pair, read_any)) for pair in pairs)
+
+
+def _compare(args: CompareArgs, a: Evaluation, b: Evaluation) -> int:
+    """Print the comparison of one pair of runs."""
+    from clevrskills.evaluation.report.comparison import EXPLANATION, compare_runs, to_json, words
+
     if args.sequential:
         return _compare_sequentially(args, a, b)
     comparison = compare_runs(a, b, "end" if args.at_end else "once")

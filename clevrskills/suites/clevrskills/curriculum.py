@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.protocol import Curriculum, Trial
     from clevrskills.suites.clevrskills.stages import Stages
 
+    Evaluate = Callable[[EvaluateArgs, Suite | None, Mapping[str, str] | None], int]
+
 
 def curriculum(
     args: CurriculumArgs,
     suite: Suite | None = None,
-    evaluate: Callable[[EvaluateArgs], int] | None = None,
+    evaluate: Evaluate | None = None,
 ) -> int:
-    """Run the protocol.
+    """Run parts of the suite's protocol, stage by stage.
 
     Args:
         args: What to run.
@@ -71,7 +73,7 @@ def curriculum(
 def _run_trial(
     stages: Stages,
     trial: Trial,
-    evaluate: Callable[[EvaluateArgs], int],
+    evaluate: Evaluate,
     json: bool,
     faults: list[str],
 ) -> int:
@@ -83,6 +85,8 @@ def _run_trial(
     Raises:
         ClevrSkillsError: The training failed, or no episode counts.
     """
+    from clevrskills.suites.clevrskills.protocol import TRAINED_ON
+
     found = stages.prepare(trial)
     if found is None:
         return 0  # no checkpoint, and nothing that makes one
@@ -90,7 +94,7 @@ def _run_trial(
     try:
         # where JSON is to be printed, what else is printed goes to the standard error
         with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
-            return evaluate(run_args)
+            return evaluate(run_args, None, {"trained_on": TRAINED_ON[trial.stage]})
     except ClevrSkillsError as error:
         if not stages.counts(trial):
             raise
@@ -104,6 +108,7 @@ def _evaluate_args(
     import json
 
     from clevrskills.evaluation.evaluate import EvaluateArgs
+    from clevrskills.suites.clevrskills.protocol import CELL
 
     return EvaluateArgs(
         policy=policy,
@@ -114,7 +119,7 @@ def _evaluate_args(
         policy_arg=tuple(f"{name}={json.dumps(value)}" for name, value in policy_args.items()),
         prompt=trial.prompt,  # type: ignore[arg-type]
         label=f"{what.label}, {trial.stage}",
-        **what.options,
+        **{**CELL.options, **what.options},
     )
 
 

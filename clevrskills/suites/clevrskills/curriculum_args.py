@@ -51,8 +51,8 @@ class CurriculumArgs:
     train: str = ""
     """With --policy: further options of `clevrskills train`, in one word, e.g. --train="--bf16
     --balance --cache-dir cache"."""
-    episodes: int = 20
-    """With --policy: episodes of each task and split."""
+    episodes: int = 50
+    """With --policy: episodes of each task and split; 50 are those of `clevrskills benchmark`."""
     prompt: Repeated[Literal["multimodal", "language"]] = ()
     """With --policy: form of the prompt, each trained by itself; by default both."""
     workers: int = 1

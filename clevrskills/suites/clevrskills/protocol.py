@@ -11,12 +11,18 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from clevrskills.core.policy import FORMS
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import storage_errors
-from clevrskills.suites.clevrskills.suite import SPLITS
+from clevrskills.suites.clevrskills.suite import PROTOCOL, SPLITS
 
 PLACEHOLDERS = ("stage", "level", "from", "out", "data", "prompt", "steps", "seed")
 """What the command of a training may have in braces."""
 STAGES = ("l0", "l1", "l2")
 """Trained on L0; then fine-tuned on L1; then on L2."""
+(CELL,) = PROTOCOL.cells
+"""Run of the suite's protocol of which trials are parts, and the same with seen objects."""
+EPISODES = CELL.episodes or 0
+"""Episodes of each task and split, unless a curriculum has others."""
+TRAINED_ON = dict(zip(STAGES, PROTOCOL.trained_on, strict=True))
+"""What a policy is trained on after each stage."""
 _EVALUATED = {
     "l0": (("L0", "trained"), ("L1", "zero-shot")),
     "l1": (("L1", "fine-tuned"), ("L2", "zero-shot")),
@@ -80,7 +86,7 @@ class Curriculum:
 
     label: str
     policy: str
-    episodes: int = 20
+    episodes: int = EPISODES
     splits: tuple[str, ...] = SPLITS
     prompts: tuple[str, ...] = FORMS
     policy_args: Mapping[str, Any] = field(default_factory=dict)
@@ -126,7 +132,7 @@ def parse_curriculum(data: Mapping[str, Any]) -> Curriculum:
     curriculum = Curriculum(
         policy=table.take("policy", str),
         label=table.take("label", str, data.get("policy", "")),
-        episodes=table.take("episodes", int, 20),
+        episodes=table.take("episodes", int, EPISODES),
         splits=table.choose("splits", SPLITS),
         prompts=table.choose("prompts", FORMS),
         policy_args=table.take("policy_args", dict, {}),

@@ -86,7 +86,7 @@ class Evaluator:
         self.code = 0
         self.perfect = False
 
-    def __call__(self, args: EvaluateArgs) -> int:
+    def __call__(self, args: EvaluateArgs, suite: object = None, declared: object = None) -> int:
         from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
 
         self.calls.append(args)
@@ -522,8 +522,8 @@ def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("table.toml").write_text(text)
     assert main(["curriculum", "table.toml", "--out", "out", "--plan"]) == 0
     printed = capsys.readouterr().out
-    assert "evaluate     l0  multimodal  L1      zero-shot  train     15       300" in printed
-    assert printed.endswith("to do: 0 trainings, 3920 episodes\n")
+    assert "evaluate     l0  multimodal  L1      zero-shot  train     15       750" in printed
+    assert printed.endswith("to do: 0 trainings, 9800 episodes\n")
     assert not Path("out").exists()
 
 

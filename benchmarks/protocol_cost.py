@@ -1,0 +1,100 @@
+"""Cost of the environments in the protocols: CPU seconds of a step or turn, images included, of a
+policy that is shown what the protocol shows and acts at random. Start-up is a part of it.
+
+    python benchmarks/protocol_cost.py                       # all suites: what the suites declare
+    python benchmarks/protocol_cost.py ivispar --episodes 10
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from common import print_table
+
+from clevrskills.core.interface import Interface
+from clevrskills.core.policy import Observation, PromptInput
+from clevrskills.core.report import protocol_of
+from clevrskills.core.suite import SUITES, Suite, load_suite
+from clevrskills.evaluation.arguments import EvaluateArgs
+from clevrskills.evaluation.benchmark.protocol import cell_tasks
+from clevrskills.evaluation.evaluate import evaluate
+from clevrskills.evaluation.results import read_results
+
+POLICY = "protocol_cost:Random"  # this file
+
+
+@dataclass
+class CostArgs:
+    """What to measure."""
+
+    suites: Annotated[tuple[str, ...], tyro.conf.Positional] = tuple(SUITES)
+    """Names of suites."""
+    episodes: int = 1
+    """Episodes of each task."""
+
+
+class Random:
+    """Policy that observes what is shown by default, and acts at random."""
+
+    track = "none"
+
+    def __init__(self, suite: Suite, interface: Interface) -> None:
+        self._interface = interface
+
+    def reset(self, prompt: PromptInput) -> None:
+        """Begin an episode."""
+        self._generator = np.random.default_rng(prompt.seed)
+
+    def act(self, observation: Observation) -> Any:
+        """Return a random action."""
+        return self._interface.random(self._generator)
+
+
+def main(args: CostArgs) -> None:
+    """Measure each cell of the protocols, and print a table."""
+    os.chdir(Path(__file__).parent)
+    rows: list[list[object]] = []
+    for name in args.suites:
+        suite = load_suite(name)
+        protocol = protocol_of(suite)
+        for cell in protocol.cells if protocol else ():
+            with tempfile.TemporaryDirectory() as folder:
+                before = _cpu_s()
+                evaluate(
+                    EvaluateArgs(
+                        **cell.options,
+                        suite=name,
+                        tasks=cell_tasks(suite, cell),
+                        split=(cell.split,),
+                        episodes=args.episodes,
+                        policy=POLICY,
+                        out=Path(folder) / "run",
+                    ),
+                    suite,
+                    {},
+                )
+                spent = _cpu_s() - before
+                results = list(read_results(Path(folder) / "run"))
+            steps = sum(result.turns or result.steps for result in results)
+            seconds = f"{spent:.0f}", f"{spent / steps:.4f}"
+            rows.append([name, cell.name, len(results), steps, *seconds])
+    columns = ["suite", "cell", "episodes", "steps or turns", "CPU s", "CPU s each"]
+    print_table("Cost of the environments", columns, rows)
+
+
+def _cpu_s() -> float:
+    """Return the CPU seconds of this process and of its workers that have ended."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    used = [resource.getrusage(kind) for kind in kinds]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(CostArgs))
