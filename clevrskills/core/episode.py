@@ -98,6 +98,8 @@ RL_TRAINING = SeedRange(0, 900_000_000)
 """First episodes of the environments that ``clevrskills rl`` trains in."""
 FROZEN = TRAINING.after(1_000_000_000)
 """Frozen episodes: no episode that is learned from starts as one that is evaluated on."""
+FRESH = SeedRange(FROZEN.stop, 2**32)
+"""Episodes that are drawn to verify a submission; simulators take seeds of 32 bits."""
 
 
 @dataclass(frozen=True)

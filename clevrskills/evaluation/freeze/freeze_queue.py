@@ -9,8 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
-from clevrskills.core.episode import FORMAT_VERSION, FROZEN, FrozenHeader, Rejection
+import numpy as np
+
+from clevrskills.core.episode import FORMAT_VERSION, FRESH, FROZEN, FrozenHeader, Rejection
 from clevrskills.core.suite import Suite, paired_split
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import (
@@ -45,10 +48,12 @@ class SeedQueue(Screening[Candidate, ScreeningResult]):
         partner: The queue of the split that this one is paired with: a seed is accepted by both or
             rejected by both; ``None``: there is none.
         head: The header of the file, once it is written.
+        secret: What decides the seeds of fresh episodes; ``None``: they are those of the benchmark.
     """
 
     robot: str
     suite: Suite
+    secret: int | None = None
     partner: "SeedQueue | None" = field(default=None, init=False)
     head: FrozenHeader | None = field(default=None, init=False)
 
@@ -66,6 +71,9 @@ class SeedQueue(Screening[Candidate, ScreeningResult]):
 
     def _candidate(self, place: int) -> tuple[Candidate, int]:
         seed = FROZEN.start + place
+        if self.secret is not None:
+            of = np.random.default_rng((self.secret, crc32(self.task.encode()), place))
+            seed = int(of.integers(FRESH.start, FRESH.stop))
         return Candidate(self.task, self.split, self.robot, seed), seed
 
     def _goes_on(self) -> bool:
@@ -101,7 +109,7 @@ class SeedQueue(Screening[Candidate, ScreeningResult]):
             versions=versions(),
             suite=self.suite.name,
             limits=limits,
-            benchmark=BENCHMARK,
+            benchmark=BENCHMARK if self.secret is None else 0,
         )
         specs = [
             self.suite.read_episode({**(result.episode or {}), "index": i})
@@ -118,6 +126,7 @@ def open_queues(
     count: int | None,
     suite: Suite,
     axes: Mapping[str, int] | None = None,
+    secret: int | None = None,
 ) -> list[SeedQueue]:
     """The queues of tasks and splits, with what is known from earlier runs.
 
@@ -143,7 +152,7 @@ def open_queues(
         lines = read_lines(journal, ScreeningResult.from_json) if journal.exists() else ()
         known = {result.seed: result for result in lines}
         number = count or suite.tasks[task].splits[split]
-        queues[task, split] = SeedQueue(task, split, number, journal, known, robot, suite)
+        queues[task, split] = SeedQueue(task, split, number, journal, known, robot, suite, secret)
     for (task, split), queue in queues.items():
         queue.partner = queues.get((task, paired_split(suite, split)))
     return list(queues.values())

@@ -307,7 +307,7 @@ class AsgardBenchSuite(SymbolicSuite):
             plan, end, improvised = solved(task, variant, house)
         except StuckError:
             return None
-        frozen = FROZEN.start <= seed < FROZEN.stop
+        frozen = seed >= FROZEN.start
         if frozen and improvised:  # there is room on their counters
             return None
         goals = {reading: goal_of(task, variant, reading, house) for reading in READINGS}
