@@ -432,7 +432,7 @@ def cost_of(root: Path) -> float:
     Raises:
         DatasetError: A line cannot be read.
     """
-    return sum(result.usage.get("cost", 0.0) for result in _all_results(root))
+    return sum(result.usage.get("cost", 0.0) for result in all_results(root))
 
 
 def read_run(root: Path) -> Run:
@@ -465,14 +465,19 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
         DatasetError: A line cannot be read.
     """
     latest: dict[str, EpisodeResult] = {}
-    for result in _all_results(root):
+    for result in all_results(root):
         known = latest.get(result.id)
         if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
             latest[result.id] = result
     yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index, r.repeat))
 
 
-def _all_results(root: Path) -> Iterator[EpisodeResult]:
+def all_results(root: Path) -> Iterator[EpisodeResult]:
+    """Yield all lines of a run's results, also those of episodes that were evaluated again.
+
+    Raises:
+        DatasetError: A line cannot be read.
+    """
     for path in sorted((root / RESULTS_DIR).glob("*.jsonl")):
         yield from read_lines(path, EpisodeResult.from_json)
 

@@ -57,14 +57,14 @@ def reverify(args: ReverifyArgs) -> int:
     missing = [name for name, path in paths.items() if not path.is_file()]
     if len(missing) == len(results):
         raise ClevrSkillsError(f"{args.run} has no {TRANSCRIPTS_DIR} of episodes that count")
-    envs = _envs(args.run, run, load_suite(run.suite, folder=args.frozen))
+    envs = transcript_envs(args.run, run, load_suite(run.suite, folder=args.frozen))
     changes: dict[str, dict[str, list[Any]]] = {}
     now: list[EpisodeResult] = []
     with Display("episodes", len(results) - len(missing)) as display:
         for before in results:
             if before.id in missing:
                 continue
-            now.append(_score(envs, paths[before.id], before.cause))
+            now.append(score_transcript(envs, paths[before.id], before.cause))
             found = {n: [getattr(before, n), getattr(now[-1], n)] for n in SCORES}
             differing = {name: pair for name, pair in found.items() if pair[0] != pair[1]}
             if differing:
@@ -93,8 +93,8 @@ def reverify(args: ReverifyArgs) -> int:
     return 1 if changes else 0
 
 
-def _envs(root: Path, run: Run, suite: Suite) -> EnvPool:
-    """Environments as they were in a run; what the policy was shown is not drawn again."""
+def transcript_envs(root: Path, run: Run, suite: Suite) -> EnvPool:
+    """Return environments as they were in a run; what the policy was shown is not drawn again."""
     from clevrskills.core.policy import ObservationOptions
     from clevrskills.core.policy_loader import PolicySource
     from clevrskills.evaluation.env_pool import EnvPool, WorkerConfig
@@ -115,8 +115,8 @@ def _envs(root: Path, run: Run, suite: Suite) -> EnvPool:
     return EnvPool(config, ObservationOptions(**shown), Unseen)
 
 
-def _score(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:
-    """The result of what was said in an episode.
+def score_transcript(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:
+    """Return the result of what was said in an episode.
 
     Args:
         envs: Where it is done.

@@ -2,252 +2,198 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import groupby
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from clevrskills.core.suite import load_suite, suite_names
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.jobs.arguments import check_least, check_names
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_least
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
-from clevrskills.jobs.options import Positional
-from clevrskills.jobs.progress import Display
+from clevrskills.jobs.options import Positional, Repeated
 
 if TYPE_CHECKING:
-    from clevrskills.core.suite import Suite
-    from clevrskills.evaluation.arguments import EvaluateArgs
-    from clevrskills.evaluation.env_pool import EpisodeRef
     from clevrskills.evaluation.submission.document import Submission
+    from clevrskills.evaluation.submission.verification import Verification
 
-DOUBT = 0.01
-"""p-value of McNemar's test below which a sample that was run again contradicts a submission."""
+FRESH, FRESH_OF_MODELS = 10, 2
+"""Fresh episodes of each task; fewer of language models, whose transcripts are scored again."""
+RECORD = ".verified.json"
+"""End of the name of the record of a verification."""
 
 
 @dataclass(kw_only=True)
 class SubmissionArgs:
     """Hand in a run: `pack DIR` writes a small JSON file of it, `verify FILE` checks such a file.
 
-    Verifying compares hashes of episodes, versions and rates with those of this package; with
-    `--sample N` it runs N of the episodes again and compares what comes out.
+    Verifying compares hashes of episodes, settings and rates with those of this package. With
+    `--policy` it evaluates the policy on fresh episodes and on a sample of those of the file, and
+    refuses a file whose success rates are inflated.
     """
 
     do: Positional[Literal["pack", "verify"]]
-    """What to do."""
+    """The action."""
     path: Positional[Path]
-    """To pack: the folder of a run of `clevrskills evaluate`; to verify: the file."""
+    """To pack: the folder of `clevrskills benchmark` or `evaluate`; to verify: the file."""
     out: Path | None = None
-    """pack: the file to write; by default DIR/submission.json."""
+    """pack: the file, by default DIR/submission.json; verify: a file for the record of the
+    verification, which the leaderboard reads, FILE.verified.json beside FILE.json."""
     name: str = ""
     """pack: name of the policy, as tables show it; by default the run's label."""
     by: str = ""
-    """pack: who hands it in."""
+    """pack: the authors."""
     link: str = ""
-    """pack: where more is told of the policy."""
+    """pack: address of a page of the policy, http or https."""
     note: str = ""
-    """pack: what else is to be known of it."""
-    sample: int = 0
-    """verify: how many episodes are run again, drawn at random from all."""
-    seed: int = 0
-    """verify: what decides which."""
+    """pack: further remarks."""
+    track: str = ""
+    """pack: what the policy has learned from, where the run does not say it."""
+    trained_on: str = ""
+    """pack: what of the suite it was trained on, where the run does not say it."""
     policy: str | None = None
-    """verify: the policy to run with --sample; never that of the file, which might name code."""
+    """verify: the policy that is evaluated again; never that of the file, which might name code."""
+    policy_arg: Repeated[str] = ()
+    """verify: argument of the policy, NAME=VALUE, in place of the file's; may be given several
+    times."""
+    fresh: int | None = None
+    """verify: fresh episodes of each task, drawn from random bits and screened like frozen ones; by
+    default 10, of language models 2."""
+    sample: int | None = None
+    """verify: episodes of the file that are run again, drawn at random; by default 100, and more
+    if these leave open whether success rates are inflated by ten points."""
+    transcripts: Path | None = None
+    """verify: folder of the run of a language model: its transcripts are scored again, in place of
+    a sample."""
+    seed: int | None = None
+    """verify: the number that decides which episodes are drawn, to repeat a verification; by
+    default 64 random bits, which are printed afterwards."""
+    workers: int = 1
+    """verify: number of processes."""
     json: bool = False
     """Print the result as JSON."""
+
+
+_PACK = ("name", "by", "link", "note", "track", "trained_on")
+_VERIFY = ("policy", "policy_arg", "fresh", "sample", "transcripts", "seed")
 
 
 def submission(args: SubmissionArgs) -> int:
     """Pack or verify.
 
     Returns:
-        Exit code: 0; 1 if what was run again contradicts the file.
+        Exit code: 0; 1 if the policy contradicts the file.
 
     Raises:
         ClevrSkillsError: The run can't be handed in, or the file is not in order.
     """
-    from clevrskills.evaluation.submission.document import pack, read_submission
+    check_least(args, sample=0, fresh=0, seed=0, workers=1)
+    other = {"pack": _VERIFY, "verify": _PACK}[args.do]
+    if given := [f"--{name.replace('_', '-')}" for name in other if getattr(args, name)]:
+        raise ClevrSkillsError(f"{given[0]} is not for {args.do}")
+    return _pack(args) if args.do == "pack" else _verify(args)
 
-    check_least(args, sample=0, seed=0)
-    if args.do == "pack":
-        if args.sample or args.policy:
-            raise ClevrSkillsError("--sample and --policy are for verify")
-        found = pack(args.path, args.name, args.by, args.link, args.note)
-        out = args.out or args.path / "submission.json"
-        with storage_errors(out):
-            out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, found.to_json())
-        print(to_json({"file": out, **_facts(found)}) if args.json else f"{out}: {_told(found)}")
-        return 0
-    if args.out or args.name or args.by or args.link or args.note:
-        raise ClevrSkillsError("--out, --name, --by, --link and --note are for pack")
+
+def _pack(args: SubmissionArgs) -> int:
+    from clevrskills.evaluation.submission.packing import pack
+
+    found = pack(args.path, **{name: getattr(args, name) for name in _PACK})
+    out = args.out or args.path / "submission.json"
+    with storage_errors(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(out, found.to_json())
+    print(to_json({"file": out, **_facts(found)}) if args.json else f"{out}: {_summary(found)}")
+    return 0
+
+
+def _verify(args: SubmissionArgs) -> int:
+    from clevrskills.evaluation.submission.checks import check
+    from clevrskills.evaluation.submission.document import read_submission
+
     found = read_submission(args.path)
     check(found)
-    if bool(args.sample) != bool(args.policy):
-        raise ClevrSkillsError(
-            f"--sample and --policy go together; the file says {found.run['policy']}"
+    if args.policy is None:
+        named = next(iter(found.cells.values())).run["policy"]
+        if given := [f"--{name.replace('_', '-')}" for name in _VERIFY if getattr(args, name)]:
+            raise ClevrSkillsError(f"{given[0]} needs --policy; the file says {named}")
+        if args.out:
+            raise ClevrSkillsError(f"--out needs --policy; the file says {named}")
+        text = f"{args.path}: in order, self-reported; {_summary(found)}"
+        print(
+            to_json({"file": args.path, **_facts(found), "verified": None}) if args.json else text
         )
-    again = run_again(found, args.sample, args.seed, args.policy) if args.policy else None
-    if args.json:
-        print(to_json({"file": args.path, **_facts(found), "again": again}))
-    else:
-        print(f"{args.path}: in order; {_told(found)}")
-        if again is not None:
-            print(
-                f"{again['episodes']} episodes run again: {again['claimed']} solved as it says, "
-                f"{again['now']} now; p {again['p']:.2g}"
-            )
-            for name in again["differ"]:
-                print(f"  {name} came out otherwise")
-    return 1 if again is not None and again["contradicted"] else 0
+        return 0
+    from clevrskills.evaluation.submission.verification import verify
 
-
-def check(found: Submission) -> None:
-    """Check a submission against this package.
-
-    Raises:
-        ClevrSkillsError: It was changed, or is of other episodes, criteria or rates.
-    """
-    from clevrskills.evaluation.submission.document import episodes_hash, rates_of, split_name
-
-    if found.signed().digest != found.digest:
-        raise ClevrSkillsError("it was changed after it was packed: its digest is another")
-    if not found.name or not found.track:
-        raise ClevrSkillsError("it has no name or no track")
-    if found.suite not in suite_names():  # a path might name code
-        raise UnknownNameError("suite", found.suite, tuple(suite_names()))
-    suite = load_suite(found.suite)
-    if not found.tasks:
-        raise ClevrSkillsError("it has no episodes")
-    for name, of in found.tasks.items():
-        task, split = split_name(name, suite)
-        frozen = suite.frozen(task, split)
-        if of.file != frozen.content_hash:
-            raise ClevrSkillsError(f"{name}: these are not the frozen episodes of this package")
-        if of.count > len(frozen):
-            raise ClevrSkillsError(f"{name}: {of.count} outcomes of {len(frozen)} episodes")
-        if of.episodes != episodes_hash([e.content_hash for e in frozen[: of.count]]):
-            raise ClevrSkillsError(f"{name}: the episodes were not the first {of.count}")
-        if found.run["benchmark"] != frozen.header.benchmark:
-            raise ClevrSkillsError(f"{name}: it is of another version of the benchmark")
-    counts = {of.count for of in found.tasks.values()}
-    if len(counts) > 1:
-        raise ClevrSkillsError(f"its tasks have {min(counts)} to {max(counts)} episodes")
-    if {k: list(v) for k, v in found.rates.items()} != rates_of(found.tasks, suite):
-        raise ClevrSkillsError("its rates are not those of its outcomes")
-
-
-def run_again(found: Submission, sample: int, seed: int, policy: str) -> dict[str, Any]:
-    """Run some of the episodes again.
-
-    Raises:
-        ClevrSkillsError: The policy can't be made, or an episode ended in an error.
-    """
-    import numpy as np
-
-    from clevrskills.evaluation.env_pool import EpisodeRef
-    from clevrskills.evaluation.statistics import Pairs
-    from clevrskills.evaluation.submission.document import SOLVED, split_name
-
-    suite = load_suite(found.suite)
-    refs = []
-    for name, of in found.tasks.items():
-        task, split = split_name(name, suite)
-        refs += [EpisodeRef(task, split, k) for k in range(of.count)]
-    drawn = np.random.default_rng((seed, 1)).permutation(len(refs))[:sample]
-    chosen = [refs[k] for k in sorted(drawn)]
-    now = _results(found, suite, chosen, policy)
-    claimed = {
-        ref.id: found.tasks[f"{ref.task}_{ref.split}"].outcomes[ref.index] == SOLVED
-        for ref in chosen
-    }
-    cells = Pairs.count(np.array([(now[name], claimed[name]) for name in claimed]))
-    return {
-        "episodes": len(chosen),
-        "claimed": sum(claimed.values()),
-        "now": sum(now.values()),
-        "differ": sorted(name for name in claimed if claimed[name] != now[name]),
-        "p": cells.p_value,
-        "contradicted": cells.p_value < DOUBT and cells.only_b > cells.only_a,
-    }
-
-
-def _results(
-    found: Submission, suite: Suite, refs: Sequence[EpisodeRef], policy: str
-) -> dict[str, bool]:
-    """Whether each episode is solved now."""
-    from clevrskills.core.policy import ObservationOptions
-    from clevrskills.evaluation.request import make_request
-    from clevrskills.evaluation.worker import Ended, Evaluator, Group
-
-    known = [entry.name for entry in fields(ObservationOptions)]
-    check_names(**{"setting of the observation": (found.run["observation"], known)})
-    solved: dict[str, bool] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        config = make_request(_arguments(found, refs[0], policy, Path(folder)), suite).config
-        shown = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in found.run["observation"].items()
-        }
-        evaluator = Evaluator(replace(config, policy=replace(config.policy, overrides=shown)))
-        with Display("episodes", len(refs)) as display:
-            for _, group in groupby(refs, key=lambda ref: (ref.task, ref.split)):
-                ended = evaluator(Group(tuple(group)))
-                assert isinstance(ended, Ended)
-                for result in ended.results:
-                    if not result.counts:
-                        raise ClevrSkillsError(f"{result.id}: {result.error}")
-                    solved[result.id] = result.success_at_end
-                if ended.hopeless:
-                    raise ClevrSkillsError(ended.hopeless)
-                display.update(len(solved))
-    return solved
-
-
-def _arguments(found: Submission, ref: EpisodeRef, policy: str, out: Path) -> EvaluateArgs:
-    """What the evaluation of an episode was asked for, but for what was shown."""
-    from clevrskills.evaluation.arguments import EvaluateArgs
-
-    run = found.run
-    return EvaluateArgs(
-        policy=policy,
-        suite=found.suite,
-        tasks=(ref.task,),
-        split=(ref.split,),
-        episodes=1,
-        out=out / "run",
-        robot=run["robot"],
-        criteria=run["criteria"],
-        interface=run["interface"],
-        feedback=run["feedback"],
-        stop=run["stop"],
-        wording=run["wording"],
-        chunk=run["chunk"],
-        strict_actions=not run["clip"],
-        policy_arg=_pairs(run["policy_args"]),
-        controller=run.get("controller") or None,
-        controller_arg=_pairs(run.get("controller_args", {})),
+    asks = any(cell.model for cell in found.cells.values())
+    if asks and args.transcripts is None:
+        raise ClevrSkillsError("the file is of a language model: give its --transcripts")
+    fresh = (FRESH_OF_MODELS if asks else FRESH) if args.fresh is None else args.fresh
+    record = verify(
+        found,
+        args.policy,
+        args.policy_arg,
+        sample=args.sample,
+        fresh=fresh,
+        seed=args.seed,
+        workers=args.workers,
+        transcripts=args.transcripts,
     )
+    if args.out:
+        with storage_errors(args.out):
+            args.out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(args.out, to_json(asdict(record), indent=1) + "\n")
+    if args.json:
+        print(to_json({"file": args.path, **_facts(found), "verified": asdict(record)}))
+    else:
+        print(f"{args.path}: in order; {_summary(found)}")
+        print(_report(record))
+    return 1 if record.failed else 0
 
 
-def _pairs(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Arguments of a policy as they are given on the command line."""
-    return tuple(f"{name}={to_json(value)}" for name, value in arguments.items())
+def _report(record: Verification) -> str:
+    """Return the lines of a verification."""
+    rates = [
+        f"{f'{cell}: ' if cell else ''}{name} {_percent(rate)}"
+        for cell, numbers in record.rates.items()
+        for name, rate in numbers.items()
+    ]
+    lines = [
+        f"{record.fresh} fresh episodes; {record.sample} of the file run again: {record.lost} "
+        f"solved in the file alone, {record.gained} now alone",
+        f"verified: {', '.join(rates)}" if rates else "no headline number is complete",
+        f"seed {record.seed}; badge: {record.badge}",
+    ]
+    if record.failed:
+        told = (
+            f"{name} (p {record.p[name]:g})" if name in record.p else name for name in record.failed
+        )
+        lines.append(f"refused: inflated by {', '.join(told)}")
+    return "\n".join(lines)
 
 
 def _facts(found: Submission) -> dict[str, Any]:
     return {
         "name": found.name,
         "track": found.track,
+        "trained_on": found.trained_on,
         "suite": found.suite,
-        "tasks": len(found.tasks),
-        "episodes": sum(of.count for of in found.tasks.values()),
-        "rates": {name: rate for name, rate in found.rates.items() if " " in name},
+        "tasks": sum(len(cell.tasks) for cell in found.cells.values()),
+        "episodes": sum(cell.count for cell in found.cells.values()),
+        "restarts": sum(cell.restarts for cell in found.cells.values()),
+        "rates": {name: cell.rates for name, cell in found.cells.items()},
         "digest": found.digest,
     }
 
 
-def _told(found: Submission) -> str:
-    facts = _facts(found)
-    rates = (f"{name} {100 * rate[0]:.1f} %" for name, rate in facts["rates"].items())
-    return f"{found.name}, {facts['episodes']} episodes: {', '.join(rates)}"
+def _summary(found: Submission) -> str:
+    rates = [
+        f"{f'{cell}: ' if cell else ''}{name} {_percent(rate)}"
+        for cell, of in found.cells.items()
+        for name, rate in of.rates.items()
+    ]
+    episodes = sum(cell.count for cell in found.cells.values())
+    return f"{found.name}, {episodes} episodes: {', '.join(rates) or 'no number is complete'}"
+
+
+def _percent(rate: Any) -> str:
+    value, low, high = (100 * number for number in rate)
+    return f"{value:.1f} % [{low:.1f}, {high:.1f}]"

@@ -1,0 +1,236 @@
+"""Checks of submissions: what is refused when a run is packed, and when a file is verified."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.episode import frozen_name
+from clevrskills.core.observer import LANGUAGE
+from clevrskills.core.report import protocol_of
+from clevrskills.core.statistics import wilson
+from clevrskills.core.suite import (
+    IMAGES_ONLY,
+    Suite,
+    all_levels,
+    default_splits,
+    load_suite,
+    suite_names,
+    tagged,
+)
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.benchmark.protocol import cell_tasks, declared, deviations
+from clevrskills.evaluation.results import EpisodeResult, Run, check_track
+from clevrskills.evaluation.selection import frozen_tasks
+from clevrskills.evaluation.submission.document import (
+    Cell,
+    Submission,
+    TaskOutcomes,
+    episodes_hash,
+)
+
+_URL = re.compile(r"https?://[^\s<>()\[\]{}|`\"'\\]+")
+_LONGEST = 200
+"""Characters of a name, an author and a note."""
+RESTARTS = 0.01
+"""Share of the episodes that may be started a second time."""
+FEW_RESTARTS = 2
+"""Second starts that are allowed to every run."""
+
+
+def check(found: Submission) -> None:
+    """Check a submission against this package.
+
+    Raises:
+        ClevrSkillsError: It was changed, or is of other episodes, settings or rates.
+    """
+    if found.signed().digest != found.digest:
+        raise ClevrSkillsError("it was changed after it was packed: its digest is another")
+    if not found.name or not found.track:
+        raise ClevrSkillsError("it has no name or no track")
+    for text in (found.name, found.by, found.note):
+        if len(text) > _LONGEST or not (text.isprintable() or not text):
+            raise ClevrSkillsError(
+                f"{text[:40]!r}: names and notes are of one line and {_LONGEST} characters at most"
+            )
+    if found.link and not _URL.fullmatch(found.link):
+        raise ClevrSkillsError(f"--link {found.link!r}; allowed: http://… or https://…")
+    check_track(found.track)
+    if found.suite not in suite_names():  # a path might name code
+        raise UnknownNameError("suite", found.suite, tuple(suite_names()))
+    suite = load_suite(found.suite)
+    if not found.cells or not all(cell.tasks for cell in found.cells.values()):
+        raise ClevrSkillsError("it has no episodes")
+    for name, cell in found.cells.items():
+        try:
+            _check_cell(cell, suite, found)
+        except ClevrSkillsError as error:
+            raise ClevrSkillsError(f"{name}: {error}" if name else str(error)) from None
+
+
+def _check_cell(cell: Cell, suite: Suite, found: Submission) -> None:
+    for name, of in cell.tasks.items():
+        task, split = split_name(name, suite)
+        frozen = suite.frozen(task, split)
+        if of.file != frozen.content_hash:
+            raise ClevrSkillsError(f"{name}: these are not the frozen episodes of this package")
+        if of.count > len(frozen):
+            raise ClevrSkillsError(f"{name}: {of.count} outcomes of {len(frozen)} episodes")
+        if of.episodes != episodes_hash([e.content_hash for e in frozen[: of.count]]):
+            raise ClevrSkillsError(f"{name}: the episodes were not the first {of.count}")
+        if cell.run["benchmark"] != frozen.header.benchmark:
+            raise ClevrSkillsError(f"{name}: it is of another version of the benchmark")
+    protocol = protocol_of(suite)
+    if protocol is None or protocol.pool == "tasks":
+        counts = {of.count for of in cell.tasks.values()}
+        if len(counts) > 1:
+            raise ClevrSkillsError(f"its tasks have {min(counts)} to {max(counts)} episodes")
+    run = run_of(cell, found)
+    check_deviations(run, suite)
+    declared(run, False, suite)
+    allowed = max(FEW_RESTARTS, round(RESTARTS * cell.count))
+    if cell.restarts > allowed:
+        raise ClevrSkillsError(f"{cell.restarts} episodes were started again; allowed: {allowed}")
+    if {k: list(v) for k, v in cell.rates.items()} != rates_of(
+        cell.tasks, cell.run, suite, found.trained_on
+    ):
+        raise ClevrSkillsError("its rates are not those of its outcomes")
+
+
+def check_results(root: Path, run: Run, suite: Suite, results: Sequence[EpisodeResult]) -> None:
+    """Check that a run can be handed in.
+
+    Args:
+        root: Its folder.
+        run: The run.
+        suite: Its suite.
+        results: All lines of its results.
+
+    Raises:
+        ClevrSkillsError: It cannot.
+    """
+    if run.seed is not None or not run.episodes:
+        raise ClevrSkillsError(f"{root}: its episodes were drawn, not frozen ones")
+    if run.axes or any(result.handover for result in results):
+        raise ClevrSkillsError(
+            f"{root} has perturbed episodes, or episodes of which the policy did a part: evaluate "
+            "the frozen episodes as they are"
+        )
+    if run.sequential:
+        raise ClevrSkillsError(f"{root} stopped early: evaluate a number of episodes of each task")
+    if any(result.repeat for result in results):
+        raise ClevrSkillsError(f"{root} repeats episodes: evaluate each once")
+    counted = Counter(result.id for result in results if result.counts)
+    if twice := [name for name, lines in counted.items() if lines > 1]:
+        raise ClevrSkillsError(
+            f"{root}: {twice[0]} has {counted[twice[0]]} results; a submission is of one run"
+        )
+    if errors := [r.id for r in results if r.id not in counted]:
+        raise ClevrSkillsError(
+            f"{root}: {len(errors)} episodes ended in errors, {errors[0]} for one: evaluate again"
+        )
+    for result in results:
+        if result.success_at_end and not (result.success_once and result.steps + result.turns):
+            raise ClevrSkillsError(f"{root}: {result.id} is solved without a step")
+    check_deviations(run, suite)
+
+
+def check_deviations(run: Run, suite: Suite) -> None:
+    """Check that the settings of a run are those of the protocol; other splits are left aside.
+
+    Raises:
+        ClevrSkillsError: They are not.
+    """
+    split = split_of(run, suite)
+    names = {frozen_name(task, split) for task in suite.tasks}
+    kept = {name: of for name, of in run.episodes.items() if name in names}
+    if found := deviations(replace(run, episodes=kept), suite):
+        raise ClevrSkillsError(f"it is not the protocol: {'; '.join(found)}")
+
+
+def split_of(run: Run, suite: Suite) -> str:
+    """Return the split that is handed in: that of the protocol, or else the suite's first."""
+    protocol = protocol_of(suite)
+    if protocol is None:
+        return default_splits(suite)[0]
+    splits = {cell.name: cell.split for cell in protocol.cells}
+    return splits.get(run.protocol, protocol.cells[0].split)
+
+
+def run_of(cell: Cell, found: Submission) -> Run:
+    """Return the run of a cell, as far as a submission says it.
+
+    Raises:
+        ClevrSkillsError: It has other attributes.
+    """
+    known = {entry.name for entry in fields(Run)}
+    if unknown := sorted({*cell.run} - known):
+        raise UnknownNameError("attribute of a run", unknown[0], sorted(known))
+    episodes = {name: of.file for name, of in cell.tasks.items()}
+    more = {"track": found.track, "trained_on": found.trained_on, "suite": found.suite}
+    return Run(**{**cell.run, **more, "label": found.name, "episodes": episodes})
+
+
+def numbers_of(run: Mapping[str, Any], suite: Suite, trained_on: str) -> dict[str, list[str]]:
+    """Return the names of the tasks and splits of each headline number that is a success rate; of
+    a suite without a protocol there is one for each level.
+
+    Tasks that cannot be said in words are left out where prompts are in words alone.
+    """
+    omitted = tagged(suite, IMAGES_ONLY) if run["observation"].get("prompt") == LANGUAGE else ()
+    protocol = protocol_of(suite)
+    if protocol is None:
+        split, levels = default_splits(suite)[0], all_levels(suite)
+        names: dict[str, list[str]] = {}
+        for task in frozen_tasks(suite):
+            if task not in omitted:
+                names.setdefault(levels[task], []).append(frozen_name(task, split))
+        return names
+    cell = next((c for c in protocol.cells if c.name == run["protocol"]), protocol.cells[0])
+    tasks = [task for task in cell_tasks(suite, cell) if task not in omitted]
+    return {
+        number.name: [
+            frozen_name(task, cell.split)
+            for task in tasks
+            if not number.levels or suite.tasks[task].level in number.levels
+        ]
+        for number in protocol.numbers
+        if number.measure == "success" and trained_on in (number.trained_on or (trained_on,))
+    }
+
+
+def rates_of(
+    tasks: Mapping[str, TaskOutcomes], run: Mapping[str, Any], suite: Suite, trained_on: str
+) -> dict[str, list[float]]:
+    """Return the success rate of each headline number whose tasks are all there, with its interval.
+
+    The rate is the mean of the tasks' rates, or that of all episodes where the suite's paper pools
+    so; the interval is Wilson's of as many episodes.
+    """
+    protocol, rates = protocol_of(suite), {}
+    for name, keys in numbers_of(run, suite, trained_on).items():
+        if keys and not {*keys} - {*tasks}:
+            some = [tasks[key] for key in keys]
+            count, solved = sum(of.count for of in some), sum(of.solved for of in some)
+            mean = sum(of.solved / of.count for of in some) / len(some)
+            if protocol is not None and protocol.pool == "episodes":
+                mean = solved / count
+            rates[name] = [round(v, 6) for v in (mean, *wilson(mean * count, count))]
+    return rates
+
+
+def split_name(name: str, suite: Suite) -> tuple[str, str]:
+    """Return the task and split of ``<task>_<split>``.
+
+    Raises:
+        ClevrSkillsError: The suite has no such task and split.
+    """
+    for task in suite.tasks:
+        split = name.removeprefix(f"{task}_")
+        if split != name and split in suite.tasks[task].splits:
+            return task, split
+    raise ClevrSkillsError(f"suite {suite.name} has no {name}")

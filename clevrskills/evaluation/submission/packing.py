@@ -1,0 +1,155 @@
+"""Packing of submissions: a run, or the runs of a benchmark, in one document."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.suite import Suite, load_suite, path_of
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.benchmark.protocol import declared
+from clevrskills.evaluation.results import (
+    RUN_FILE,
+    USAGE,
+    EpisodeResult,
+    Run,
+    all_results,
+    read_run,
+)
+from clevrskills.evaluation.submission.checks import check, check_results, rates_of, split_of
+from clevrskills.evaluation.submission.document import (
+    Cell,
+    Submission,
+    TaskOutcomes,
+    episodes_hash,
+)
+from clevrskills.evaluation.submission.inflation import FAILED, SOLVED
+from clevrskills.jobs.files import to_json
+
+LANGUAGE_MODEL = ("chat:http://", "chat:https://")
+"""How the policy of a run begins that asks a language model."""
+_KEPT = (
+    *("policy", "policy_args", "robot", "criteria", "interface", "feedback", "stop", "wording"),
+    *("controller", "controller_args", "observation", "chunk", "clip", "noise", "axes", "preset"),
+    *("renderer", "cpu", "versions", "benchmark", "protocol"),
+)
+"""Attributes of the run that a submission has."""
+
+
+def pack(
+    root: Path, name: str, by: str, link: str, note: str, track: str = "", trained_on: str = ""
+) -> Submission:
+    """Return the submission of a run, or of those of `clevrskills benchmark`.
+
+    Args:
+        root: Folder of the run, or of the folders of the runs.
+        name: Name of the policy; empty: the label of the run.
+        by: Who hands it in.
+        link: Address of a page of the policy.
+        note: Further remarks.
+        track: What the policy has learned from, where the run does not say it.
+        trained_on: What of the suite it was trained on, where the run does not say it.
+
+    Raises:
+        ClevrSkillsError: It can't be handed in: episodes were drawn, left out in the middle, or
+            ended in errors, settings differ from the protocol, or something is not declared.
+    """
+    roots = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{RUN_FILE}"))}
+    if (root / RUN_FILE).is_file() or not roots:
+        roots = {"": root}
+    runs = {cell: read_run(folder) for cell, folder in roots.items()}
+    first = next(iter(runs.values()))
+    suite = load_suite(first.suite)
+    about: dict[str, str] = {}
+    for option, given in (("track", track), ("trained_on", trained_on)):
+        said = {getattr(run, option) for run in runs.values()} - {""}
+        if len(said | ({given} - {""})) > 1:
+            told = " and ".join(map(repr, sorted(said)))
+            raise ClevrSkillsError(
+                f"--{option.replace('_', '-')} {given}: the run says {told} itself"
+            )
+        about[option] = given or next(iter(said), "")
+    stated = declared(replace(first, **about), False, suite)
+    cells = {
+        cell or run.protocol: _cell(roots[cell], run, suite, stated.trained_on)
+        for cell, run in runs.items()
+    }
+    found = Submission(
+        name=name or first.label,
+        by=by,
+        link=link,
+        note=note,
+        track=stated.track,
+        trained_on=stated.trained_on,
+        suite=path_of(suite),
+        cells=cells,
+    ).signed()
+    check(found)
+    return found
+
+
+def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> Cell:
+    """Return what is handed in of a run.
+
+    Raises:
+        ClevrSkillsError: It can't be handed in.
+    """
+    results = [*all_results(root)]
+    check_results(root, run, suite, results)
+    split = split_of(run, suite)
+    counted = sorted((r for r in results if r.counts), key=lambda r: (r.task, r.split, r.index))
+    tasks = dict(_outcomes(run, suite, split, counted))
+    if not tasks:
+        raise ClevrSkillsError(f"{root}: it has no episodes of split {split}, as the protocol has")
+    kept = json.loads(to_json({key: getattr(run, key) for key in _KEPT}))
+    kept["policy"] = _without_folder(kept["policy"])
+    return Cell(
+        run=kept,
+        tasks=tasks,
+        rates=rates_of(tasks, kept, suite, trained_on),
+        restarts=sum(result.tries - 1 for result in counted),
+        model=_model(run, results),
+    )
+
+
+def _outcomes(
+    run: Run, suite: Suite, split: str, results: Sequence[EpisodeResult]
+) -> Iterator[tuple[str, TaskOutcomes]]:
+    for task in suite.tasks:
+        name = f"{task}_{split}"
+        mine = [r for r in results if (r.task, r.split) == (task, split)]
+        if not mine:
+            continue
+        if [r.index for r in mine] != [*range(len(mine))]:
+            raise ClevrSkillsError(
+                f"{name}: the episodes are not the first {len(mine)}: let the run end"
+            )
+        letters = "".join(SOLVED if r.success_at_end else FAILED for r in mine)
+        hashes = episodes_hash([r.episode for r in mine])
+        yield name, TaskOutcomes(run.episodes[name], hashes, letters)
+
+
+def _without_folder(policy: str) -> str:
+    """Return the name of a policy without the folder of its file, which is of no interest."""
+    scheme, colon, target = policy.partition(":")
+    return f"{scheme}:{Path(target).name}" if colon and Path(target).is_absolute() else policy
+
+
+def _model(run: Run, results: Sequence[EpisodeResult]) -> dict[str, Any]:
+    """Return what a row says of a language model; empty: the policy asks none."""
+    if not run.policy.startswith(LANGUAGE_MODEL):
+        return {}
+    given, used = run.policy_args, Counter[str]()
+    for result in results:  # also those that ended in errors, which were paid for
+        used.update(result.usage)
+    return {
+        "model": given["model"],
+        "date": max(result.ended for result in results)[:10],
+        "temperature": given.get("temperature", 0.0),
+        "max_tokens": given.get("max_tokens", 4096),
+        **{key: round(used[key], 6) for key in USAGE if key in used},
+    }
