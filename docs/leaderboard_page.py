@@ -1,86 +1,216 @@
-"""Page of the leaderboard: accepted submissions, each verified, a table for each suite."""
+"""Page of the leaderboard: accepted submissions, each checked, a table for each cell of a suite."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from clevrskills.core.suite import all_splits, load_suite
-from clevrskills.evaluation.submission.command import check
-from clevrskills.evaluation.submission.document import Submission, read_submission
+from clevrskills.core.suite import Suite, load_suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.submission.checks import check, numbers_of, run_of
+from clevrskills.evaluation.submission.command import RECORD
+from clevrskills.evaluation.submission.document import Cell, Submission, read_submission
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "leaderboard"
 PAGE = HERE / "leaderboard.md"
+SELF_REPORTED = "self-reported"
 INTRODUCTION = """\
 # Leaderboard
 
-Runs on frozen episodes, each in one file of [this folder](leaderboard), with the outcome of every episode and hashes of what
-it was run on. The page is made from these files, and every file is verified when it is made.
+Runs of each suite's [protocol](benchmark.md), each in one file of [this folder](leaderboard) with the outcome of every episode and
+hashes of the episodes. The page is made from these files, and every file is checked when it is made.
 
 ## Handing in
 
+Three commands, the last of which is optional:
+
 ```bash
-clevrskills evaluate --all --policy checkpoint:runs/mine --episodes 50 --track standard-1000 --out mine
+clevrskills benchmark --policy my_policy:MyPolicy --level L0 --track open --trained-on L0 --out mine
 clevrskills submission pack mine --name "my policy" --by "A. Author" --link https://example.org/mine
 clevrskills submission verify mine/submission.json
 ```
 
-Send `submission.json`. We verify it, and run a sample of its episodes against your checkpoint, or against a
-[server](remote.md) of your policy:
+Send `mine/submission.json` with your checkpoint, or with the address of a [server](remote.md) of your policy. A track or
+`--trained-on` that the run does not state can be given to `pack`: labels do not change episodes. The
+[tracks](datasets.md#standard-datasets) say what a policy has learned from.
+
+- Episodes are the first N frozen ones of each task, as many of each, each once. Refused are drawn, perturbed and repeated episodes,
+  runs that stopped early, episodes that ended in errors, two results of one episode, successes without a step,
+  more second starts than 1 % of the episodes (and more than two), and settings that differ from the protocol.
+- A headline number is shown only if all of its tasks are there; else the cell says how many are.
+- Tasks that cannot be said in words are left out of the numbers of policies whose prompts are in words alone, as in the paper.
+
+## Verification
+
+We evaluate your policy again, in a process of its own:
 
 ```bash
-clevrskills submission verify submission.json --sample 100 --policy openpi://host:8000
+clevrskills submission verify submission.json --policy checkpoint:mine --out submission.verified.json
 ```
 
-- Episodes are the first N frozen ones of each task and split, as many of each, each once. Drawn or repeated episodes and runs with
-  errors are refused.
-- `verify` refuses a file that was changed, or whose episodes, benchmark version or rates are not those
-  of this package. Exit code 1 means: what was run again contradicts the file (McNemar's exact test, p < 0.01).
-- A digest shows accidents, not intent. What makes a row credible is the sample that we run.
-- [Tracks](datasets.md#standard-datasets) say what a policy has learned from; privileged policies read the state of the simulation.
+- Fresh episodes, 10 of each task: drawn from 64 random bits that are revealed afterwards (`--seed` repeats them), and screened like frozen
+  ones: the start has no fault, the oracle solves it, and doing nothing does not.
+- A sample of the file's episodes, drawn from the same bits: 100, and as many more as it takes to tell an inflation of ten points from chance
+  if the first 100 leave that open.
+- Three exact one-sided tests against inflation: outcomes lost against outcomes gained in the sample (McNemar, level 0.0005), fresh
+  episodes against the file (Mantel-Haenszel by task, 0.001), and both together, for each number and for all (0.0035). Together
+  they refuse an honest file once in 200 times at most, whether or not policy and machine repeat outcomes.
+- A single lost outcome refuses a file only if CPU, renderer, planner and all versions are those of the file, and
+  the policy loses it again, step by step.
+- A row then shows the verifier's number, the file's beside it, and a badge: `self-reported`, `sampled`, `fresh` (on a server of the
+  authors), or `fresh, weights held`.
+- Rows of language models state model, date, temperature, limit of tokens, tokens and price. Their transcripts are scored
+  again without the model (`--transcripts DIR`), and a small fresh sample asks it: 2 episodes of each task.
 
-Rates are means over tasks, in %, with 95 % intervals (Wilson, of as many episodes).
+A digest shows accidents, not intent.
+
 """  # noqa: E501
+RESULTS = """\
+## Results
+
+Rates in %, with 95 % intervals (Wilson, of as many episodes); means over tasks, or over all instances where the suite's paper pools so.
+Policies marked privileged read the state of the simulation.
+"""  # noqa: E501
+_SPECIAL = re.compile(r"[^\w\s.,;:+=%/-]|_")
 
 
-def page() -> str:
-    """The page in Markdown.
+@dataclass(frozen=True)
+class Row:
+    """A cell of a submission."""
+
+    found: Submission
+    cell: Cell
+    name: str  # of the cell
+    record: Mapping[str, Any] | None  # of the verification
+
+    @property
+    def verified(self) -> Mapping[str, Sequence[float]]:
+        """The verifier's rates, by number."""
+        rates: Mapping[str, Sequence[float]] = (self.record or {}).get("rates", {})
+        return rates.get(self.name, {})  # type: ignore[return-value]
+
+    def rate(self, number: str) -> Sequence[float] | None:
+        """Return the verifier's rate, or else that of the file; ``None``: there is none."""
+        return self.verified.get(number) or self.cell.rates.get(number)
+
+
+def page(folder: Path = FOLDER) -> str:
+    """Return the page in Markdown.
 
     Raises:
         ClevrSkillsError: A file is not in order.
     """
-    groups: dict[tuple[str, str], list[Submission]] = defaultdict(list)
-    for path in sorted(FOLDER.glob("*.json")):
+    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for path in sorted(folder.glob("*.json")):
+        if path.name.endswith(RECORD):
+            continue
         found = read_submission(path)
         check(found)
-        groups[found.suite, found.run["interface"]].append(found)
-    parts = [INTRODUCTION]
-    for (suite, interface), group in sorted(groups.items()):
-        version = group[0].run["benchmark"]
-        parts += [f"## {suite}@{version}, interface `{interface}`\n", _table(group), ""]
+        record = _record(path, found)
+        for name, cell in found.cells.items():
+            key = run_of(cell, found).row, name, cell.run["interface"]
+            groups[key].append(Row(found, cell, name, record))
+    parts = [
+        INTRODUCTION + (SIMULATION.read_text("utf-8") if SIMULATION.is_file() else ""),
+        RESULTS,
+    ]
+    for (row, cell_name, interface), group in sorted(groups.items()):
+        of = f", {cell_name}" if cell_name else ""
+        parts += [f"### {row}{of}, interface `{interface}`\n", _table(group), ""]
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _table(found: list[Submission]) -> str:
-    columns = list(dict.fromkeys(n for s in found for n in s.rates if " " in n))
-    columns.sort(key=lambda name: _place(name, found[0].suite))
-    head = ["policy", "by", "track", *columns, "episodes a task"]
-    lines = [head, ["---"] * len(head)]
-    for one in sorted(found, key=lambda s: -max(r[0] for n, r in s.rates.items() if " " in n)):
-        cells = [_cell(one.rates[name]) if name in one.rates else "" for name in columns]
-        name = f"[{one.name}]({one.link})" if one.link else one.name
-        count = str(next(iter(one.tasks.values())).count)
-        note = f" ({one.note})" if one.note else ""
-        lines.append([name + note, one.by, one.track, *cells, count])
+def escaped(text: str) -> str:
+    """Return a text of others as Markdown and HTML show it; all else than letters is escaped."""
+    return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
+
+
+def _record(path: Path, found: Submission) -> Mapping[str, Any] | None:
+    """Return the record of a verification beside a file; ``None``: there is none.
+
+    Raises:
+        ClevrSkillsError: It is of another file, or the file was refused.
+    """
+    beside = path.with_suffix(RECORD)
+    if not beside.is_file():
+        return None
+    record: Mapping[str, Any] = json.loads(beside.read_text(encoding="utf-8"))
+    if record["digest"] != found.digest:
+        raise ClevrSkillsError(f"{beside} is of another file")
+    if record["failed"]:
+        raise ClevrSkillsError(f"{beside}: the file was refused")
+    return record
+
+
+def _table(rows: list[Row]) -> str:
+    suite = load_suite(rows[0].found.suite)
+    names = list(
+        dict.fromkeys(
+            number
+            for row in rows
+            for number in numbers_of(row.cell.run, suite, row.found.trained_on)
+        )
+    )
+    names.sort(key=lambda name: "trained" in name)  # stable: in the order of the protocol
+    asks = any(row.cell.model for row in rows)
+    head = [
+        "policy",
+        "by",
+        "track",
+        "trained on",
+        *names,
+        "verified",
+        "episodes a task",
+        "restarts",
+    ]
+    lines = [head + ["model"] * asks]
+    lines.append(["---"] * len(lines[0]))
+
+    def place(row: Row) -> list[float]:
+        return [-(row.rate(name) or (-1.0,))[0] for name in names]
+
+    for row in sorted(rows, key=place):
+        found, counts = row.found, {of.count for of in row.cell.tasks.values()}
+        name = escaped(found.name)
+        linked = f"[{name}]({found.link})" if found.link else name
+        note = f" ({escaped(found.note)})" if found.note else ""
+        badge = row.record["badge"] if row.record else SELF_REPORTED
+        count = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{min(counts)}"
+        cells = [_cell(row, number, suite) for number in names]
+        about = [linked + note, escaped(found.by), escaped(found.track), found.trained_on]
+        model = [_model(row.cell.model)] * asks
+        lines.append([*about, *cells, badge, count, str(row.cell.restarts), *model])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(rate: object) -> str:
-    value, low, high = (100 * number for number in rate)  # type: ignore[attr-defined]
+def _cell(row: Row, number: str, suite: Suite) -> str:
+    names = numbers_of(row.cell.run, suite, row.found.trained_on).get(number)
+    if names is None:
+        return ""
+    there = sum(name in row.cell.tasks for name in names)
+    if number not in row.cell.rates:
+        return f"{there} of {len(names)} tasks" if there else ""
+    own = row.cell.rates[number]
+    if number in row.verified:
+        return f"{_percent(row.verified[number])}, file {100 * own[0]:.1f}"
+    return _percent(own)
+
+
+def _percent(rate: Iterable[float]) -> str:
+    value, low, high = (100 * number for number in rate)
     return f"{value:.1f} [{low:.1f}, {high:.1f}]"
 
 
-def _place(name: str, suite: str) -> tuple[str, int]:
-    level, _, split = name.rpartition(" ")
-    return level, list(all_splits(load_suite(suite))).index(split)
+def _model(model: Mapping[str, Any]) -> str:
+    if not model:
+        return ""
+    of = f"{model['model']}, {model['date']}, temperature {model['temperature']}, at most "
+    of += f"{model['max_tokens']} tokens a reply; {model.get('prompt_tokens', 0):.0f} tokens sent, "
+    of += f"{model.get('completion_tokens', 0):.0f} replied"
+    return escaped(of + (f", price {model['cost']:g}" if "cost" in model else ""))

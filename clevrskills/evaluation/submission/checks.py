@@ -90,11 +90,11 @@ def _check_cell(cell: Cell, suite: Suite, found: Submission) -> None:
         if len(counts) > 1:
             raise ClevrSkillsError(f"its tasks have {min(counts)} to {max(counts)} episodes")
     run = run_of(cell, found)
-    check_deviations(run, suite)
+    _check_protocol(run, suite)
     declared(run, False, suite)
     allowed = max(FEW_RESTARTS, round(RESTARTS * cell.count))
-    if cell.restarts > allowed:
-        raise ClevrSkillsError(f"{cell.restarts} episodes were started again; allowed: {allowed}")
+    if cell.restarts > allowed and not run.accept_restarts:  # else they count as failures
+        raise ClevrSkillsError(f"{cell.restarts} second starts of episodes; allowed: {allowed}")
     if {k: list(v) for k, v in cell.rates.items()} != rates_of(
         cell.tasks, cell.run, suite, found.trained_on
     ):
@@ -136,19 +136,19 @@ def check_results(root: Path, run: Run, suite: Suite, results: Sequence[EpisodeR
     for result in results:
         if result.success_at_end and not (result.success_once and result.steps + result.turns):
             raise ClevrSkillsError(f"{root}: {result.id} is solved without a step")
-    check_deviations(run, suite)
+    _check_protocol(run, suite)
 
 
-def check_deviations(run: Run, suite: Suite) -> None:
-    """Check that the settings of a run are those of the protocol; other splits are left aside.
-
-    Raises:
-        ClevrSkillsError: They are not.
-    """
+def differences(run: Run, suite: Suite) -> list[str]:
+    """Return the settings of a run that differ from the protocol; other splits are left aside."""
     split = split_of(run, suite)
     names = {frozen_name(task, split) for task in suite.tasks}
     kept = {name: of for name, of in run.episodes.items() if name in names}
-    if found := deviations(replace(run, episodes=kept), suite):
+    return deviations(replace(run, episodes=kept), suite)
+
+
+def _check_protocol(run: Run, suite: Suite) -> None:
+    if found := differences(run, suite):
         raise ClevrSkillsError(f"it is not the protocol: {'; '.join(found)}")
 
 

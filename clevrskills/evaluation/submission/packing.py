@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.report import protocol_of
 from clevrskills.core.suite import Suite, load_suite, path_of
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.benchmark.protocol import declared
@@ -20,7 +21,13 @@ from clevrskills.evaluation.results import (
     all_results,
     read_run,
 )
-from clevrskills.evaluation.submission.checks import check, check_results, rates_of, split_of
+from clevrskills.evaluation.submission.checks import (
+    check,
+    check_results,
+    differences,
+    rates_of,
+    split_of,
+)
 from clevrskills.evaluation.submission.document import (
     Cell,
     Submission,
@@ -36,6 +43,7 @@ _KEPT = (
     *("policy", "policy_args", "robot", "criteria", "interface", "feedback", "stop", "wording"),
     *("controller", "controller_args", "observation", "chunk", "clip", "noise", "axes", "preset"),
     *("renderer", "cpu", "versions", "benchmark", "protocol"),
+    *("action_limit_s", "accept_restarts"),
 )
 """Attributes of the run that a submission has."""
 
@@ -64,6 +72,7 @@ def pack(
     runs = {cell: read_run(folder) for cell, folder in roots.items()}
     first = next(iter(runs.values()))
     suite = load_suite(first.suite)
+    runs = {cell: _named(run, suite) for cell, run in runs.items()}
     about: dict[str, str] = {}
     for option, given in (("track", track), ("trained_on", trained_on)):
         said = {getattr(run, option) for run in runs.values()} - {""}
@@ -92,6 +101,15 @@ def pack(
     return found
 
 
+def _named(run: Run, suite: Suite) -> Run:
+    """Return a run with the name of the protocol's cell whose settings it has, if it names none."""
+    protocol = protocol_of(suite)
+    if run.protocol or protocol is None:
+        return run
+    named = [replace(run, protocol=cell.name) for cell in protocol.cells]
+    return next((one for one in named if not differences(one, suite)), run)
+
+
 def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> Cell:
     """Return what is handed in of a run.
 
@@ -111,7 +129,7 @@ def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> Cell:
         run=kept,
         tasks=tasks,
         rates=rates_of(tasks, kept, suite, trained_on),
-        restarts=sum(result.tries - 1 for result in counted),
+        restarts=sum(result.starts - 1 for result in counted),
         model=_model(run, results),
     )
 
@@ -128,7 +146,8 @@ def _outcomes(
             raise ClevrSkillsError(
                 f"{name}: the episodes are not the first {len(mine)}: let the run end"
             )
-        letters = "".join(SOLVED if r.success_at_end else FAILED for r in mine)
+        solved = [r.success_at_end and not (run.accept_restarts and r.starts > 1) for r in mine]
+        letters = "".join(SOLVED if one else FAILED for one in solved)
         hashes = episodes_hash([r.episode for r in mine])
         yield name, TaskOutcomes(run.episodes[name], hashes, letters)
 

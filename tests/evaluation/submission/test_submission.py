@@ -7,28 +7,36 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fabricated import result
+from fabricated import result, write_run
 from inline import one_worker_here
 
 from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
-from clevrskills.errors import UnknownNameError
-from clevrskills.evaluation.env_pool import WorkerConfig
-from clevrskills.evaluation.results import read_results
-from clevrskills.evaluation.submission.command import run_again
-from clevrskills.evaluation.submission.document import Submission, TaskOutcomes, read_submission
-from clevrskills.evaluation.worker import Ended, Evaluator, Group
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.env_pool import EpisodeRef
+from clevrskills.evaluation.results import Run, read_results
+from clevrskills.evaluation.submission.checks import numbers_of, rates_of
+from clevrskills.evaluation.submission.document import (
+    Submission,
+    TaskOutcomes,
+    read_submission,
+)
+from clevrskills.evaluation.submission.packing import pack
+from clevrskills.evaluation.submission.verification import Verifier, verify
+from clevrskills.jobs.files import to_json
 
 ROOT = Path(__file__).parents[3]
-COUNT = 8
-COMMAND = ["evaluate", "geoms", "tiles", "--suite", "ivispar", "--episodes", str(COUNT)]
+COUNT = 60
+COMMAND = ["evaluate", "geoms", "--suite", "ivispar", "--preset", "text", "--split", "base"]
+COMMAND += ["--episodes", str(COUNT), "--policy", "greedy"]
+GREEDY = "clevrskills.suites.ivispar.board_policies:Greedy"
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run") / "greedy"
     with one_worker_here():
-        assert main([*COMMAND, "--policy", "greedy", "--track", "none", "--out", str(out)]) == 0
+        assert main([*COMMAND, "--out", str(out)]) == 0
     return out
 
 
@@ -40,143 +48,197 @@ def packed(run: Path) -> Path:
     return out
 
 
+def verified(capsys: pytest.CaptureFixture[str], file: Path, *options: str) -> tuple[int, Any]:
+    """Exit code and printed data of a verification."""
+    capsys.readouterr()
+    with one_worker_here():
+        code = main(["submission", "verify", str(file), *options, "--json"])
+    text = capsys.readouterr().out
+    return code, json.loads(text[text.index('{"') :])["verified"] if code < 2 else None
+
+
 def test_outcomes_and_rates_are_those_of_the_run(run: Path, packed: Path) -> None:
     found, results = read_submission(packed), list(read_results(run))
-    assert (found.name, found.by, found.track, found.suite) == ("greedy", "us", "none", "ivispar")
-    assert set(found.tasks) == {"geoms_base", "tiles_base"}
-    solved = {(r.task, r.index): r.success_at_end for r in results}
-    for task in ("geoms", "tiles"):
-        letters = found.tasks[f"{task}_base"].outcomes
-        assert [letter == "1" for letter in letters] == [solved[task, k] for k in range(COUNT)]
-    rate, low, high = found.rates["board base"]
-    assert rate == pytest.approx(sum(solved.values()) / len(solved)) and low < rate <= high
-    assert packed.stat().st_size < 5000
+    assert (found.name, found.by, found.suite) == ("greedy", "us", "ivispar")
+    assert (found.track, found.trained_on) == ("none", "none")
+    (cell,) = found.cells.values()
+    solved = {r.index: r.success_at_end for r in results}
+    letters = cell.tasks["geoms_base"].outcomes
+    assert [letter == "1" for letter in letters] == [solved[k] for k in range(COUNT)]
+    rate, low, high = cell.rates["solved"]
+    assert rate == pytest.approx(sum(solved.values()) / COUNT) and low < rate <= high
+    assert packed.stat().st_size < 5000 and cell.restarts == 0
     worker = results[0].worker.split(":")[0]
     assert str(run) not in packed.read_text() and worker not in packed.read_text()
 
 
-def test_it_verifies_and_the_sample_agrees(
-    packed: Path, capsys: pytest.CaptureFixture[str]
+def test_a_verification_is_recorded_and_repeated_by_its_seed(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["submission", "verify", str(packed)]) == 0
-    assert "in order; greedy, 16 episodes: board base" in capsys.readouterr().out
-    sample = ["--sample", "16", "--policy", "greedy"]
-    assert main(["submission", "verify", str(packed), *sample, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["again"]["episodes"] == 16 and told["again"]["differ"] == []
-    assert told["again"]["claimed"] == told["again"]["now"]
+    assert "in order, self-reported; greedy, 60 episodes: solved" in capsys.readouterr().out
+    options = ["--policy", "greedy", "--sample", "12", "--fresh", "4"]
+    record = tmp_path / "greedy.verified.json"
+    code, first = verified(capsys, packed, *options, "--out", str(record))
+    assert code == 0 and json.loads(record.read_text()) == first
+    assert (first["sample"], first["fresh"], first["lost"]) == (12, 4, 0)
+    assert first["badge"] == "fresh, weights held" and first["failed"] == []
+    assert first["digest"] == read_submission(packed).digest
+    _, second = verified(capsys, packed, *options)
+    assert second["seed"] != first["seed"], "it is drawn anew each time"
+    _, again = verified(capsys, packed, *options, "--seed", str(first["seed"]))
+    assert again == first
+
+
+def test_the_seed_decides_sample_and_fresh_episodes(packed: Path, tmp_path: Path) -> None:
+    found = read_submission(packed)
+    (cell,) = found.cells
+    drawn = []
+    with one_worker_here():
+        for k, seed in enumerate((5, 5, 6)):
+            folder = tmp_path / str(k)
+            folder.mkdir()
+            verifier = Verifier(found, "zero", (), folder, seed)
+            sample, fresh = verifier.sample(6, 0)[cell], verifier.fresh(3)[cell]
+            drawn.append(({r.index for r in sample}, {r.episode for r in fresh}))
+    assert drawn[0] == drawn[1]
+    assert drawn[0][0] != drawn[2][0] and not drawn[0][1] & drawn[2][1]
+    frozen = {e.content_hash for e in load_suite("ivispar").frozen("geoms", "base")}
+    assert not drawn[0][1] & frozen
+
+
+def fake_evaluation(
+    monkeypatch: pytest.MonkeyPatch, solves: Callable[[EpisodeRef, str], bool], cell: str
+) -> None:
+    """Let the outcome of an episode follow from its name and the folder of its run."""
+
+    def evaluate(
+        self: Verifier, name: str, refs: list[EpisodeRef], folder: str, suite: Any
+    ) -> list[Any]:
+        self.runs[name] = Run("x", "x")
+        return [result(r.task, r.index, solves(r, folder), split=r.split) for r in refs]
+
+    monkeypatch.setattr(Verifier, "_evaluate", evaluate)
+
+
+@pytest.mark.parametrize("kind", ["forged", "parrot", "honest"])
+def test_forged_files_and_parrots_are_refused(
+    kind: str, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def claim(data: dict[str, Any], cell: str) -> None:
+        of = data["cells"][cell]["tasks"]["geoms_base"]
+        of["outcomes"] = "".join("0" if k % 5 == 0 else "1" for k in range(COUNT))
+
+    data = json.loads(packed.read_text())
+    (cell,) = data["cells"]
+    claim(data, cell)
+    found = Submission.from_data(data)
+    solves = {
+        "forged": lambda ref, folder: False,
+        "parrot": lambda ref, folder: not folder.startswith("fresh") and ref.index % 5 != 0,
+        "honest": lambda ref, folder: ref.index % 5 != 0,
+    }[kind]
+    fake_evaluation(monkeypatch, solves, cell)
+    with one_worker_here():
+        record = verify(found, "zero", fresh=10, sample=None)
+    assert bool(record.failed) == (kind != "honest")
+    assert ("fresh" in record.failed) == (kind != "honest")
+    assert ("sample" in record.failed) == (kind == "forged")
 
 
 def test_a_policy_that_does_not_do_it_contradicts(
     packed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["submission", "verify", str(packed), "--sample", "16", "--policy", "zero", "--json"]
-    assert main(command) == 1
-    again = json.loads(capsys.readouterr().out)["again"]
-    assert again["now"] == 0 and again["contradicted"] and again["p"] < 0.01
+    code, record = verified(capsys, packed, "--policy", "zero", "--fresh", "0", "--sample", "30")
+    assert code == 1 and record["badge"] == "sampled"
+    assert "sample" in record["failed"] and record["gained"] == 0 < record["lost"]
+    assert "repeat" in record["failed"], "the same machine, and zero repeats itself"
+
+
+def test_a_single_flip_refuses_on_the_same_machine_alone(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = read_submission(packed)
+    (cell,) = found.cells
+    (of,) = found.cells[cell].tasks.values()
+    lost = of.outcomes.index("1")
+    same = dict(found.cells[cell].run)
+
+    def evaluate(
+        self: Verifier, name: str, refs: list[EpisodeRef], folder: str, suite: Any
+    ) -> list[Any]:
+        about = {key: same[key] for key in ("renderer", "versions")}
+        self.runs[name] = Run("x", "x", cpu=cpus[-1], **about)
+        return [
+            result(r.task, r.index, r.index != lost and of.outcomes[r.index] == "1", split=r.split)
+            for r in refs
+        ]
+
+    monkeypatch.setattr(Verifier, "_evaluate", evaluate)
+    cpus = list[str]()
+    for cpu, refused in ((same["cpu"], ["repeat"]), ("AuthenticAMD avx2", [])):
+        cpus.append(cpu)
+        assert list(verify(found, "zero", fresh=0, sample=COUNT).failed) == refused
 
 
 def changed(packed: Path, out: Path, change: Callable[[dict[str, Any]], None], sign: bool) -> Path:
     """A copy with a change; ``sign``: with a digest that is right."""
     data = json.loads(packed.read_text())
-    change(data)
+    (cell,) = data["cells"].values()
+    change({**data, "cell": cell} if change in (better, longer, renamed) else data)
     if sign:
-        tasks = {name: TaskOutcomes(**of) for name, of in data["tasks"].items()}
-        data["digest"] = Submission(**{**data, "tasks": tasks}).signed().digest
+        data["digest"] = Submission.from_data(data).signed().digest
     out.write_text(json.dumps(data))
     return out
 
 
-def test_it_is_run_again_as_it_was_shown(
-    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[Any] = []
-
-    class Watched(Evaluator):
-        def __init__(self, config: WorkerConfig) -> None:
-            seen.append(config.policy.overrides)
-            super().__init__(config)
-
-    more = {"history": 3, "proprioception": False, "size_px": 64, "cameras": []}
-
-    def change(data: dict[str, Any]) -> None:
-        data["run"]["observation"].update(more)
-
-    monkeypatch.setattr("clevrskills.evaluation.worker.Evaluator", Watched)
-    other = changed(packed, tmp_path / "other.json", change, sign=True)
-    sample = ["--sample", "4", "--policy", "greedy"]
-    assert main(["submission", "verify", str(other), *sample]) == 0
-    (shown,) = seen
-    assert {name: shown[name] for name in more} == {**more, "cameras": ()}
-    more["smell"] = True
-    other = changed(packed, tmp_path / "other.json", change, sign=True)
-    with pytest.raises(UnknownNameError, match="unknown setting of the observation 'smell'"):
-        run_again(read_submission(other), 4, 0, "greedy")
-
-
-def test_a_sample_may_be_of_tasks_with_different_splits(
-    packed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Solves:
-        def __init__(self, config: WorkerConfig) -> None: ...
-
-        def __call__(self, group: Group) -> Ended:
-            return Ended(
-                tuple(result(r.task, r.index, True, split=r.split) for r in group.episodes)
-            )
-
-    monkeypatch.setattr("clevrskills.evaluation.worker.Evaluator", Solves)
-    found = read_submission(packed)
-    suite, all_solved = load_suite(), TaskOutcomes("", "", "11")
-    tasks = {"pick_train": all_solved, "throw_train": all_solved, "sort_counts": all_solved}
-    about = {"robot": "xarm6", "criteria": "paper", "interface": "delta"}
-    other = replace(found, suite=suite.name, tasks=tasks, run={**found.run, **about})
-    assert run_again(other, 6, 0, "zero")["now"] == 6
-
-
 def better(data: dict[str, Any]) -> None:
-    data["tasks"]["geoms_base"]["outcomes"] = "1" * COUNT
-    data["tasks"]["tiles_base"]["outcomes"] = "0" * COUNT
+    data["cell"]["tasks"]["geoms_base"]["outcomes"] = "1" * COUNT
 
 
 def longer(data: dict[str, Any]) -> None:
-    data["tasks"]["geoms_base"]["outcomes"] += "1"
+    data["cell"]["tasks"]["geoms_base"]["outcomes"] += "1"
+
+
+def renamed(data: dict[str, Any]) -> None:
+    data["cell"]["tasks"]["cubes_base"] = data["cell"]["tasks"].pop("geoms_base")
 
 
 def set_to(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     def change(data: dict[str, Any]) -> None:
         for name in path[:-1]:
-            data = data[name]
+            data = next(iter(data["cells"].values())) if name == "cell" else data[name]
         data[path[-1]] = value
 
     return change
 
 
+GEOMS = ("cell", "tasks", "geoms_base")
 CHANGES = {
     "a digest that is not its own": (set_to("track", value="open"), False, "digest is another"),
     "outcomes": (better, True, "rates are not those"),
-    "rates": (set_to("rates", "board base", value=[1.0, 0.8, 1.0]), True, "rates are not those"),
-    "more outcomes": (longer, True, "not the first 9"),
-    "other episodes": (
-        set_to("tasks", "geoms_base", "file", value="0" * 64), True, "not the frozen episodes"
-    ),
-    "chosen episodes": (
-        set_to("tasks", "geoms_base", "episodes", value="0" * 64), True, "not the first 8"
-    ),
-    "another benchmark": (set_to("run", "benchmark", value=7), True, "version of the benchmark"),
+    "rates": (set_to("cell", "rates", "solved", value=[1.0, 0.8, 1.0]), True, "rates are not"),
+    "more outcomes": (longer, True, "not the first 61"),
+    "other episodes": (set_to(*GEOMS, "file", value="0" * 64), True, "not the frozen episodes"),
+    "chosen episodes": (set_to(*GEOMS, "episodes", value="0" * 64), True, "not the first 60"),
+    "another benchmark": (set_to("cell", "run", "benchmark", value=7), True, "version of the"),
     "another suite": (set_to("suite", value="os:path"), True, "unknown suite"),
-    "another task": (
-        lambda data: data["tasks"].update(cubes_base=data["tasks"].pop("tiles_base")),
-        True,
-        "has no cubes_base",
+    "another task": (renamed, True, "has no cubes_base"),
+    "laxer criteria": (
+        set_to("cell", "run", "criteria", value="released"), True, "criteria released, not paper"
     ),
+    "another end": (set_to("cell", "run", "stop", value="limit"), True, "stop limit, not goal"),
+    "restarts": (set_to("cell", "restarts", value=3), True, "3 second starts"),
     "no track": (set_to("track", value=""), True, "no name or no track"),
-    "no episodes": (set_to("tasks", value={}), True, "no episodes"),
+    "an unknown track": (set_to("track", value="bananas"), True, "allowed: none, standard-100"),
+    "an address that is code": (set_to("link", value="javascript:x()"), True, "allowed: http"),
+    "an address that ends a link": (set_to("link", value="http://x/)<b>"), True, "allowed: http"),
+    "a name of two lines": (set_to("name", value="a\nb"), True, "one line"),
+    "no episodes": (set_to("cells", value={}), True, "no episodes"),
     "another version": (set_to("version", value=2), True, "of version 2"),
     "another field": (set_to("extra", value=1), False, "other fields"),
-    "other letters": (
-        set_to("tasks", "geoms_base", "outcomes", value="11112222"), True, "not of 0 and 1"
-    ),
+    "another setting": (set_to("cell", "run", "smell", value=1), True, "of a run 'smell'"),
+    "other letters": (set_to(*GEOMS, "outcomes", value="11112222"), False, "not of 0 and 1"),
 }  # fmt: skip
 
 
@@ -191,46 +253,125 @@ def test_what_was_changed_is_refused(
     assert told in line
 
 
-def test_fewer_episodes_of_one_task_are_refused(
-    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from clevrskills.evaluation.submission.document import episodes_hash, rates_of
+def test_it_is_run_again_as_it_was_shown(packed: Path, tmp_path: Path) -> None:
+    found = read_submission(packed)
+    (cell,) = found.cells
+    shown = {"history": 3, "proprioception": False, "size_px": 64, "cameras": []}
 
-    suite = load_suite("ivispar")
+    def other(more: dict[str, Any]) -> Submission:
+        run = {**found.cells[cell].run}
+        run["observation"] = {**run["observation"], **more}
+        return replace(found, cells={cell: replace(found.cells[cell], run=run)})
 
-    def shorter(data: dict[str, Any]) -> None:
-        of = data["tasks"]["tiles_base"]
-        of["outcomes"] = of["outcomes"][:5]
-        of["episodes"] = episodes_hash([e.content_hash for e in suite.frozen("tiles", "base")[:5]])
-        tasks = {name: TaskOutcomes(**each) for name, each in data["tasks"].items()}
-        data["rates"] = rates_of(tasks, suite)
+    with one_worker_here():
+        (tmp_path / "a").mkdir()
+        verifier = Verifier(other(shown), "greedy", (), tmp_path / "a", 0)
+        verifier.sample(2, 0)
+        now = verifier.runs[cell].observation
+        assert {name: now[name] for name in shown} == shown
+        with pytest.raises(UnknownNameError, match="unknown setting of the observation 'smell'"):
+            Verifier(other({"smell": True}), "greedy", (), tmp_path / "b", 0).sample(2, 0)
 
-    file = changed(packed, tmp_path / "shorter.json", shorter, True)
-    assert main(["submission", "verify", str(file)]) == 2
-    assert "its tasks have 5 to 8 episodes" in capsys.readouterr().err
+
+PICK = load_suite().frozen("pick", "test")
+SHOWN = {"prompt": "multimodal"}
+
+
+def own_run(root: Path, count: int = 4, tasks: tuple[str, ...] = ("pick",), **more: Any) -> Path:
+    """A run of the package's own suite that never happened."""
+    results, episodes = [], {}
+    for task in tasks:
+        frozen = load_suite().frozen(task, "test")
+        episodes[f"{task}_test"] = frozen.content_hash
+        results += [
+            result(task, k, k % 2 == 0, split="test", episode=frozen[k].content_hash)
+            for k in range(count)
+        ]
+    known = {"track": "standard-100", "trained_on": "L0", "benchmark": 1, "observation": SHOWN}
+    return write_run(root, more.pop("results", results), episodes=episodes, **{**known, **more})
+
+
+def test_a_number_needs_all_of_its_tasks(tmp_path: Path) -> None:
+    (cell,) = pack(own_run(tmp_path / "a"), "a", "", "", "").cells.values()
+    assert cell.rates == {}, "one of twelve tasks"
+    suite = load_suite()
+    names = numbers_of({"observation": SHOWN, "protocol": "test"}, suite, "L0")
+    assert set(names) == {"L0", "L1+L2 zero-shot"} and len(names["L0"]) == 12
+    tasks = {name: TaskOutcomes("", "", "10") for name in names["L0"]}
+    run = {"observation": SHOWN, "protocol": "test"}
+    assert [*rates_of(tasks, run, suite, "L0")] == ["L0"]
+    words = numbers_of({**run, "observation": {"prompt": "language"}}, suite, "all")
+    assert len(words["L0"]) < 12 and "L1+L2 trained" in words
+
+
+def line(index: int, success: bool = True, **more: Any) -> Any:
+    more = {"split": "test", "episode": PICK[index].content_hash, **more}
+    return result("pick", index, success, **more)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("about", "told"),
     [
-        (["--seed", "3", "--track", "none"], "were drawn"),
-        ([], "track"),
-        (["--repeat", "2", "--track", "none"], "repeats episodes"),
+        ({"seed": 3}, "were drawn"),
+        ({"axes": {"camera": 3}}, "perturbed"),
+        ({"criteria": "released"}, "criteria released, not paper"),
+        ({"wording": "seen"}, "wording seen, not own"),
+        ({"stop": "limit"}, "stop limit, not goal"),
+        ({"track": "", "trained_on": ""}, "--track .none, standard-100"),
+        ({"trained_on": ""}, "--trained-on .L0, L0.L1, all"),
+        ({"results": [line(0), line(1, repeat=1)]}, "repeats episodes"),
+        ({"results": [line(0), line(2)]}, "not the first 2"),
+        ({"results": [line(0), line(0)]}, "pick_test_000 has 2 results"),
+        ({"results": [line(0, None)]}, "ended in errors"),
+        ({"results": [line(0, steps=0)]}, "solved without a step"),
+        ({"results": [line(0, starts=4)]}, "3 second starts"),
     ],
 )
-def test_runs_that_cannot_be_handed_in(
-    options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_runs_that_cannot_be_handed_in(about: dict[str, Any], told: str, tmp_path: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match=told):
+        pack(own_run(tmp_path / "run", **about), "a", "", "", "")
+
+
+def test_labels_can_be_given_when_a_run_is_packed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "run"
-    command = ["evaluate", "geoms", "--suite", "ivispar", "--episodes", "2", "--policy", "greedy"]
-    with one_worker_here():
-        assert main([*command, *options, "--out", str(out)]) == 0
-    if not options:  # a policy of one's own does not say what it has learned from
-        data = json.loads((out / "run.json").read_text())
-        (out / "run.json").write_text(json.dumps({**data, "track": ""}))
-    assert main(["submission", "pack", str(out)]) == 2
-    assert told in capsys.readouterr().err
-    assert not (out / "submission.json").exists()
+    run = own_run(tmp_path / "run", track="", trained_on="")
+    command = ["submission", "pack", str(run), "--trained-on", "L0", "--track"]
+    assert main([*command, "bananas"]) == 2
+    assert "unknown track 'bananas'; allowed: none, standard-100" in capsys.readouterr().err
+    assert not (run / "submission.json").exists()
+    assert main([*command, "open (tea leaves), pretrained"]) == 0
+    assert read_submission(run / "submission.json").track == "open (tea leaves), pretrained"
+    assert main(["submission", "pack", str(own_run(tmp_path / "b")), "--track", "open"]) == 2
+    assert "the run says 'standard-100' itself" in capsys.readouterr().err
+
+
+def test_restarted_episodes_of_a_run_that_accepts_them_are_failures(tmp_path: Path) -> None:
+    results = [line(0, starts=5), line(1)]
+    run = own_run(tmp_path / "run", results=results, accept_restarts=True)
+    (cell,) = pack(run, "a", "", "", "").cells.values()
+    assert cell.tasks["pick_test"].outcomes == "01" and cell.restarts == 4
+
+
+def test_runs_of_a_benchmark_are_cells_of_one_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        own_run(tmp_path / name, tasks=("pick", "place"))
+    found = pack(tmp_path, "a", "", "", "")
+    assert set(found.cells) == {"one", "two"} and found.cells["one"].count == 8
+
+
+def test_language_models_state_what_they_are(tmp_path: Path) -> None:
+    usage = {"requests": 2, "prompt_tokens": 100, "completion_tokens": 7, "cost": 0.5}
+    about = {
+        "policy": "chat:https://example.org/v1",
+        "policy_args": {"model": "some-model", "temperature": 0.2},
+        "results": [line(0, usage=usage), line(1, usage=usage)],
+    }
+    (cell,) = pack(own_run(tmp_path / "run", **about), "a", "", "", "").cells.values()
+    assert cell.model == {
+        **{"model": "some-model", "date": "2026-01-02", "temperature": 0.2, "max_tokens": 4096},
+        **{"requests": 4, "prompt_tokens": 200, "completion_tokens": 14, "cost": 1.0},
+    }
 
 
 def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -238,20 +379,37 @@ def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     for command, told in (
         (["verify", str(tmp_path / "missing.json")], "there is no file"),
         (["verify", str(tmp_path / "text.json")], "is no submission"),
-        (["verify", str(packed), "--name", "x"], "are for pack"),
-        (["verify", str(packed), "--sample", "2"], "go together; the file says greedy"),
-        (["pack", str(tmp_path), "--sample", "1"], "are for verify"),
+        (["verify", str(packed), "--name", "x"], "--name is not for verify"),
+        (["verify", str(packed), "--sample", "2"], "--sample needs --policy; the file says greedy"),
+        (["pack", str(tmp_path), "--sample", "1"], "--sample is not for pack"),
         (["pack", str(tmp_path)], "no run"),
     ):
         assert main(["submission", *command]) == 2
         assert told in capsys.readouterr().err
 
 
-def test_the_leaderboard_is_made_of_files_that_verify(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_leaderboard_is_made_of_files_that_verify(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     leaderboard_page = __import__("leaderboard_page")
-    files = list(leaderboard_page.FOLDER.glob("*.json"))
-    assert len(files) >= 5
     page = leaderboard_page.PAGE.read_text(encoding="utf-8")
     assert leaderboard_page.page() == page, "run python docs/draw.py leaderboard"
-    assert all(read_submission(file).name in page for file in files)
+    assert page.count("\n| ") >= 9
+    evil = "x](javascript:a()) | <script> `y`"
+    found = read_submission(packed)
+    found = replace(found, name=evil, note="a_b*", link="https://x.org/y").signed()
+    (cell,), (of,) = found.cells, (found.cells.values())
+    (tmp_path / "a.json").write_text(found.to_json())
+    record = {"digest": found.digest, "failed": [], "badge": "fresh"}
+    record["rates"] = {cell: {"solved": [0.5, 0.4, 0.6]}}
+    (tmp_path / "a.verified.json").write_text(to_json(record))
+    page = leaderboard_page.page(tmp_path)
+    (row,) = (text for text in page.splitlines() if "https://x.org/y" in text)
+    assert row.count("|") == page.splitlines()[page.splitlines().index(row) - 1].count("|")
+    assert not any(bad in row for bad in ("<", "`", "](j", "_", "*"))
+    own = 100 * of.rates["solved"][0]
+    assert f"50.0 [40.0, 60.0], file {own:.1f} | fresh |" in row
+    (tmp_path / "a.verified.json").write_text(to_json({**record, "digest": "x"}))
+    with pytest.raises(ClevrSkillsError, match="of another file"):
+        leaderboard_page.page(tmp_path)
