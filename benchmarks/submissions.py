@@ -38,7 +38,7 @@ SIZES = {"L0": (12, 1), "L0, L1+L2": (33, 2)}
 class SubmissionsArgs:
     """Simulate verifications."""
 
-    files: int = 1000
+    files: int = 400
     """Honest and inflated files of each kind."""
     forged: int = 20
     """Forged files and parrots of each size."""
@@ -115,7 +115,9 @@ def main(args: SubmissionsArgs) -> None:
                 told = (f"{share * refused['honest']:.2f}", f"{share * refused['inflated']:.1f}")
                 rows.append((size, rates, machine, *told, f"{samples / args.files:.0f}"))
     print_table(
-        ("numbers", "rates", "outcomes", "honest refused, %", "inflated refused, %", "sample"), rows
+        "Files refused",
+        ("numbers", "rates", "outcomes", "honest refused, %", "inflated refused, %", "sample"),
+        rows,
     )
     for size, (tasks, numbers) in SIZES.items():
         claims = np.random.default_rng(args.seed).random((args.forged, tasks, args.episodes)) < 0.8

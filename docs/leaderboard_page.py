@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.report import protocol_of
 from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.submission.checks import check, numbers_of, run_of
@@ -116,10 +117,7 @@ def page(folder: Path = FOLDER) -> str:
         for name, cell in found.cells.items():
             key = run_of(cell, found).row, name, cell.run["interface"]
             groups[key].append(Row(found, cell, name, record))
-    parts = [
-        INTRODUCTION + (SIMULATION.read_text("utf-8") if SIMULATION.is_file() else ""),
-        RESULTS,
-    ]
+    parts = [INTRODUCTION, RESULTS]
     for (row, cell_name, interface), group in sorted(groups.items()):
         of = f", {cell_name}" if cell_name else ""
         parts += [f"### {row}{of}, interface `{interface}`\n", _table(group), ""]
@@ -150,14 +148,12 @@ def _record(path: Path, found: Submission) -> Mapping[str, Any] | None:
 
 def _table(rows: list[Row]) -> str:
     suite = load_suite(rows[0].found.suite)
-    names = list(
-        dict.fromkeys(
-            number
-            for row in rows
-            for number in numbers_of(row.cell.run, suite, row.found.trained_on)
-        )
-    )
-    names.sort(key=lambda name: "trained" in name)  # stable: in the order of the protocol
+    there = {
+        number for row in rows for number in numbers_of(row.cell.run, suite, row.found.trained_on)
+    }
+    protocol = protocol_of(suite)
+    known = [number.name for number in protocol.numbers] if protocol else sorted(there)
+    names = [name for name in known if name in there]
     asks = any(row.cell.model for row in rows)
     head = [
         "policy",

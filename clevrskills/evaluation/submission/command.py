@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -151,22 +152,17 @@ def _verify(args: SubmissionArgs) -> int:
 
 def _report(record: Verification) -> str:
     """Return the lines of a verification."""
-    rates = [
-        f"{f'{cell}: ' if cell else ''}{name} {_percent(rate)}"
-        for cell, numbers in record.rates.items()
-        for name, rate in numbers.items()
-    ]
+    rates = _words(record.rates)
     lines = [
         f"{record.fresh} fresh episodes; {record.sample} of the file run again: {record.lost} "
         f"solved in the file alone, {record.gained} now alone",
-        f"verified: {', '.join(rates)}" if rates else "no headline number is complete",
+        f"verified: {rates}",
         f"seed {record.seed}; badge: {record.badge}",
     ]
     if record.failed:
-        told = (
-            f"{name} (p {record.p[name]:g})" if name in record.p else name for name in record.failed
-        )
-        lines.append(f"refused: inflated by {', '.join(told)}")
+        tests = {"repeat": "outcomes that the policy repeats are not those of the file"}
+        tests |= {name: f"{name}, p {p:g}" for name, p in record.p.items()}
+        lines.append(f"refused: {'; '.join(tests[name] for name in record.failed)}")
     return "\n".join(lines)
 
 
@@ -185,15 +181,22 @@ def _facts(found: Submission) -> dict[str, Any]:
 
 
 def _summary(found: Submission) -> str:
-    rates = [
-        f"{f'{cell}: ' if cell else ''}{name} {_percent(rate)}"
-        for cell, of in found.cells.items()
-        for name, rate in of.rates.items()
-    ]
     episodes = sum(cell.count for cell in found.cells.values())
-    return f"{found.name}, {episodes} episodes: {', '.join(rates) or 'no number is complete'}"
+    rates = _words({name: cell.rates for name, cell in found.cells.items()})
+    return f"{found.name}, {episodes} episodes: {rates}"
 
 
-def _percent(rate: Any) -> str:
+def _words(rates: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
+    """Return the rates of cells and numbers in words."""
+    several = len(rates) > 1
+    found = (
+        f"{f'{cell}: ' if several else ''}{name} {_percent(rate)}"
+        for cell, numbers in rates.items()
+        for name, rate in numbers.items()
+    )
+    return ", ".join(found) or "no headline number has all of its tasks"
+
+
+def _percent(rate: Sequence[float]) -> str:
     value, low, high = (100 * number for number in rate)
     return f"{value:.1f} % [{low:.1f}, {high:.1f}]"
