@@ -6,7 +6,7 @@ An episode's index decides where the targets are. Its goal is an order of two le
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +16,7 @@ import torch
 from clevrskills.core.env import Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenHeader
+from clevrskills.core.report import Cell, Item, Number, Protocol
 from clevrskills.core.suite import IMAGES_ONLY, Preset, Suite, TaskInfo
 from clevrskills.predicates import Leaf, Order, Outcome
 from clevrskills.sim.prompt import Prompt
@@ -226,3 +227,32 @@ class FakeSuite(Suite):
 
     def trajectory_renderer(self, config: EnvConfig) -> FakeFilm:
         return FakeFilm()
+
+
+PROTOCOL = Protocol(
+    (
+        Cell("test", "test", 4, tasks=("reach", "visit"), step_s=0.9),
+        Cell("released", "test", 4, {"criteria": "released"}, ("reach", "visit")),
+    ),
+    (
+        Number("L0", ("L0",)),
+        Number("L1 zero-shot", ("L1",), trained_on=("none", "L0")),
+        Number("L1 trained", ("L1",), trained_on=("all",)),
+    ),
+    ("L0", "all"),
+    quick_split="train",
+)
+
+
+class ProtocolSuite(FakeSuite):
+    """Suite with a protocol of two rows."""
+
+    def report(self) -> Sequence[Item]:
+        return (PROTOCOL,)
+
+
+class PooledSuite(FakeSuite):
+    """Suite whose headline is of all episodes."""
+
+    def report(self) -> Sequence[Item]:
+        return (replace(PROTOCOL, pool="episodes", numbers=(Number("solved"),)),)

@@ -205,7 +205,7 @@ def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
     Raises:
         ClevrSkillsError: It holds something else.
     """
-    from clevrskills.evaluation.results import BENCHMARK_FILE
+    from clevrskills.evaluation.results import BENCHMARK_FILE, RUN_FILE
 
     made = {"suite": suite.name, "policy": args.policy, "policy_arg": [*args.policy_arg]}
     made |= {"quick": args.quick}
@@ -213,8 +213,10 @@ def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
     path = args.out / BENCHMARK_FILE
     if open_folder(args.out, BENCHMARK_FILE, "no folder of `clevrskills benchmark`"):
         begun = json.loads(path.read_text("utf-8"))
-        check_settings(args.out, begun, made)
-        cells = [*begun["cells"], *(cell for cell in cells if cell not in begun["cells"])]
+        known = [cell for cell in begun["cells"] if (args.out / cell / RUN_FILE).is_file()]
+        if known:
+            check_settings(args.out, begun, made)
+        cells = [*known, *(cell for cell in cells if cell not in known)]
     said = {"track": args.track, "trained_on": args.trained_on}
     write_whole(path, to_json({**made, **said, "cells": cells}, indent=1) + "\n")
 
