@@ -100,9 +100,9 @@ def test_declarations(tmp_path: Path) -> None:
     with pytest.raises(ClevrSkillsError, match="--trained-on L0: the policy has learned from noth"):
         run(tmp_path / "a", "zero", track="")
     assert list(read_results(tmp_path / "a/test")) == []
-    for policy in ("zero", "fake_policies:Troubled"):  # the latter is privileged
+    for policy, arguments in (("zero", ()), ("fake_policies:Troubled", ("at=nowhere",))):
         root = tmp_path / policy[:4]
-        assert run(root, policy, track="", trained_on="", policy_arg=()) == 0
+        assert run(root, policy, track="", trained_on="", policy_arg=arguments) == 0
         assert (read_run(root / "test").track, read_run(root / "test").trained_on) == ("none",) * 2
 
 
