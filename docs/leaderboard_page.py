@@ -175,7 +175,8 @@ def _table(rows: list[Row]) -> str:
         found, counts = row.found, {of.count for of in row.cell.tasks.values()}
         name = escaped(found.name)
         linked = f"[{name}]({found.link})" if found.link else name
-        note = f" ({escaped(found.note)})" if found.note else ""
+        marks = ["privileged"] * row.cell.run["privileged"] + [found.note] * bool(found.note)
+        note = f" ({escaped(', '.join(marks))})" if marks else ""
         badge = row.record["badge"] if row.record else SELF_REPORTED
         count = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{min(counts)}"
         cells = [_cell(row, number, suite) for number in names]

@@ -43,7 +43,7 @@ _KEPT = (
     *("policy", "policy_args", "robot", "criteria", "interface", "feedback", "stop", "wording"),
     *("controller", "controller_args", "observation", "chunk", "clip", "noise", "axes", "preset"),
     *("renderer", "cpu", "versions", "benchmark", "protocol"),
-    *("action_limit_s", "accept_restarts"),
+    *("action_limit_s", "accept_restarts", "salt", "isolated", "privileged"),
 )
 """Attributes of the run that a submission has."""
 
@@ -82,7 +82,7 @@ def pack(
                 f"--{option.replace('_', '-')} {given}: the run says {told} itself"
             )
         about[option] = given or next(iter(said), "")
-    stated = declared(replace(first, **about), False, suite)
+    stated = declared(replace(first, **about), first.privileged, suite)
     cells = {
         cell or run.protocol: _cell(roots[cell], run, suite, stated.trained_on)
         for cell, run in runs.items()
@@ -125,6 +125,8 @@ def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> Cell:
         raise ClevrSkillsError(f"{root}: it has no episodes of split {split}, as the protocol has")
     kept = json.loads(to_json({key: getattr(run, key) for key in _KEPT}))
     kept["policy"] = _without_folder(kept["policy"])
+    files = enumerate(run.content.items(), 1)
+    kept["content"] = {f"{k}/{Path(path).name}": digest for k, (path, digest) in files}
     return Cell(
         run=kept,
         tasks=tasks,

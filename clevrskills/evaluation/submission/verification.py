@@ -231,13 +231,20 @@ class Verifier:
         """Evaluate episodes as those of a cell were.
 
         Raises:
-            ClevrSkillsError: The policy can't be made, or an episode ended in an error.
+            ClevrSkillsError: The policy can't be made, is not that of the file, or an episode ended
+                in an error.
         """
         root, run = self._folder / folder, self._found.cells[cell].run
         request = make_request(self._arguments(run, refs[0], root), suite)
         shown = {k: tuple(v) if isinstance(v, list) else v for k, v in run["observation"].items()}
         check_names(**{"setting of the observation": (shown, _OPTIONS)})
         config = replace(request.config, policy=replace(request.config.policy, overrides=shown))
+        files, own = (sorted(of.values()) for of in (run["content"], config.run.content))
+        if files and own and files != own:
+            named = ", ".join(config.run.content)
+            raise ClevrSkillsError(f"the content of {named} is not that of the submission's policy")
+        if suite is self.suite:  # episodes of the file, with the seeds that the policy was given
+            config = replace(config, run=replace(config.run, salt=run["salt"] or config.run.salt))
         root.mkdir(parents=True)
         with locked(root):
             outcome = evaluate(replace(request, config=config, episodes=tuple(refs)), None)
