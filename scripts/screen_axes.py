@@ -1,58 +1,72 @@
-"""Writer of what screening found of perturbed episodes, as the suite ships it; the cache remembers
-what was screened, so that it can be stopped and goes on.
+"""Screening of perturbed episodes of all tasks: the share that is rejected, by axis and level, and
+the verdicts as the suite ships them. The cache remembers what was screened, so that it can be
+stopped and goes on.
 
-python scripts/screen_axes.py clevrskills/suites/clevrskills/screened.json --episodes 20 --workers 8
+python scripts/screen_axes.py --level 1 --level 2 --level 3 --level 4 --level 5 --episodes 3
+python scripts/screen_axes.py --out clevrskills/suites/clevrskills/screened.json --workers 8
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import load_suite
 from clevrskills.evaluation.robustness.kept import kept_episodes
 from clevrskills.evaluation.robustness.screening import Verdict
 from clevrskills.evaluation.robustness.shipped import write_verdicts
 
-FELT = ("embodiment", "layout", "clutter", "robot_start", "disturbance")
-"""Axes of what physics feels."""
+PHYSICAL = ("embodiment", "layout", "clutter", "robot_start", "disturbance")
+"""Axes whose screening takes the oracle, and so long that it is shipped."""
+MOST = 4
+"""Tasks that are named beside a level, those with most rejected episodes."""
 
 
 @dataclass
 class Arguments:
-    """Screen the first frozen episodes of all tasks and write what was found."""
+    """Screen the first frozen episodes of all tasks."""
 
-    out: Annotated[Path, tyro.conf.Positional]
-    """The file."""
+    task: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Tasks; by default all."""
     axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """An axis; by default those of what physics feels."""
-    level: int = 3
-    """The level; of axes with fewer, their last."""
+    """An axis; by default those that change the physics."""
+    level: Annotated[tuple[int, ...], tyro.conf.UseAppendAction] = ()
+    """A level; by default 3, or the last of axes with fewer."""
     split: str = "train"
     """The split."""
     episodes: int = 20
-    """Episodes of each task that are kept."""
+    """Episodes of each task that are kept; the shares are of as many first frozen episodes."""
+    out: Path | None = None
+    """File for the verdicts, written after each axis and level."""
     workers: int = 1
     """Number of processes."""
 
 
 def main(args: Arguments) -> None:
-    """Screen, and write the file after each axis."""
+    """Screen, and print a line for each axis and level."""
     suite = load_suite()
-    pairs = [(task, args.split) for task in suite.tasks]
+    pairs = [(task, args.split) for task in args.task or suite.tasks]
     found: dict[str, dict[tuple[str, str], list[Verdict]]] = {}
-    for axis in args.axis or FELT:
-        level = min(args.level, len(suite.axes()[axis].levels))
-        screened = kept_episodes(
-            suite, pairs, {axis: level}, args.episodes, args.workers, strict=False
-        )
-        of_axis = {(one.task, one.split): one.screened for one in screened}
-        found[f"{axis}-{level}"] = of_axis
-        looked = sum(map(len, of_axis.values()))
-        rejected = sum(bool(v.reason) for verdicts in of_axis.values() for v in verdicts)
-        print(f"{axis} {level}: {rejected} of {looked} rejected", flush=True)
-        write_verdicts(args.out, suite, found)
+    for axis in args.axis or PHYSICAL:
+        most = len(suite.axes()[axis].levels)
+        for level in dict.fromkeys(min(level, most) for level in args.level or (3,)):
+            kept = kept_episodes(
+                suite, pairs, {axis: level}, args.episodes, args.workers, strict=False
+            )
+            of_level = {(one.task, one.split): one.screened for one in kept}
+            first = [v for some in of_level.values() for v in some if v.index < args.episodes]
+            by_task = Counter(v.task for v in first if v.reason)
+            rejected = sum(by_task.values())
+            low, high = wilson(rejected, len(first))
+            tasks = ", ".join(f"{task} {count}" for task, count in by_task.most_common(MOST))
+            share = f"{100 * rejected / len(first):.1f} [{100 * low:.1f}, {100 * high:.1f}] %"
+            print(f"{axis} {level}: {rejected} of {len(first)}, {share}; {tasks}", flush=True)
+            if args.out:
+                found[f"{axis}-{level}"] = of_level
+                write_verdicts(args.out, suite, found)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ from torch import Tensor
 
 from clevrskills.core import geometry
 from clevrskills.core.goal.predicate import GoalState, Outcome
-from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.predicates.physical import Placing
 from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down
 from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)
-class AtPosition(PhysicalPredicate):
+class AtPosition(Placing):
     """A body rests on the table within ``criteria.position_m`` of a place, let go; height and
     orientation are free.
 
@@ -48,7 +48,6 @@ class AtPosition(PhysicalPredicate):
         return self.outcome(holds, *put_down(world, self.object, held, placed, carried))
 
     def placed(self, world: World, state: GoalState) -> Tensor:
-        """Return whether the object rests where it should, held or not, (B,) bool."""
         del state
         offset = world.position(self.object)[:, :2] - self.position[:, :2]
         return (geometry.length(offset) < self.criteria.position_m) & self.resting(world)

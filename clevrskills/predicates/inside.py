@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from clevrskills.core.goal.predicate import GoalState
 from clevrskills.predicates.on_top import OnTop
 from clevrskills.sim.world import World
 
@@ -20,9 +21,9 @@ class Inside(OnTop):
     name = "inside"
     inside = True
 
-    def placed(self, world: World) -> Tensor:
+    def placed(self, world: World, state: GoalState) -> Tensor:
         return world.and_where(
-            self.with_pile(world, self.top, super().placed(world)),
+            self.with_pile(world, self.top, super().placed(world, state)),
             lambda w, *two: w.within(*two, self.criteria.inside_overhang_m),
             *(self.top, self.bottom),
         )

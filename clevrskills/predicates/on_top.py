@@ -7,7 +7,7 @@ from torch import Tensor
 
 from clevrskills.core.goal.context import any_true
 from clevrskills.core.goal.predicate import GoalState, Outcome
-from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.predicates.physical import Placing
 from clevrskills.predicates.shaping import (
     PUT_DOWN_REWARD,
     REACHED_PROGRESS,
@@ -22,7 +22,7 @@ from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)
-class OnTop(PhysicalPredicate):
+class OnTop(Placing):
     """A body rests on another: carried by it (at least `support_share` of its weight), not by the
     table, both at rest and let go (the cups `release_distance_m` away).
 
@@ -43,7 +43,7 @@ class OnTop(PhysicalPredicate):
     inside = False
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        placed, held = self.placed(world), world.is_held(self.top)
+        placed, held = self.placed(world, state), world.is_held(self.top)
         holds = world.and_where(
             placed & ~held,
             lambda w, top, bottom: (
@@ -63,8 +63,8 @@ class OnTop(PhysicalPredicate):
 
         return self.outcome(holds, *put_down(world, self.top, held, placed, carried))
 
-    def placed(self, world: World) -> Tensor:
-        """Return whether the upper body is where it should be, held or not, (B,) bool."""
+    def placed(self, world: World, state: GoalState) -> Tensor:
+        del state
         return world.carries(self.bottom, self.top, self.criteria.support_share)
 
     def spoil(self, world: World, outcome: Outcome, where: Tensor, state: GoalState) -> Outcome:

@@ -1,6 +1,7 @@
 """Physical predicate: a leaf about bodies and the robot."""
 
 import dataclasses
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -67,3 +68,12 @@ class PhysicalPredicate(Leaf):
         else:
             reward = shaping.masked_fill(holds, most)
         return Outcome(holds, reward, short.masked_fill(holds, 1.0), state or {})
+
+
+@dataclass(frozen=True, eq=False)
+class Placing(PhysicalPredicate):
+    """Base of predicates about one body, the first of ``handles``, that is to rest somewhere."""
+
+    @abstractmethod
+    def placed(self, world: Any, state: GoalState) -> Tensor:
+        """Return whether the body is where it should be, held or not, (B,) bool."""

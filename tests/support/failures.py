@@ -1,4 +1,4 @@
-"""Scripted failures of ten kinds, for tests of what tells them."""
+"""Scripted failures of every kind, for tests of what tells them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -74,6 +74,30 @@ def _dropped(env: GymnasiumEnv, watcher: TabletopWatcher) -> str:
     _rise(env, 0.12)
     stay(env, 20, on=False)
     return _name(env, slot)
+
+
+def set_down(env: GymnasiumEnv, on: int, height_m: float = 0.004) -> str:
+    """Let what is held go so far above another body; gives its name."""
+    world = base(env).world
+    held, lower = int(world.held[0]), torch.tensor([on])
+    hangs = float(world.end_effector_pose[0, 2] - world.bottom(torch.tensor([held])))
+    x, y = world.position(lower)[0, :2].tolist()
+    go_to(env, [x, y, 0.35], on=True)
+    go_to(env, [x, y, float(world.top(lower)) + hangs + height_m], on=True, steps=80, speed_m=0.02)
+    stay(env, 20, on=False)
+    _rise(env, 0.1, on=False)
+    return _name(env, held)
+
+
+def _misplaced(env: GymnasiumEnv, watcher: TabletopWatcher) -> str:
+    bodies = base(env).layouts[0].bodies
+    bases = [k for k, body in enumerate(bodies) if body and body.key.startswith("base")]
+    return set_down(env, next(k for k in bases if k not in watcher.roles.named))
+
+
+def _missed(env: GymnasiumEnv, watcher: TabletopWatcher) -> str:
+    stay(env, 40, on=False)
+    return _name(env, min(watcher.roles.handled))
 
 
 def _place(env: GymnasiumEnv, slot: int, xyz, turned_rad: float = 0.0) -> None:
@@ -162,6 +186,8 @@ def _idle(env: GymnasiumEnv, watcher: TabletopWatcher) -> str:
 SCRIPTS = {
     "wrong grasp": Script("pick", _wrong_grasp, {"num_distractors": (1, 3)}),
     "dropped": Script("pick", _dropped),
+    "misplaced": Script("place", _misplaced, {"num_bases": (2, 2)}),
+    "missed": Script("throw", _missed),
     "toppled": Script("pick", _toppled),
     "out of workspace": Script("pick", _out),
     "swept": Script("pick", _swept),

@@ -105,6 +105,7 @@ class LeafStatus:
     leaf: Leaf
     met: bool  # it holds, or what it is part of does, or it is a step of an order that is behind
     asked: bool  # it has to hold, now or from now on; not: its turn is over or still to come
+    ahead: bool = False  # it is a step of an order that is still to come
 
 
 def leaf_status(
@@ -128,7 +129,8 @@ def leaf_status(
         behind = stage is not None and i < stage
         turn = asked and i in needed and (stage is None or i == stage)
         for found in leaf_status(part, result, env, turn):
-            yield replace(found, met=found.met or whole or behind)
+            ahead = found.ahead or (stage is not None and i > stage)
+            yield replace(found, met=found.met or whole or behind, ahead=ahead)
 
 
 def depth(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int] | None:

@@ -8,6 +8,8 @@ KINDS = {
     "wrong grasp": "the gripper took hold of a body that the goal does not ask to handle",
     "wrong touch": "the robot touched a body that the goal does not name, or that is to be avoided",
     "dropped": "a body was lost with the vacuum on, or let go in the air",
+    "misplaced": "a body was let go and left where the goal does not ask for it",
+    "missed": "a throw did not hit, or the gripper came near what is to be handled, and not there",
     "toppled": "a body tipped over that was not to",
     "out of workspace": "a body came to where the arm does not reach, or off the table",
     "swept": "a body slid away without being held",
@@ -19,7 +21,7 @@ KINDS = {
 }
 """What can happen in an episode, and what each means."""
 LASTING = (
-    *("wrong grasp", "dropped", "toppled", "swept", "out of workspace"),
+    *("wrong grasp", "dropped", "misplaced", "missed", "toppled", "swept", "out of workspace"),
     *("undone", "unsolvable"),
 )
 """Kinds that change what is on the table or what can be achieved. The others do not need to matter,

@@ -13,12 +13,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from clevrskills.core.goal.tree import Node, leaf_status, nodes, reasons
+from clevrskills.core.goal.predicate import Leaf
+from clevrskills.core.goal.tree import (
+    Node,
+    leaf_status,
+    nodes,
+    reasons,
+    state_of,
+)
 from clevrskills.envs.events.kinds import KINDS, Event
 from clevrskills.envs.events.trajectory import path_length_m, spectral_arc_length
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.predicates.avoiding import Avoiding
-from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.predicates.end_effector_at_position import EndEffectorAtPosition
+from clevrskills.predicates.hit import Hit
+from clevrskills.predicates.physical import PhysicalPredicate, Placing
+from clevrskills.predicates.traced import Traced
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 DROP_M = 0.02
@@ -31,7 +41,10 @@ SWEPT_M = 0.05
 CARRIED_M = 0.01
 """How far a body has moved when it is asked whether what is held carries it."""
 NEAR_M = 0.10
-"""Distance between cups and body within which it was approached: the size of the usual object."""
+"""Distance between cups and body, or between the tool and where a goal in the air is met, within
+which it was approached: the size of the usual object."""
+CARRIER_SHARE = 0.5
+"""Share of a body's weight from which another one carries it."""
 IDLE_S, IDLE_M, IDLE_COS = 3.0, 0.005, cos(radians(1.0) / 2)
 """The arm is idle if it moves no further and turns no more than this for so long."""
 HELD_S, UNDONE_M, UNDONE_COS = 0.25, 0.02, cos(radians(20) / 2)
@@ -39,6 +52,7 @@ HELD_S, UNDONE_M, UNDONE_COS = 0.25, 0.02, cos(radians(20) / 2)
 a body that is bumped and comes to rest again undoes nothing."""
 APART_S = 0.5
 """How long nothing touches until a further collision of the same pair counts."""
+ON_TABLE = "on the table"
 FALLEN_M = -0.05
 """Height of a body's origin below which it is off the table."""
 
@@ -89,6 +103,10 @@ def _slots_of(predicate: PhysicalPredicate, names: tuple[str, ...], env: int) ->
     return found
 
 
+def _bodies_of(leaf: Leaf) -> set[int]:
+    return _slots_of(leaf, leaf.bodies(), 0) if isinstance(leaf, PhysicalPredicate) else set()
+
+
 def _slots(values: torch.Tensor, env: int) -> set[int]:
     return {slot for slot in values[env].reshape(-1).tolist() if slot >= 0}
 
@@ -129,7 +147,17 @@ class TabletopWatcher:
         self._note_goal()
         self._path = [self._tool()[:3]]
         self._still = 0, self._tool()  # since when the arm stands here
-        self._near_m = np.inf
+        ghosts = {k for k, body in enumerate(bodies) if body and body.ghost}
+        self._tangible = sorted(self.roles.handled - ghosts)
+        self._nearest = np.inf, 0, -1  # distance of the cups, the step, the body
+        self._reached = self._held >= 0  # whether what is to be handled was touched
+        in_air = (Traced, EndEffectorAtPosition)
+        self._in_air = any(isinstance(node.predicate, in_air) for node in self._leaves)
+        self._aim: Leaf | None = None  # next goal of the tool in the air
+        self._aim_nearest = np.inf, 0  # distance of the tool beyond the tolerance, and the step
+        self._released = -1  # the body that was let go last
+        self._falling = set[int]()  # let go, and not at rest yet
+        self._astray: dict[int, Event] = {}  # let go, and at rest where no goal has it
         self._approach(pose)
         self._contact: int | None = None
         env.after_step.append(self._look)
@@ -138,8 +166,17 @@ class TabletopWatcher:
 
     def finish(self) -> None:
         """The episode is over: tell what only its end tells."""
-        if self.roles.handled and self._near_m > NEAR_M and self._step:
-            self._add("not approached", min(self.roles.handled))
+        near_m, step, slot = self._nearest
+        if self._step and self._tangible and not self._reached:
+            near = near_m <= NEAR_M
+            self._add("missed" if near else "not approached", slot, step if near else None)
+        if self._step and self._aim is not None:
+            near_m, step = self._aim_nearest
+            near, slot = near_m <= NEAR_M, min(_bodies_of(self._aim), default=-1)
+            self._add("missed" if near else "not approached", slot, step if near else None)
+        for slot, event in self._astray.items():  # what lies aside may only wait for its turn
+            last = event.detail != ON_TABLE or slot == self._released
+            self.events += [event] if last and self._place_elsewhere(slot) else []
         order = list(KINDS)
         self.events.sort(key=lambda event: (event.step, order.index(event.kind)))
 
@@ -182,7 +219,10 @@ class TabletopWatcher:
             return
         if self._env.agent.controller.vacuum_on:
             self._add("dropped", before, detail="lost with the vacuum on")
-        elif before not in self.roles.unsettled:
+            return
+        self._released = before
+        self._falling.add(before)
+        if before not in self.roles.unsettled:
             height_m = float(self._world.clearance(torch.tensor([before])))
             if height_m > DROP_M:
                 self._add("dropped", before, detail="let go in the air")
@@ -197,6 +237,7 @@ class TabletopWatcher:
             body = one < simulation.table
             if body and self._contact is None:
                 self._contact = self._step
+            self._reached |= one in self.roles.handled
             if body and (one in forbidden or one not in self.roles.named):
                 self._once("wrong touch", one)
             if other == simulation.gripper and body:
@@ -209,6 +250,8 @@ class TabletopWatcher:
     def _note_body(self, slot: int, pose: NDArray[Any], held: int) -> None:
         if slot == held:
             self._moving.add(slot)
+            self._falling.discard(slot)
+            self._astray.pop(slot, None)
             self._told -= {("toppled", slot)}
             return
         free = slot in self.roles.unsettled
@@ -221,6 +264,7 @@ class TabletopWatcher:
             if bool(self._world.is_static(torch.tensor([slot]))[0]):
                 self._moving.discard(slot)
                 self._rest[slot] = pose[:2].copy()
+                self._note_rest(slot)
         else:
             gone_m = float(np.hypot(*(pose[:2] - self._rest[slot])))
             if gone_m > CARRIED_M and self._carried(slot, held):
@@ -230,11 +274,33 @@ class TabletopWatcher:
                 if not free:
                     self._add("swept", slot)
         out = pose[2] < FALLEN_M or (not free and not self._reaches(pose))
+        if pose[2] < FALLEN_M:
+            self._note_rest(slot)
         if not out:
             self._inside.add(slot)
             self._told -= {("out of workspace", slot)}
         elif slot in self._inside or pose[2] < FALLEN_M:
             self._once("out of workspace", slot)
+
+    def _note_rest(self, slot: int) -> None:
+        """Note where a body that was let go has come to rest."""
+        if slot not in self._falling:
+            return
+        self._falling.discard(slot)
+        below, goal, outcome = self._carrier(slot), self._env.goal, self._env.outcome
+        on = f"on {self._world.keys[below]}" if below >= 0 else ON_TABLE
+        if place := self._place_elsewhere(slot):
+            name = self._world.keys[slot]
+            self._astray[slot] = Event("misplaced", self._step, name, place, on)
+        throws = [node.predicate for node in self._leaves if isinstance(node.predicate, Hit)]
+        own = [leaf for leaf in throws if slot in _slots(leaf.object, 0)]
+        if not own or any(bool(state_of(leaf, goal, outcome)["hit"][0]) for leaf in own):
+            return
+        targets, asked = (
+            {target for leaf in some for target in _slots(leaf.target, 0)} for some in (throws, own)
+        )
+        kind = "misplaced" if below in targets - asked else "missed"
+        self._add(kind, slot, goal=self._paths[id(own[0])], detail=on)
 
     def _note_goal(self) -> None:
         env = self._env
@@ -301,14 +367,54 @@ class TabletopWatcher:
         x, y = float(pose[0]), float(pose[1])
         return hypot(x - self._workspace.base_x_m, y) <= self._workspace.reach_m[1]
 
+    def _place_elsewhere(self, slot: int) -> str:
+        """Return the path of a part of the goal that asks for a body to be elsewhere; empty: there
+        is none, or the body is where another part has it, or had it before.
+        """
+        goal, outcome, found = self._env.goal, self._env.outcome, ""
+        for status in leaf_status(goal, outcome):
+            leaf = status.leaf
+            if not isinstance(leaf, Placing) or status.ahead:
+                continue
+            if slot in _slots(getattr(leaf, leaf.handles[0]), 0):
+                if bool(leaf.placed(self._world, state_of(leaf, goal, outcome))[0]):
+                    return ""
+                found = found or (self._paths[id(leaf)] if status.asked else "")
+        return found
+
+    def _carrier(self, slot: int) -> int:
+        """Return the body that carries most of another one's weight, -1: none does."""
+        others = torch.tensor([k for k in range(len(self._world.keys)) if k != slot])
+        share = self._world.supports(others[None], torch.full_like(others, slot)[None])[0]
+        best = int(share.argmax()) if len(others) else -1
+        return int(others[best]) if best >= 0 and share[best] > CARRIER_SHARE else -1
+
     def _approach(self, pose: NDArray[Any]) -> None:
-        """Note how near the cups are to what is to be handled, by the spheres around bodies."""
-        if self._near_m <= NEAR_M or not self.roles.handled:
+        """Note how near the cups are to what is to be handled, by the spheres around bodies, and
+        the tool to its next goal in the air.
+        """
+        place = self._tool()[:3]
+        if self._tangible and not self._reached:
+            slots = self._tangible
+            radius = self._world.solids.radius[0, slots].numpy()
+            away = np.linalg.norm(pose[slots, :3] - place, axis=-1) - radius
+            best = int(away.argmin())
+            near = float(away[best]) - self._world.cup_reach_m, self._step, slots[best]
+            self._nearest = min(self._nearest, near)
+        if not self._in_air:
             return
-        slots = sorted(self.roles.handled)
-        radius = self._world.solids.radius[0, slots].numpy()
-        away = np.linalg.norm(pose[slots, :3] - self._tool()[:3], axis=-1)
-        self._near_m = min(self._near_m, float((away - radius).min()) - self._world.cup_reach_m)
+        aim = self._env.goal.next_leaf(self._env.outcome)
+        if aim is not self._aim:
+            self._aim, self._aim_nearest = aim, (np.inf, self._step)
+        if isinstance(aim, Traced):
+            goal, tolerance_m = self._world.position(aim.object), aim.criteria.end_effector_m
+        elif isinstance(aim, EndEffectorAtPosition):
+            goal, tolerance_m = aim.position, aim.tolerance
+        else:
+            self._aim = None
+            return
+        away_m = float(np.linalg.norm(goal[0].numpy() - place)) - tolerance_m
+        self._aim_nearest = min(self._aim_nearest, (away_m, self._step))
 
     # ---- events ----
 

@@ -10,7 +10,7 @@ from clevrskills.core.suite import Suite, perturbed
 from clevrskills.evaluation.freeze.screening import EpisodeScreener
 from clevrskills.jobs.journal import Record
 
-REVISION = 1
+REVISION = 2
 """Revision of how episodes are perturbed and screened; what was screened under another one is
 screened anew.
 """

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from clevrskills.core.goal.context import broadcast_slots
 from clevrskills.core.goal.predicate import GoalState, Outcome
-from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.predicates.physical import Placing
 from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import (
@@ -28,7 +28,7 @@ BOWL_RADIUS_M = 0.045
 
 
 @dataclass(frozen=True, eq=False)
-class PutIn(PhysicalPredicate):
+class PutIn(Placing):
     """A block is somewhere, at rest and let go.
 
     Reward: as of :class:`~clevrskills.predicates.OnTop`.
@@ -44,6 +44,10 @@ class PutIn(PhysicalPredicate):
     @abstractmethod
     def there(self, world: World) -> Tensor:
         """Return whether it is where it should be, held or not, (B,) bool."""
+
+    def placed(self, world: World, state: GoalState) -> Tensor:
+        del state
+        return self.there(world)
 
     @abstractmethod
     def target(self, world: World) -> Tensor:
