@@ -142,8 +142,12 @@ class Axis(Protocol):
         """Why so much."""
 
     @property
-    def seen(self) -> bool:
-        """Whether it changes what is seen."""
+    def visual(self) -> bool:
+        """Whether it changes images."""
+
+    @property
+    def physical(self) -> bool:
+        """Whether it changes the physics."""
 
 
 @dataclass(frozen=True)

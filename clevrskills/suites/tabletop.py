@@ -142,7 +142,7 @@ class TabletopSuite(Suite):
         from clevrskills.envs.episode import EpisodeSpec
 
         assert isinstance(episode, EpisodeSpec)
-        return hidden(episode) if any(AXES[name].seen for name in episode.axes) else ""
+        return hidden(episode) if any(AXES[name].visual for name in episode.axes) else ""
 
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer

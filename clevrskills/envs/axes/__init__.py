@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from clevrskills.envs.axes import felt, seen, told
+from clevrskills.envs.axes import physical, semantic, visual
 from clevrskills.envs.axes.axis import LEVELS, Axis, Draft, PerturbationError
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.scene_sampling import scene_of, worded
@@ -21,17 +21,17 @@ from clevrskills.tasks import task as make_task
 AXES: Mapping[str, Axis] = {
     axis.name: axis
     for axis in (
-        felt.EMBODIMENT,
-        told.TEXTURE,
-        felt.LAYOUT,
-        felt.CLUTTER,
-        told.LANGUAGE,
-        felt.ROBOT_START,
-        seen.CAMERA,
-        seen.LIGHT,
-        seen.BACKGROUND,
-        seen.NOISE,
-        felt.DISTURBANCE,
+        physical.EMBODIMENT,
+        semantic.TEXTURE,
+        physical.LAYOUT,
+        physical.CLUTTER,
+        semantic.LANGUAGE,
+        physical.ROBOT_START,
+        visual.CAMERA,
+        visual.LIGHT,
+        visual.BACKGROUND,
+        visual.NOISE,
+        physical.DISTURBANCE,
     )
 }
 """All axes by name, in the order in which they are applied."""

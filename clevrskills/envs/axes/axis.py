@@ -70,8 +70,8 @@ class Axis:
         unit: What the numbers of its levels are.
         levels: Greatest change at each level, by name.
         reason: Why so much.
-        seen: Whether it changes what is seen, so that the oracle, which knows the state, proves
-            nothing.
+        visual: Whether it changes images, which the oracle, as it knows the state, does not need.
+        physical: Whether it changes the physics, so that the oracle must solve it anew.
         draw: Changes a draft at a level, with a random generator; it is the same generator at every
             level, so that higher levels go further the same way.
     """
@@ -81,7 +81,8 @@ class Axis:
     unit: str
     levels: Sequence[Range]
     reason: str
-    seen: bool
+    visual: bool
+    physical: bool
     draw: Callable[[Draft, Range, np.random.Generator], None]
 
     def range_of(self, level: int) -> Range:

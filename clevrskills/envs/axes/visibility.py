@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import dist
+from math import dist, inf
 
 import numpy as np
 
 from clevrskills.assets.palettes import lab
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import View
+from clevrskills.sim.cameras import TABLE_ID, View
 from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.render.trajectory_renderer import AWAY, TrajectoryRenderer
 from clevrskills.sim.setting import Setting
@@ -21,6 +21,13 @@ LEAST_FAR_PX = 50
 """Of what is out of the arm's reach, to be thrown at, where a pixel is 5 cm of the table."""
 LEAST_SHARE = 0.5
 """Share of its outline that is not hidden, at least."""
+CONTRAST = 20.0
+"""Least distance in CIELAB (CIE 1976) between the mean colors of a body and what is around it: nine
+just noticeable differences of 2.3 (Mahy, Van Eycken and Oosterlinck 1994)."""
+KEPT_CONTRAST = 0.75
+"""Share of the contrast in usual conditions that is enough where that is low already."""
+MARGIN_PX, LEAST_AROUND_PX = 8, 20
+"""How far around a body its surroundings are looked at, and of how many pixels."""
 LIGHTNESS = 0.5
 """Weight of lightness beside hue, as shadows change it."""
 
@@ -28,8 +35,9 @@ LIGHTNESS = 0.5
 def hidden(episode: EpisodeSpec) -> str:
     """What cannot be told from the image of the main camera at the start; empty: nothing.
 
-    Each body of the task shows enough of itself, and its mean color is nearer to what it is in
-    usual conditions than to what any other texture of the scene is.
+    Each body of the task shows enough of itself, stands out against table and walls by
+    :data:`CONTRAST` or :data:`KEPT_CONTRAST`, and its mean color is nearer to what it is in usual
+    conditions than to what any other texture of the scene is.
     """
     task = make_task(episode.task, **episode.task_args)
     setting, slots = task.setting, len(task.slots)
@@ -53,6 +61,9 @@ def hidden(episode: EpisodeSpec) -> str:
             return f"{body.key} is hidden, but for {100 * shown / alone[k]:.0f} %"
         if not body.texture or k not in colors:
             continue
+        contrast = _contrast(view, k)
+        if contrast < min(CONTRAST, KEPT_CONTRAST * _contrast(usual, k)):
+            return f"{body.key} stands out against its surroundings by {contrast:.0f} only"
         seen = _color(view, k)
         near = min(colors, key=lambda other: dist(seen, colors[other]))
         if everything[near].texture != body.texture:
@@ -107,6 +118,21 @@ def _draw(
 
 def _count(view: View, k: int) -> int:
     return int((view.segmentation == 1 + k).sum())
+
+
+def _contrast(view: View, k: int) -> float:
+    """Return the distance in CIELAB between the mean colors of a body and of the table, the floor
+    and the walls around it; infinite where too little of those shows.
+    """
+    own = view.segmentation == 1 + k
+    box = tuple(
+        slice(max(0, indices.min() - MARGIN_PX), indices.max() + 1 + MARGIN_PX)
+        for indices in np.nonzero(own)
+    )
+    around, color = np.isin(view.segmentation[box], (0, TABLE_ID)), view.color[..., :3]
+    if around.sum() < LEAST_AROUND_PX:
+        return inf
+    return dist(lab(color[own].mean(axis=0)), lab(color[box][around].mean(axis=0)))
 
 
 def _color(view: View, k: int) -> tuple[float, float, float]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from clevrskills.core.suite import Suite, perturbed
+from clevrskills.core.suite import Perturbable, Suite, perturbed
 from clevrskills.evaluation.freeze.screening import EpisodeScreener
 from clevrskills.jobs.journal import Record
 
@@ -49,7 +49,8 @@ class Verdict(Record):
 
 
 class PerturbedScreener(EpisodeScreener):
-    """Screens one perturbed episode after the other.
+    """Screens one perturbed episode after the other; the oracle acts where the physics is another
+    one than that of the clean twin, which it has solved.
 
     Args:
         suite: What they are of.
@@ -59,6 +60,8 @@ class PerturbedScreener(EpisodeScreener):
     def __init__(self, suite: Suite, axes: Mapping[str, int]) -> None:
         super().__init__(suite, axes)
         self._frozen = lru_cache(1)(suite.frozen)
+        known = suite.axes() if isinstance(suite, Perturbable) else {}
+        self._physical = any(known[name].physical for name in axes)
 
     def __call__(self, job: PerturbedEpisode) -> Verdict:
         """Screen an episode.
@@ -72,5 +75,7 @@ class PerturbedScreener(EpisodeScreener):
         if isinstance(found, str):
             return Verdict(*key, job.index, clean.content_hash, reason=found)
         env = self._start(found)
-        reason = self._fault(found, env, TURNED_AWAY) or self._solve(found, env)[1]
+        reason = self._fault(found, env, TURNED_AWAY)
+        if not reason and self._physical:
+            reason = self._solve(found, env)[1]
         return Verdict(*key, job.index, clean.content_hash, found.content_hash, reason)

@@ -10,7 +10,7 @@ import pytest
 
 from clevrskills.core.suite import load_suite
 from clevrskills.envs.axes import AXES, LEVELS, perturb
-from clevrskills.envs.axes.told import looks_apart, misspeller
+from clevrskills.envs.axes.semantic import looks_apart, misspeller
 from clevrskills.envs.disturber import Disturber
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_sampling import keystep_scenes, scene_of

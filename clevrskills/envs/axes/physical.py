@@ -1,4 +1,4 @@
-"""Axes of what is felt: start of the robot, layout, clutter, disturbances, another arm."""
+"""Axes of the physics: start of the robot, layout, clutter, disturbances, another arm."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,7 +9,7 @@ import numpy as np
 
 from clevrskills.assets import pools, shape
 from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range, steps_of
-from clevrskills.envs.axes.told import looks_apart
+from clevrskills.envs.axes.semantic import looks_apart
 from clevrskills.envs.scene_sampling import (
     CLEARANCE_M,
     NeutralPose,
@@ -243,8 +243,9 @@ ROBOT_START = Axis(
     "change of each joint",
     steps_of(joint_rad=0.4),
     "Level 5 is 23 degrees in each joint; the arm stays clear of everything",
-    False,
-    draw_robot_start,
+    visual=False,
+    physical=True,
+    draw=draw_robot_start,
 )
 LAYOUT = Axis(
     "layout",
@@ -252,8 +253,9 @@ LAYOUT = Axis(
     "shift, turn",
     steps_of(shift_m=0.10, turn_rad=pi),
     "From what a hand leaves when it puts things back to another draw of the table",
-    False,
-    draw_layout,
+    visual=False,
+    physical=True,
+    draw=draw_layout,
 )
 CLUTTER = Axis(
     "clutter",
@@ -261,8 +263,9 @@ CLUTTER = Axis(
     "objects more",
     tuple({"objects": float(level)} for level in (1, 2, 3, 4, 5)),
     "They leave room where things are to go; where there is none for them, the episode is left out",
-    True,
-    draw_clutter,
+    visual=True,
+    physical=True,
+    draw=draw_clutter,
 )
 DISTURBANCE = Axis(
     "disturbance",
@@ -287,8 +290,9 @@ DISTURBANCE = Axis(
     ),
     "Friction stops a push within 1 to 3 cm; two control steps of delay are 0.1 s, and one is "
     "enough for a touch that comes too hard",
-    False,
-    draw_disturbance,
+    visual=False,
+    physical=True,
+    draw=draw_disturbance,
 )
 EMBODIMENT = Axis(
     "embodiment",
@@ -296,6 +300,7 @@ EMBODIMENT = Axis(
     "–",
     ({"arm": 1.0},),
     "There are two arms",
-    False,
-    draw_embodiment,
+    visual=False,
+    physical=True,
+    draw=draw_embodiment,
 )

@@ -1,4 +1,4 @@
-"""Axes of what is told and named: textures of the same parts, language."""
+"""Axes of names and sentences: textures of the same shapes, language."""
 
 import re
 from collections.abc import Callable
@@ -31,14 +31,14 @@ MEANT = (
 
 
 @cache
-def _mean_lab(name: str) -> tuple[float, float, float]:
-    """Mean color of a texture in CIELAB."""
+def mean_lab(name: str) -> tuple[float, float, float]:
+    """Return the mean color of a texture in CIELAB."""
     return lab(texture(name).reshape(-1, 3).mean(axis=0))
 
 
 def looks_apart(one: str, other: str) -> bool:
     """Whether two textures can't be taken for each other."""
-    return dist(_mean_lab(one), _mean_lab(other)) >= APART
+    return dist(mean_lab(one), mean_lab(other)) >= APART
 
 
 def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> None:
@@ -137,8 +137,9 @@ TEXTURE = Axis(
     "share of the scene's textures that are replaced",
     tuple({"share_%": share} for share in (20.0, 40.0, 60.0, 80.0, 100.0)),
     "Level 5 is what the split test does to textures, with the shapes of the clean twin",
-    True,
-    draw_texture,
+    visual=True,
+    physical=False,
+    draw=draw_texture,
 )
 LANGUAGE = Axis(
     "language",
@@ -155,6 +156,7 @@ LANGUAGE = Axis(
         )
     ),
     "What is named, directions and numbers are never misspelt, so that the sentence stays clear",
-    False,
-    draw_language,
+    visual=False,
+    physical=False,
+    draw=draw_language,
 )

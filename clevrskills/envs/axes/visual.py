@@ -1,11 +1,17 @@
-"""Axes of what is seen: camera, light, background, image noise."""
+"""Axes of images: camera, light, background, image noise."""
 
 import colorsys
-from math import cos, pi, radians, sin
+from collections.abc import Iterable
+from functools import cache
+from math import cos, dist, pi, radians, sin
 
 import numpy as np
 
+from clevrskills.assets.palettes import lab
+from clevrskills.assets.textures import surface_texture
 from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range, steps_of
+from clevrskills.envs.axes.semantic import mean_lab
+from clevrskills.envs.axes.visibility import CONTRAST, KEPT_CONTRAST
 from clevrskills.envs.scene_sampling import scene_of
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.conditions import ImageNoise, Viewpoint
@@ -15,6 +21,8 @@ from clevrskills.sim.setting import Light, Surfaces
 TRIES = 40
 STRAIGHT_M = 1e-6
 """A camera that stands beside its target by less looks straight down."""
+SATURATION, VALUES = 0.35, (0.35, 0.85)
+"""Of drawn surfaces, in HSV."""
 IN_VIEW = 0.0
 """Margin at the edge of the image that bodies keep."""
 
@@ -80,12 +88,20 @@ def _tint(color: tuple[float, ...], most: Range, generator: np.random.Generator)
 
 
 def draw_background(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """A table stained in another color, another floor and other walls."""
-    hues, values = generator.uniform(0, 1, 4), generator.uniform(0, 1, 4)
-    drawn = [
-        np.array(colorsys.hsv_to_rgb(hue, 0.35, 0.35 + 0.5 * value))
-        for hue, value in zip(hues, values, strict=True)
-    ]
+    """A table stained in another color, another floor and other walls. The table is drawn again
+    until all bodies stand out against it, at this level and the others.
+
+    Raises:
+        PerturbationError: They do not.
+    """
+    drawn = [*map(_muted, generator.uniform(0, 1, 4), generator.uniform(0, 1, 4))]
+    textures = {body.texture for body in draft.layout.bodies if body and body.texture}
+    for _ in range(TRIES):
+        if stand_out(textures, drawn[0]):
+            break
+        drawn[0] = _muted(*generator.uniform(0, 1, 2))
+    else:
+        raise PerturbationError("no color of the table against which all objects stand out")
     usual = (scene_visuals.FLOOR_COLOR, scene_visuals.HORIZON_COLOR, scene_visuals.ZENITH_COLOR)
     share = most["share_%"] / 100
     floor, horizon, zenith = (
@@ -93,6 +109,31 @@ def draw_background(draft: Draft, most: Range, generator: np.random.Generator) -
         for old, new in zip(usual, drawn[1:], strict=True)
     )
     draft.conditions["surfaces"] = Surfaces(_rounded(drawn[0]), floor, horizon, zenith, share)
+
+
+def _muted(hue: float, value: float) -> np.ndarray:
+    return np.array(colorsys.hsv_to_rgb(hue, SATURATION, VALUES[0] + value * np.ptp(VALUES)))
+
+
+def stand_out(textures: Iterable[str], stain: np.ndarray) -> bool:
+    """Return whether the mean colors of textures are far enough from that of a table with a stain,
+    sRGB (3,) in [0, 1], at all levels: by :data:`CONTRAST`, or :data:`KEPT_CONTRAST` of the
+    distance from the usual table.
+    """
+    shares = [level["share_%"] / 100 for level in BACKGROUND.levels]
+    tables = [lab((1 - share) * _wood() + share * 255 * stain) for share in shares]
+    usual = lab(_wood())
+    return all(
+        dist(table, color) >= min(CONTRAST, KEPT_CONTRAST * dist(usual, color))
+        for color in map(mean_lab, textures)
+        for table in tables
+    )
+
+
+@cache
+def _wood() -> np.ndarray:
+    """Return the mean color of the usual table, sRGB (3,), 0 to 255."""
+    return surface_texture("table wood").reshape(-1, 3).mean(axis=0)
 
 
 def draw_noise(draft: Draft, most: Range, generator: np.random.Generator) -> None:
@@ -115,8 +156,9 @@ CAMERA = Axis(
     steps_of(**{"angle_deg": 20.0, "distance_%": 15.0, "aim_m": 0.04, "field_%": 8.0}),
     "Level 1 is a camera put back after cleaning, level 5 one put up by another laboratory; all"
     " bodies stay in view, which limits how near it may come",
-    True,
-    draw_camera,
+    visual=True,
+    physical=False,
+    draw=draw_camera,
 )
 LIGHT = Axis(
     "light",
@@ -131,17 +173,21 @@ LIGHT = Axis(
         )
     ),
     "From another hour of the day to another room",
-    True,
-    draw_light,
+    visual=True,
+    physical=False,
+    draw=draw_light,
 )
 BACKGROUND = Axis(
     "background",
     "Table, floor and walls have other colors",
     "share of a drawn color in place of the usual one",
     steps_of(**{"share_%": 100.0}),
-    "Colors are pale, so that no table hides an object; level 5 shows nothing of the usual ones",
-    True,
-    draw_background,
+    "Colors are muted (saturation 0.35, value 0.35 to 0.85), and the table's is at least 20 from"
+    " each object's mean color in CIELAB, or three quarters of what the usual one is; level 5 shows"
+    " nothing of the usual ones",
+    visual=True,
+    physical=False,
+    draw=draw_background,
 )
 NOISE = Axis(
     "noise",
@@ -158,6 +204,7 @@ NOISE = Axis(
         )
     ),
     "From a good webcam to a poor one over a slow network",
-    True,
-    draw_noise,
+    visual=True,
+    physical=False,
+    draw=draw_noise,
 )
