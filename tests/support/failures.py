@@ -39,18 +39,18 @@ def _name(env: GymnasiumEnv, slot: int) -> str:
     return base(env).world.keys[slot]
 
 
-def _above(env: GymnasiumEnv, slot: int, height_m: float) -> list[float]:
+def above(env: GymnasiumEnv, slot: int, height_m: float) -> list[float]:
     """Where the tool centre point is when the cups are over the best spot of a body."""
     world = base(env).world
     x, y, z = sealable_spot(world, torch.tensor([slot]))[0].tolist()
     return [x, y, z + float(world.cup_tips[0, 2]) + height_m]
 
 
-def _take(env: GymnasiumEnv, slot: int) -> None:
+def take(env: GymnasiumEnv, slot: int) -> None:
     """Take hold of a body."""
-    go_to(env, _above(env, slot, 0.05))
+    go_to(env, above(env, slot, 0.05))
     for _ in range(20):
-        go_to(env, _above(env, slot, -0.004), on=True, steps=4, speed_m=0.01)
+        go_to(env, above(env, slot, -0.004), on=True, steps=4, speed_m=0.01)
         if int(base(env).world.held[0]) == slot:
             return
     raise AssertionError("the gripper does not hold it")
@@ -63,14 +63,14 @@ def _rise(env: GymnasiumEnv, height_m: float, on: bool = True) -> None:
 
 def _wrong_grasp(env: GymnasiumEnv, watcher: TabletopWatcher) -> str:
     slot = _slot(env, watcher, other=True)
-    _take(env, slot)
+    take(env, slot)
     _rise(env, 0.1)
     return _name(env, slot)
 
 
 def _dropped(env: GymnasiumEnv, watcher: TabletopWatcher) -> str:
     slot = _slot(env, watcher)
-    _take(env, slot)
+    take(env, slot)
     _rise(env, 0.12)
     stay(env, 20, on=False)
     return _name(env, slot)
@@ -160,13 +160,13 @@ def _solve(env: GymnasiumEnv) -> None:
 
 def _undone(env: GymnasiumEnv, watcher: TabletopWatcher) -> str:
     stay(env, 10)
-    _take(env, _slot(env, watcher))
+    take(env, _slot(env, watcher))
     _rise(env, 0.08)
     return ""
 
 
 def _unsolvable(env: GymnasiumEnv, watcher: TabletopWatcher) -> str:
-    _take(env, _slot(env, watcher))
+    take(env, _slot(env, watcher))
     stay(env, 5)
     return ""
 

@@ -52,7 +52,6 @@ HELD_S, UNDONE_M, UNDONE_COS = 0.25, 0.02, cos(radians(20) / 2)
 a body that is bumped and comes to rest again undoes nothing."""
 APART_S = 0.5
 """How long nothing touches until a further collision of the same pair counts."""
-ON_TABLE = "on the table"
 FALLEN_M = -0.05
 """Height of a body's origin below which it is off the table."""
 
@@ -155,7 +154,6 @@ class TabletopWatcher:
         self._in_air = any(isinstance(node.predicate, in_air) for node in self._leaves)
         self._aim: Leaf | None = None  # next goal of the tool in the air
         self._aim_nearest = np.inf, 0  # distance of the tool beyond the tolerance, and the step
-        self._released = -1  # the body that was let go last
         self._falling = set[int]()  # let go, and not at rest yet
         self._astray: dict[int, Event] = {}  # let go, and at rest where no goal has it
         self._approach(pose)
@@ -174,9 +172,7 @@ class TabletopWatcher:
             near_m, step = self._aim_nearest
             near, slot = near_m <= NEAR_M, min(_bodies_of(self._aim), default=-1)
             self._add("missed" if near else "not approached", slot, step if near else None)
-        for slot, event in self._astray.items():  # what lies aside may only wait for its turn
-            last = event.detail != ON_TABLE or slot == self._released
-            self.events += [event] if last and self._place_elsewhere(slot) else []
+        self.events += [e for slot, e in self._astray.items() if self._place_elsewhere(slot)]
         order = list(KINDS)
         self.events.sort(key=lambda event: (event.step, order.index(event.kind)))
 
@@ -220,7 +216,6 @@ class TabletopWatcher:
         if self._env.agent.controller.vacuum_on:
             self._add("dropped", before, detail="lost with the vacuum on")
             return
-        self._released = before
         self._falling.add(before)
         if before not in self.roles.unsettled:
             height_m = float(self._world.clearance(torch.tensor([before])))
@@ -288,7 +283,7 @@ class TabletopWatcher:
             return
         self._falling.discard(slot)
         below, goal, outcome = self._carrier(slot), self._env.goal, self._env.outcome
-        on = f"on {self._world.keys[below]}" if below >= 0 else ON_TABLE
+        on = f"on {self._world.keys[below]}" if below >= 0 else "on the table"
         if place := self._place_elsewhere(slot):
             name = self._world.keys[slot]
             self._astray[slot] = Event("misplaced", self._step, name, place, on)
