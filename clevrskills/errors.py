@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 __all__ = [
@@ -87,14 +88,24 @@ def errors_in(what: str) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Any exception in one line: errors for users as they are, others with their type and the place
-    where they were raised.
+    """Return any exception in one line: errors for users as they are, others with their type and
+    the last place in the user's files, or else the place where they were raised.
     """
     text = " ".join(str(error).split())
     if isinstance(error, ClevrSkillsError):
         return text
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" ({Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})" if trace else ""
-    return f"{type(error).__name__}: {text}{place}"
+    import traceback  # takes longer than all else here
+
+    places = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
+    own = [place for place in places if not place[0].startswith(_not_the_users())]
+    shown = "".join(f" ({Path(name).name}:{line})" for name, line in (own or places)[-1:])
+    return f"{type(error).__name__}: {text}{shown}"
+
+
+@cache
+def _not_the_users() -> tuple[str, ...]:
+    """Return the beginnings of the paths of code that is not the user's."""
+    import sysconfig
+
+    paths = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
+    return (*(f"{path}/" for path in (*paths, Path(__file__).parent)), "<")

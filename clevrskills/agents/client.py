@@ -20,7 +20,7 @@ from time import monotonic, sleep, time
 from typing import Any, Protocol
 
 from clevrskills.agents.messages import MEDIA, to_openai, tokens_of
-from clevrskills.core.policy import Message, PolicyError, PromptInput
+from clevrskills.core.policy import ConnectionLost, Message, PolicyError, PromptInput
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.serving.api_key import read_api_key
 
@@ -78,11 +78,12 @@ class _Transient(Exception):  # noqa: N818 (it is not the last word)
     Args:
         told: What went wrong.
         wait_s: When the server says to ask again.
+        silent: Whether the server gave no answer in time.
     """
 
-    def __init__(self, told: str, wait_s: float | None = None) -> None:
+    def __init__(self, told: str, wait_s: float | None = None, silent: bool = False) -> None:
         super().__init__(told)
-        self.wait_s = wait_s
+        self.wait_s, self.silent = wait_s, silent
 
 
 class ChatClient:
@@ -199,7 +200,8 @@ class ChatClient:
             except _Transient as error:
                 if again == self._retries:
                     tries = f" ({again + 1} tries)" if again else ""
-                    raise PolicyError(f"{self._url}: {error}{tries}") from None
+                    kind = PolicyError if error.silent else ConnectionLost
+                    raise kind(f"{self._url}: {error}{tries}") from None
                 wait_s = min(FIRST_WAIT_S * 2**again, LONGEST_WAIT_S)
                 wait_s *= self._jitter.uniform(0.5, 1.0)
                 sleep(wait_s if error.wait_s is None else error.wait_s)
@@ -222,8 +224,9 @@ class ChatClient:
             reason = getattr(error, "reason", error)
             absent = isinstance(reason, ConnectionRefusedError | socket.gaierror)
             if absent and not self._heard:
-                raise PolicyError(f"{self._url}: {self._trouble(error)}") from None
-            raise _Transient(self._trouble(error)) from None
+                raise ConnectionLost(f"{self._url}: {self._trouble(error)}") from None
+            silent = isinstance(reason, TimeoutError)
+            raise _Transient(self._trouble(error), silent=silent) from None
         self._heard = True
         try:
             reply = json.loads(text)

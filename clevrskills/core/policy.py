@@ -251,7 +251,11 @@ class BatchedPolicy(Protocol):
 
 
 class PolicyError(ClevrSkillsError):
-    """Breakdown of a policy, or of the way to it: no failure at the task."""
+    """Failure of a policy to give a valid action: the episode counts as failed."""
+
+
+class ConnectionLost(PolicyError):  # noqa: N818 (nobody is to blame)
+    """End of the connection to a policy: the episode may be started again."""
 
 
 class GaveUp(ClevrSkillsError):  # noqa: N818 (nothing is in error)

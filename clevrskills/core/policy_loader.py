@@ -261,6 +261,13 @@ class PolicySource:
         given = dict(self.arguments)
         if {"suite", "interface"} <= signature(make).parameters.keys():
             given |= {"suite": suite, "interface": find_interface(suite, interface)}
+        try:
+            signature(make).bind(*folder, **given)
+        except TypeError as error:
+            raise ClevrSkillsError(
+                f"cannot make the policy {self.name}: {error}; arguments are given with "
+                "--policy-arg NAME=VALUE"
+            ) from None
         return make(*folder, **given)
 
 

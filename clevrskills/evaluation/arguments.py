@@ -119,10 +119,14 @@ class CostArgs:
 class EvaluationPoolArgs(PoolArgs):
     """Workers: what each of them runs, and how often."""
 
+    timeout: float = 60.0
+    """Seconds in which the policy must give an action, at least 60; else the episode is failed. Of
+    `chat:` policies at least 600."""
     batch: int = 1
     """Episodes that a process runs at the same time; the result is the same for any number."""
-    retries: int = 1
-    """How often an episode that ended in an error is tried again."""
+    accept_restarts: bool = False
+    """Go on although more episodes were started again than are allowed (1 %, at least 2), as their
+    process or connection was lost: all restarted episodes count as failures."""
 
 
 @dataclass(kw_only=True)

@@ -1,6 +1,6 @@
 """Environment pool of an evaluation worker: environments, frozen episodes and films, reused."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -57,7 +57,7 @@ class EpisodeRef:
     task_args: Mapping[str, Any] = field(default_factory=dict)
     film: bool = False  # whether a video is made of it
     counts: bool = False  # whether its result stands already, and it is done again to be filmed
-    starts: int = 0  # how often it has ended in an error before
+    starts: int = 1  # how often it was started, this time included
     repeat: int = 0  # how often it is run besides, before this time
     part: str = ""  # what of it the policy does, see `evaluation.handover.parts`; empty: all
     salt: str = ""  # salt of the seeds that the policy is given; empty: that of the run
@@ -66,6 +66,31 @@ class EpisodeRef:
     def id(self) -> str:
         """Its name within the run, e.g. ``sort_test_007``."""
         return part_name(episode_name(self.task, self.split, self.index, self.repeat), self.part)
+
+
+def episode_of(
+    config: WorkerConfig,
+    ref: EpisodeRef,
+    frozen: Callable[[str, str], Sequence[Episode]] | None = None,
+) -> Episode:
+    """Return an episode: drawn, or a frozen one as the axes of the run perturb it.
+
+    Args:
+        config: What all workers have in common.
+        ref: Which one.
+        frozen: Gives the frozen episodes of a task and split; ``None``: the suite does.
+
+    Raises:
+        ClevrSkillsError: There is no such episode, or it cannot be perturbed.
+    """
+    suite, run = config.suite, config.run
+    if ref.seed is not None:
+        return suite.draw(ref.task, ref.split, ref.seed, ref.index, run.robot, ref.task_args)
+    clean = (frozen or suite.frozen)(ref.task, ref.split)[ref.index]
+    episode = perturbed(suite, clean, run.axes)
+    if isinstance(episode, str):
+        raise ClevrSkillsError(f"episode {ref.id} cannot be perturbed: {episode}")
+    return episode
 
 
 class EnvPool:
@@ -93,8 +118,10 @@ class EnvPool:
         self._run, self._rules = config.run, Rules.of(config.run)
         self.controllers: Controllers | None = None
         if config.controller is not None:
-            clip, chunk, slots = config.run.clip, config.run.chunk, config.batch
-            self.controllers = Controllers(config.controller, config.suite, clip, chunk, slots)
+            self.controllers = Controllers(
+                *(config.controller, config.suite, config.run.clip, config.run.chunk),
+                *(config.batch, config.run.action_limit_s),
+            )
         self._config: EnvConfig | None = None
         self._envs: dict[int, Env] = {}
         self._films: dict[int, TrajectoryRenderer] = {}
@@ -107,7 +134,7 @@ class EnvPool:
             ClevrSkillsError: There is no such environment or episode.
             Exception: The environment broke down; it is not used again.
         """
-        worker, episode = self._worker, self._episode(ref)
+        worker, episode = self._worker, episode_of(self._worker, ref, self._frozen)
         env = self._env(slot, episode)
         wording, told = self._run.wording, None
         if wording != "own":
@@ -141,17 +168,6 @@ class EnvPool:
     def abandon(self, slot: int) -> None:
         """Do not use the environment of a slot again."""
         self._envs.pop(slot, None)
-
-    def _episode(self, ref: EpisodeRef) -> Episode:
-        suite = self._worker.suite
-        if ref.seed is not None:
-            robot = self._run.robot
-            return suite.draw(ref.task, ref.split, ref.seed, ref.index, robot, ref.task_args)
-        clean = self._frozen(ref.task, ref.split)[ref.index]
-        episode = perturbed(suite, clean, self._run.axes)
-        if isinstance(episode, str):
-            raise ClevrSkillsError(f"episode {ref.id} cannot be perturbed: {episode}")
-        return episode
 
     def _robot(self, episode: Episode) -> str:
         """Return the robot of an episode, which an axis may have replaced."""

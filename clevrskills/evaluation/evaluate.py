@@ -124,10 +124,11 @@ def _complain(request: EvaluationRequest, outcome: Outcome) -> None:
     from clevrskills.evaluation.runner import error_line
 
     if outcome.errors:
-        lines = [error_line(request.run.policy, result) for result in outcome.errors[:SHOWN_ERRORS]]
+        root, policy = request.config.root, request.run.policy
+        lines = [error_line(root, policy, result) for result in outcome.errors[:SHOWN_ERRORS]]
         more = len(outcome.errors) - len(lines)
         raise ClevrSkillsError(
-            f"{len(outcome.errors)} of {outcome.episodes} episodes ended in errors and count for "
-            f"nothing; the same command tries them again: {'; '.join(lines)}"
+            f"{len(outcome.errors)} of {outcome.episodes} episodes did not come to a result, and "
+            f"count for nothing; the same command starts them again: {'; '.join(lines)}"
             + (f"; and {more} more" if more else "")
         )

@@ -23,6 +23,8 @@ from clevrskills.evaluation.sequential.rounds import in_blocks, same_count
 from clevrskills.solvers.requirements import require_oracle
 
 REPLAY = "replay:"
+SCREENING_S = 600.0
+"""How long the screening of a perturbed episode may take."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class Perturbed(Frozen):
         frozen = super().select(tasks, splits)
         counts = Counter((ref.task, ref.split) for ref in frozen.episodes)
         count = max(counts.values()) if self.count else None
-        kept = kept_episodes(self.suite, [*counts], axes, count, args.workers, args.timeout)
+        kept = kept_episodes(self.suite, [*counts], axes, count, args.workers, SCREENING_S)
         rejected = {
             f"{one.task}_{one.split}": {str(v.index): v.reason for v in one.rejected}
             for one in kept

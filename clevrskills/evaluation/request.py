@@ -46,8 +46,9 @@ from clevrskills.evaluation.worker import Group
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.run_folder import cpu_features, versions
 
-ROUNDS = 4
-"""Episodes that follow each other in a place of a batch, so that few places wait for the last."""
+LEAST_LIMIT_S, CHAT_LIMIT_S = 60, 600
+"""Seconds in which a policy must act, at least, and one that asks a language model, which may wait
+for its turn."""
 
 NO_CAMERAS = "none"
 
@@ -82,7 +83,8 @@ def make_request(
     check_least(
         args,
         **dict.fromkeys(("episodes", "repeat", "batch", "size", "history", "chunk"), 1),
-        **dict.fromkeys(("retries", "videos", "seed", "max_cost"), 0),
+        **dict.fromkeys(("videos", "seed", "max_cost"), 0),
+        timeout=LEAST_LIMIT_S,
     )
     args.check_pool()
     if args.track:
@@ -108,6 +110,8 @@ def make_request(
         stop_on_success=args.stop in (None, "goal"),
         chunk=args.chunk,
         clip=not args.strict_actions,
+        action_limit_s=max(args.timeout, CHAT_LIMIT_S * args.policy.startswith(CHAT)),
+        accept_restarts=args.accept_restarts,
         policy_args=source.arguments,
         episodes={name: of.content_hash for name, of in frozen.items()},
         versions=versions(),
@@ -321,17 +325,11 @@ def left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ref.task for ref in refs if ref.task not in named))
 
 
-def groups(
-    refs: Sequence[EpisodeRef], batch: int, workers: int, rounds: int = ROUNDS
-) -> Iterator[Group]:
-    """The episodes in groups of one task and split, each for one worker; of a batch at most so many
-    in each place.
+def groups(refs: Sequence[EpisodeRef], batch: int) -> Iterator[Group]:
+    """Yield the episodes in groups of one task and split, each for one worker. All of a group are
+    lost with the process, so it has no more than run at the same time.
     """
     for _, some in groupby(refs, key=lambda ref: (ref.task, ref.split)):
         same = list(some)
-        size = 1
-        if batch > 1:  # else a result is kept as soon as it is there
-            share = -(-len(same) // workers)
-            size = max(batch, min(rounds * batch, share))
-        for start in range(0, len(same), size):
-            yield Group(tuple(same[start : start + size]))
+        for start in range(0, len(same), batch):
+            yield Group(tuple(same[start : start + batch]))

@@ -4,6 +4,8 @@
 
     DIR/run.json                    the policy, how it was evaluated, versions
     DIR/results/<writer>.jsonl      one line for each episode that ended, well or not
+    DIR/starts/<writer>.jsonl       one line for each group of episodes that was started
+    DIR/errors/<episode>.txt        the traceback of what broke down, of the first such episodes
     DIR/videos/<task>_<split>_<index>.mp4
     DIR/transcripts/<task>_<split>_<index>.jsonl    what was said, of policies that talk
 """
@@ -18,7 +20,8 @@ from typing import Any
 
 from clevrskills.core.episode import episode_name
 from clevrskills.core.suite import DEFAULT, SUITES, Suite, TaskInfo, all_splits, load_suite
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError, DamagedError, UnknownNameError
+from clevrskills.evaluation.starts import RESTARTED, judged
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Record, read_lines
 
@@ -60,14 +63,15 @@ published weights, and tracks of policies that act together are joined by `` and
 _TRACK = re.compile(rf"({'|'.join(TRACKS)}|open \([^()|<>`\n]+\))(, pretrained)?")
 POLICY_ERROR, ERROR = "policy error", "error"
 CAUSES = (
-    *("success", "step limit", "gave up", POLICY_ERROR, ERROR, "stopped", "no stop"),
-    "no handover",
+    *("success", "step limit", "gave up", POLICY_ERROR, RESTARTED, ERROR, "stopped"),
+    *("no stop", "no handover"),
 )
 """Why an episode ended: the goal was reached; the task's step limit was; the policy gave up; it
-raised an exception, or gave no valid action in time, which is a failure; the environment broke
-down, or the process or the connection was lost, which does not count; the policy declared that it
-was done, and was not; it never did; the oracle did not reach the part that the policy was to do. A
-suite may have others of its own.
+raised an exception, or gave no valid action in time, which is a failure; the episode was started
+more than once in a run in which that is a failure; the environment broke down, or the process or
+the connection was lost, which does not count; the policy declared that it was done, and was not; it
+never did; the oracle did not reach the part that the policy was to do. A suite may have others of
+its own.
 
 Where episodes go on after success, ``success`` means that the goal held at the step limit."""
 
@@ -137,6 +141,8 @@ class EpisodeResult(Record):
             see :class:`clevrskills.evaluation.handover.director.Director`; empty: it did all of it.
         controller: Policy that carried out the commands of this one; empty: skills did, or there
             were no commands.
+        later: Of a restarted episode that counts as a failure: whether its last start succeeded, or
+            has come to no result; it is never written.
     """
 
     task: str
@@ -183,6 +189,7 @@ class EpisodeResult(Record):
     twin: str = ""
     handover: Mapping[str, Any] = field(default_factory=dict)
     controller: str = ""
+    later: bool = False
 
     @property
     def id(self) -> str:
@@ -221,6 +228,7 @@ _IF_ANY = (
     "twin",
     "handover",
     "controller",
+    "later",
 )
 
 
@@ -458,18 +466,34 @@ def read_run(root: Path) -> Run:
 
 
 def read_results(root: Path) -> Iterator[EpisodeResult]:
-    """The results of a run, by task, split and index; of several for one episode the last that
-    counts, or else the last.
+    """Return the results of a run, by task, split and index; of several for one episode the one
+    that counts, or else the last.
 
     Raises:
-        DatasetError: A line cannot be read.
+        DamagedError: A line cannot be read, or two that count contradict each other.
     """
     latest: dict[str, EpisodeResult] = {}
     for result in all_results(root):
         known = latest.get(result.id)
-        if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
+        if known is not None and known.counts and result.counts and _how(known) != _how(result):
+            first, second = sorted((known, result), key=lambda r: r.ended)
+            raise DamagedError(
+                f"{root} has two results of {result.id}: {first.cause} after {first.steps} steps "
+                f"({first.ended}), and {second.cause} after {second.steps} ({second.ended}); "
+                "evaluate into another folder"
+            )
+        if known is None or _order(result) >= _order(known):
             latest[result.id] = result
     yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index, r.repeat))
+
+
+def _how(result: EpisodeResult) -> tuple[Any, ...]:
+    """Return how an episode went, in which all its results must agree."""
+    return result.cause, result.success_once, result.success_at_end, result.steps
+
+
+def _order(result: EpisodeResult) -> tuple[Any, ...]:
+    return result.counts, result.starts, result.ended
 
 
 def all_results(root: Path) -> Iterator[EpisodeResult]:
@@ -483,12 +507,14 @@ def all_results(root: Path) -> Iterator[EpisodeResult]:
 
 
 def read_content(root: Path) -> Content:
-    """A run of ``clevrskills evaluate``.
+    """Return a run of ``clevrskills evaluate``, its results as they count, see
+    :func:`clevrskills.evaluation.starts.judged`.
 
     Raises:
         ClevrSkillsError: There is none, or it is damaged.
     """
-    return read_run(root), tuple(read_results(root)), None
+    run = read_run(root)
+    return run, judged(read_results(root), run.accept_restarts), None
 
 
 def run_folders(root: Path) -> list[Path]:

@@ -19,12 +19,19 @@ from clevrskills.core.feedback import Mode, turn_feedback
 from clevrskills.core.goal.tree import depth, leaves_met
 from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn, in_range
 from clevrskills.core.observer import Observer
-from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
+from clevrskills.core.policy import (
+    Observation,
+    ObservationOptions,
+    PolicyError,
+    PromptInput,
+    TextAction,
+)
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
 from clevrskills.core.suite import Suite, TrajectoryRenderer, find_interface
+from clevrskills.errors import one_line
 from clevrskills.evaluation.action_sizes import ActionSizes
 from clevrskills.evaluation.handover.director import Director
-from clevrskills.evaluation.results import EpisodeResult, Run
+from clevrskills.evaluation.results import POLICY_ERROR, EpisodeResult, Run
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.jobs.process_setup import now, worker_name
 from clevrskills.sim.render.video import VideoWriter
@@ -231,14 +238,19 @@ class PolicyRollout(Rollout):
             PolicyError: These are no actions.
         """
         interface = self._interface
-        if isinstance(interface, BoxInterface):
-            asked = interface.numbers(answer)
-            actions, outside = in_range(asked, self._rules.clip)
-        else:
-            actions = interface.read(answer, self._rules.clip)
-            asked, outside = actions, [False] * len(actions)
-        if isinstance(answer, TextAction):
-            self._note(answer)
+        try:
+            if isinstance(interface, BoxInterface):
+                asked = interface.numbers(answer)
+                actions, outside = in_range(asked, self._rules.clip)
+            else:
+                actions = interface.read(answer, self._rules.clip)
+                asked, outside = actions, [False] * len(actions)
+            if isinstance(answer, TextAction):
+                self._note(answer)
+        except PolicyError:
+            raise
+        except Exception as error:
+            raise PolicyError(f"an action that cannot be read: {one_line(error)}") from error
         stop = isinstance(answer, TextAction) and answer.stop
         stop = stop or (isinstance(interface, TextInterface) and [*actions] == [DONE])
         if self._rules.declared and stop:
@@ -336,6 +348,8 @@ class PolicyRollout(Rollout):
         met, of = leaves_met(self.env.goal, self.env.outcome)
         end = self.cause or STEP_LIMIT
         success, once = self.success, self.success_once
+        if cause == POLICY_ERROR:
+            success = once = False
         if self._rules.declared:
             success = once = success and end == STOPPED
             end = end if self.cause else "no stop"

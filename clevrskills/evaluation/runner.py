@@ -1,8 +1,10 @@
-"""Evaluation runner: hands out episodes, keeps what comes back, tries again."""
+"""Evaluation runner: hands out episodes, keeps what comes back, starts lost ones again."""
 
 import contextlib
 import json
 import logging
+import time
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -10,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.statistics import wilson
-from clevrskills.core.suite import all_levels
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.benchmark.protocol import declared
 from clevrskills.evaluation.env_pool import EpisodeRef
-from clevrskills.evaluation.request import ROUNDS, EvaluationRequest, groups, left_out
+from clevrskills.evaluation.policy_slots import no_action
+from clevrskills.evaluation.request import EvaluationRequest, groups, left_out
 from clevrskills.evaluation.results import (
+    ERROR,
+    POLICY_ERROR,
     RESULTS_DIR,
     RUN_FILE,
     TRACKS,
@@ -27,24 +31,28 @@ from clevrskills.evaluation.results import (
     video_path,
 )
 from clevrskills.evaluation.sequential.rounds import columns, estimate, forecast, round_values
+from clevrskills.evaluation.starts import Starts, allowed, lost
 from clevrskills.evaluation.worker import (
-    HOPELESS,
+    POLICY,
     Describe,
     Description,
     Ended,
     Group,
     failed,
     make_evaluator,
+    watchdog_path,
 )
 from clevrskills.jobs import work
-from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.jobs.journal import Journal
 from clevrskills.jobs.pool import JOBS_PER_WORKER, TimedOut, WorkerDied
+from clevrskills.jobs.process_setup import watched
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.run_folder import check_settings
 
 SAME = (
     *("policy", "policy_args", "robot", "criteria", "stop_on_success", "chunk", "clip", "seed"),
+    "action_limit_s",
     *(
         "suite",
         "interface",
@@ -59,6 +67,14 @@ SAME = (
     ),
 )
 """What must be the same when a run is continued, besides the episodes and what is shown."""
+ERRORS_DIR, TRACES = "errors", 20
+"""Folder of tracebacks, and how many a command writes at most."""
+HOPELESS = 3
+"""Episodes that end in errors before any other, until the run stops."""
+TRIES = 3
+"""Starts of an episode by one command, at most."""
+SIGNAL_S = 0.5
+"""How long a signal that ended a worker may take to reach this process, too."""
 _OPTIONAL = ("label", "track", "trained_on", "protocol")
 
 
@@ -93,17 +109,18 @@ def run(request: EvaluationRequest, before: Run | None) -> Outcome:
             open_run(config.root, before, now)
             return Outcome(len(request.episodes), (), tasks)
 
-    def limit_s(job: Group | Describe) -> float:
-        return args.timeout * (len(job.episodes) if isinstance(job, Group) else 1)
-
     start_pool = partial(
         work.open_pool,
-        *(args.driver, partial(make_evaluator, config), config.root, args.workers, limit_s),
-        max(1, JOBS_PER_WORKER // (ROUNDS * args.batch)) if args.batch > 1 else JOBS_PER_WORKER,
+        *(args.driver, partial(make_evaluator, config), config.root, args.workers, None),
+        max(1, JOBS_PER_WORKER // args.batch),
     )
     with contextlib.ExitStack() as stack:
         runner = Runner(request, before, known, stack)
-        work.work(runner, start_pool)
+        try:
+            work.work(runner, start_pool)
+        except KeyboardInterrupt:
+            runner.withdraw()
+            raise
     return runner.outcome()
 
 
@@ -117,6 +134,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         stack: Where the progress display is entered.
     """
 
+    deaths = kills = 1  # whether an episode is started again is a matter of the run
+
     def __init__(
         self,
         request: EvaluationRequest,
@@ -126,18 +145,41 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
     ) -> None:
         super().__init__([Describe()])
         self._request, self._before, self._known, self._stack = request, before, known, stack
-        self._levels = all_levels(request.config.suite)
         self._display: Display | None = None
-        self._given_up, self._spent = 0, 0.0
+        self._running: dict[str, EpisodeRef] = {}
+        self._tries = Counter[str]()
+        self._broken: int | None = 0  # results so far, if all are errors
+        self._traced = set[str]()
+        self._is_new, self._stopped = not known, ""
+        self._spent = 0.0
         self._rounds, self._decided = 0, False
 
     def next(self) -> Describe | Group | None:
-        """The next job; none once enough money is spent, or enough is known."""
+        """Return the next job; none once the run stops, the money is spent or enough is known."""
         most = self._request.args.max_cost
         spent = most is not None and self._spent >= most
-        if self._display is not None and (self._narrow() or spent):
+        if self._display is not None and (self._stopped or spent or self._narrow()):
             self.waiting.clear()
-        return super().next()
+        job = super().next()
+        return self._start(job) if isinstance(job, Group) else job
+
+    def _start(self, group: Group) -> Group:
+        """Record the starts of the episodes of a group, before it is handed out."""
+        refs = [
+            ref if ref.counts else replace(ref, starts=self._starts.count(ref.id) + 1)
+            for ref in group.episodes
+        ]
+        self._tries.update(ref.id for ref in refs)
+        started = {ref.id: ref for ref in refs if not ref.counts}
+        if started:
+            self._starts.add([*started])
+            self._running |= started
+        return Group(tuple(refs))
+
+    def withdraw(self) -> None:
+        """Withdraw the starts of what is running, as a signal has ended the command."""
+        if self._running:
+            self._starts.withdraw([*self._running])
 
     def _narrow(self) -> bool:
         """Whether the run is to stop when its interval is narrow enough, and it is."""
@@ -152,11 +194,13 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         return self._decided
 
     def outcome(self) -> Outcome:
-        """What came of it, at the end.
+        """Return what came of it, at the end.
 
         Raises:
-            ClevrSkillsError: The money was spent before.
+            ClevrSkillsError: The run stopped, or the money was spent before.
         """
+        if self._stopped:
+            raise ClevrSkillsError(self._stopped)
         results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
         left = len(self._refs) - sum(result.counts for result in results)
         most = self._request.args.max_cost
@@ -170,35 +214,28 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         return Outcome(len(self._refs), errors, self._left_out)
 
     def key(self, job: Describe | Group) -> Hashable:
-        return tuple((r.id, r.starts) for r in job.episodes) if isinstance(job, Group) else job
-
-    def requeue(self, job: Describe | Group) -> None:
-        """Do episodes again one by one: what breaks down with one is known to be its own then."""
-        refs = job.episodes if isinstance(job, Group) else ()
-        self.waiting.extend([Group((ref,)) for ref in refs] or [job])
+        return tuple(ref.id for ref in job.episodes) if isinstance(job, Group) else job
 
     def finish(self, job: Describe | Group, result: Description | Ended) -> None:
-        if isinstance(job, Group) and isinstance(result, Ended):
-            self._given_up = 0
-            self._take(job, result)
-        elif isinstance(result, Description):
+        if isinstance(result, Ended):
+            self._take(result)
+        else:
             self._begin(result)
 
     def give_up(self, job: Describe | Group, end: WorkerDied | TimedOut) -> None:
         if isinstance(job, Describe):
             raise ClevrSkillsError(f"workers die as they make the policy: {end.reason}")
-        ref, *others = job.episodes
-        if others:
-            return self.requeue(job)
-        result = failed(ref, self._levels[ref.task], end.reason)
-        self._given_up += 1
-        hopeless = ""
-        if self._given_up >= HOPELESS:
-            hopeless = (
-                f"{self._given_up} episodes in a row ended their workers, the last one: "
-                f"{error_line(self._request.run.policy, result)}"
-            )
-        return self._take(job, Ended((result,), (), hopeless))
+        if isinstance(end, WorkerDied) and end.killed:
+            time.sleep(SIGNAL_S)
+        config, reason, cause = self._request.config, end.reason, ERROR
+        doing, trace = watched(watchdog_path(config, job))
+        if doing == POLICY:
+            reason, cause = str(no_action(config.run.action_limit_s)), POLICY_ERROR
+        elif doing:
+            reason = f"the environment does not come back; {reason}"
+        results = tuple(failed(config, ref, reason, cause) for ref in job.episodes)
+        traces = {result.id: trace for result in results if trace}
+        self._take(Ended(results, () if doing == POLICY else job.episodes, traces))
 
     def update(self) -> None:
         if self._display is not None:
@@ -244,11 +281,13 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
                 f"The policy does not say what it has learned from; --track says it, now or when "
                 f"the run is packed: {', '.join(TRACKS)}"
             )
+        self._spent = cost_of(root)
+        self._record_unfinished()
         refs = _open(request, self._known, self._left_out)
         refs = [replace(ref, salt=salt) for ref in refs]
-        rounds = ROUNDS if request.args.max_cost is None else 1
-        self.waiting.extend(groups(refs, request.args.batch, request.args.workers, rounds))
-        self._spent = cost_of(root)
+        again = [ref for ref in refs if self._starts.count(ref.id) and not ref.counts]
+        self.waiting.extend(Group((ref,)) for ref in again)
+        self.waiting.extend(groups([ref for ref in refs if ref not in again], request.args.batch))
         width = request.args.until_width
         if width is not None:
             pairs = sorted({(ref.task, ref.split) for ref in self._refs})
@@ -256,22 +295,60 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             self._population = int(request.run.sequential["population"])
             display.print(forecast(width, len(self._columns), self._population))
 
-    def _take(self, group: Group, ended: Ended) -> None:
-        refs = {ref.id: ref for ref in group.episodes}
-        for result in ended.results:
-            self._keep(result)
-            if not result.counts and result.starts <= self._request.args.retries:
-                self.waiting.append(Group((replace(refs[result.id], starts=result.starts),)))
-        self.waiting.extend(Group((ref,)) for ref in ended.unfinished)
-        if ended.hopeless:
-            raise ClevrSkillsError(ended.hopeless)
+    def _record_unfinished(self) -> None:
+        """Record what earlier commands have started that came to no result."""
+        request = self._request
+        self._count = max(len(request.episodes) * request.args.part[1], len(self._known))
+        self._starts = Starts(request.config.root, request.config.writer, self._count)
+        for ref in self._refs:
+            known, starts = self._known.get(ref.id), self._starts.count(ref.id)
+            if known is not None and (known.counts or known.starts >= starts):
+                continue
+            if starts and self._starts.ended(ref.id):
+                reason = "the command that ran it ended before it did"
+                self._keep(failed(request.config, replace(ref, starts=starts), reason))
+        self._check_restarts()
 
-    def _keep(self, result: EpisodeResult) -> None:
+    def _check_restarts(self) -> None:
+        """Stop if more episodes are to be started again than are allowed."""
+        root, most = self._request.config.root, allowed(self._count)
+        results = [*read_results(root)]
+        open_ones = [result for result in results if not result.counts]
+        if open_ones and lost(results) > most and not read_run(root).accept_restarts:
+            last = max(open_ones, key=lambda result: result.ended)
+            self._stopped = (
+                f"{lost(results)} starts came to no result, and only {most} may be made up for by "
+                f"second starts (1 % of {self._count} episodes, at least 2); the last one: "
+                f"{self._line(last)}; find the cause and evaluate into another folder, or go on "
+                "with --accept-restarts: then restarted episodes count as failures"
+            )
+
+    def _take(self, ended: Ended) -> None:
+        for result in ended.results:
+            self._keep(result, ended.traces.get(result.id, ""))
+            if result.counts and (result.cause != POLICY_ERROR or not self._is_new):
+                self._broken = None
+            elif self._broken is not None:
+                self._broken += 1
+        again = (ref for ref in ended.lost if self._tries[ref.id] < TRIES)
+        self.waiting.extend(Group((ref,)) for ref in again)
+        if not all(result.counts for result in ended.results):
+            self._check_restarts()
+        if not self._stopped and (self._broken or 0) >= HOPELESS:
+            self._stopped = (
+                f"the first {self._broken} episodes ended in errors, the last one: "
+                f"{self._line(ended.results[-1])}; the same command goes on with the others"
+            )
+
+    def _keep(self, result: EpisodeResult, trace: str = "") -> None:
         """Enter a result into the journal of the run."""
         assert self._display is not None
         before = self._known.get(result.id)
+        self._running.pop(result.id, None)
         self._spent += result.usage.get("cost", 0.0)
-        line = "" if result.counts else error_line(self._request.run.policy, result)
+        self._save(result.id, trace)
+        # failures of the policy may be many
+        line = self._line(result) if not result.counts or result.id in self._traced else ""
         if before is not None and before.counts:  # done again to be filmed: the first one stands
             names = ("episode", "cause", "steps", "total_reward")
             if result.counts and any(getattr(result, n) != getattr(before, n) for n in names):
@@ -288,10 +365,30 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         if line:
             self._display.print(line)
 
+    def _save(self, episode: str, trace: str) -> None:
+        """Keep the traceback of an episode, if there is one and it is among the first."""
+        path = trace_path(self._request.config.root, episode)
+        if trace and len(self._traced) < TRACES:
+            with storage_errors(path):
+                path.parent.mkdir(exist_ok=True)
+            write_whole(path, trace)
+            self._traced.add(episode)
 
-def error_line(policy: str, result: EpisodeResult) -> str:
-    """An error in one line that names the policy and the episode."""
-    return f"policy {policy}, episode {result.id}, try {result.starts}: {result.error}"
+    def _line(self, result: EpisodeResult) -> str:
+        return error_line(self._request.config.root, self._request.run.policy, result)
+
+
+def trace_path(root: Path, episode: str) -> Path:
+    """Return where the traceback of an episode is."""
+    return root / ERRORS_DIR / f"{episode}.txt"
+
+
+def error_line(root: Path, policy: str, result: EpisodeResult) -> str:
+    """Return an error in one line that names the policy, the episode and the traceback."""
+    start = f", start {result.starts}" if result.starts > 1 else ""
+    path = trace_path(root, result.id)
+    trace = f"; traceback in {path}" if path.is_file() else ""
+    return f"policy {policy}, episode {result.id}{start}: {result.error}{trace}"
 
 
 def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) -> None:
@@ -364,6 +461,7 @@ def open_run(root: Path, before: Run | None, now: Run) -> Run:
         run = replace(
             before,
             **{name: getattr(before, name) or getattr(now, name) for name in _OPTIONAL[1:]},
+            accept_restarts=before.accept_restarts or now.accept_restarts,
             episodes={**before.episodes, **now.episodes},
             rejected={**before.rejected, **now.rejected},
         )

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+import traceback
 from collections import deque
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from clevrskills.core.policy import GaveUp, ObservationOptions, PolicyError
+from clevrskills.core.env import Episode
+from clevrskills.core.policy import ConnectionLost, GaveUp, ObservationOptions, PolicyError
 from clevrskills.core.suite import NO_ROBOT
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.evaluation.dialogue.transcripts import write_transcript
-from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
-from clevrskills.evaluation.policy_slots import Interrupted, make_runner
-from clevrskills.evaluation.results import NO_TRACK, EpisodeResult
+from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig, episode_of
+from clevrskills.evaluation.policy_slots import make_runner
+from clevrskills.evaluation.results import ERROR, NO_TRACK, POLICY_ERROR, EpisodeResult
 from clevrskills.evaluation.rollout import PolicyRollout
-from clevrskills.jobs.files import StorageError
-from clevrskills.jobs.process_setup import now, return_freed_memory, trim_heap, worker_name
+from clevrskills.jobs.files import PARTIAL_PREFIX, StorageError
+from clevrskills.jobs.process_setup import (
+    Watchdog,
+    now,
+    return_freed_memory,
+    trim_heap,
+    worker_name,
+)
 from clevrskills.sim.render.vulkan import renderer
 
-HOPELESS = 3
-"""Episodes in a row that end in errors, with a policy that has not come to the end of any, until it
-makes no sense to go on."""
+STUCK_S = 600.0
+"""Seconds beyond the limit of an action after which a worker that does nothing is ended."""
+POLICY, ENVIRONMENT = "policy", "environment"
+"""What a worker waits for, as its watchdog notes it."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +67,14 @@ class Ended:
     """How the episodes of a group ended.
 
     Attributes:
-        results: Those that came to an end, well or not.
-        unfinished: Those that did not, since a policy that acts in several episodes at once broke
-            down: one of them may be to blame, so they are to be done again one by one.
-        hopeless: Why it makes no sense to go on; empty: it does.
+        results: Their results.
+        lost: Those among them that may be started again, as the connection to the policy was lost.
+        traces: Tracebacks of what broke down, by name of the episode.
     """
 
     results: tuple[EpisodeResult, ...]
-    unfinished: tuple[EpisodeRef, ...] = ()
-    hopeless: str = ""
+    lost: tuple[EpisodeRef, ...] = ()
+    traces: Mapping[str, str] = field(default_factory=dict)
 
 
 def make_evaluator(config: WorkerConfig) -> Evaluator:
@@ -85,7 +96,7 @@ class Evaluator:
     def __init__(self, config: WorkerConfig) -> None:
         self._config = config
         make = partial(config.policy.make, config.suite, config.run.interface)
-        self._runner, policy = make_runner(make, config.batch)
+        self._runner, policy = make_runner(make, config.batch, config.run.action_limit_s)
         self._options, self._info = policy.options, policy.info
         self._track, self._privileged = policy.info.track, policy.info.privileged
         self._isolated = policy.isolated
@@ -96,7 +107,6 @@ class Evaluator:
             self._draws |= bool(controllers.options.cameras)
             self._privileged |= controllers.privileged
             self._isolated &= controllers.isolated
-        self._errors = 0
 
     def __call__(self, job: Describe | Group) -> Description | Ended:
         """Do a job.
@@ -114,23 +124,23 @@ class Evaluator:
     def _evaluate(self, group: Group) -> Ended:
         self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}
         self._results: list[EpisodeResult] = []
-        self._interrupted: list[EpisodeRef] = []
+        self._lost: list[EpisodeRef] = []
+        self._traces: dict[str, str] = {}
         self._again: dict[int, PolicyRollout] = {}
-        hopeless, waiting = "", deque(group.episodes)
-        while (waiting or self._live) and not hopeless:
-            starts, self._again = self._again, {}
-            for slot in range(self._config.batch):
-                if waiting and slot not in self._live:
-                    self._start(slot, waiting.popleft(), starts)
-            for slot, answer in self._ask(starts).items():
-                self._go_on(slot, answer)
-            if self._errors >= HOPELESS:
-                last = self._results[-1]
-                hopeless = (
-                    f"{self._errors} episodes in a row ended in errors, the last one: "
-                    f"policy {self._config.policy.name}, episode {last.id}: {last.error}"
-                )
-        return Ended(tuple(self._results), tuple(self._interrupted), hopeless)
+        waiting, limit_s = deque(group.episodes), self._config.run.action_limit_s + STUCK_S
+        self._watchdog = Watchdog(watchdog_path(self._config, group), limit_s)
+        self._watchdog.note(ENVIRONMENT)
+        try:
+            while waiting or self._live:
+                starts, self._again = self._again, {}
+                for slot in range(self._config.batch):
+                    if waiting and slot not in self._live:
+                        self._start(slot, waiting.popleft(), starts)
+                for slot, answer in self._ask(starts).items():
+                    self._go_on(slot, answer)
+        finally:
+            self._watchdog.close()
+        return Ended(tuple(self._results), tuple(self._lost), self._traces)
 
     def _start(self, slot: int, ref: EpisodeRef, starts: dict[int, PolicyRollout]) -> None:
         try:
@@ -148,10 +158,12 @@ class Evaluator:
         if not self._live:
             return {}
         began_s = time.perf_counter()
+        self._watchdog.note(POLICY)
         if starts:
             self._runner.reset(starts)
         rollouts = {slot: rollout for slot, (_, rollout) in self._live.items()}
         answers = self._runner.act({slot: r.observation for slot, r in rollouts.items()})
+        self._watchdog.note(ENVIRONMENT)
         for rollout in rollouts.values():
             rollout.waited(time.perf_counter() - began_s)
         return answers
@@ -159,47 +171,56 @@ class Evaluator:
     def _go_on(self, slot: int, answer: np.ndarray | Exception) -> None:
         """Do what the policy says, or take note of why it says nothing."""
         ref, rollout = self._live[slot]
-        result: EpisodeResult | None = None
         try:
             if isinstance(answer, Exception):
-                raise PolicyError(one_line(answer)) from answer
-            rollout.go_on(answer)
-            if not rollout.ended:
-                if rollout.reprompted:
-                    rollout.reprompted, self._again[slot] = False, rollout
-                return
-            result = rollout.result()
+                result = self._failed(ref, rollout, answer)
+            else:
+                rollout.go_on(answer)
+                if not rollout.ended:
+                    if rollout.reprompted:
+                        rollout.reprompted, self._again[slot] = False, rollout
+                    return
+                result = rollout.result()
         except PolicyError as error:
-            if isinstance(answer, GaveUp):
-                result = rollout.result("gave up", reason=str(error))
-            elif not isinstance(answer, Interrupted):
-                result = rollout.result("error", error=str(error))
+            result = self._failed(ref, rollout, error)
         except StorageError:
             raise
         except Exception as error:
             self._envs.abandon(slot)
             result = replace(self._broken(ref, error), usage=rollout.usage)
         del self._live[slot]
-        if result is None:
-            self._interrupted.append(ref)
-        else:
-            write_transcript(self._config.root, ref, rollout)
-            self._end(ref, result)
+        write_transcript(self._config.root, ref, rollout)
+        self._end(ref, result)
         if rollout.video is not None:
-            keep = result is not None and result.counts
-            rollout.video.keep() if keep else rollout.video.discard()
+            rollout.video.keep() if result.counts else rollout.video.discard()
+
+    def _failed(self, ref: EpisodeRef, rollout: PolicyRollout, error: Exception) -> EpisodeResult:
+        """Return the result of an episode in which the policy gave no action."""
+        if isinstance(error, GaveUp):
+            return rollout.result("gave up", reason=one_line(error))
+        if isinstance(error, ConnectionLost):
+            self._lost.append(ref)
+            return rollout.result(ERROR, error=one_line(error))
+        if not isinstance(error, PolicyError) or error.__cause__:
+            self._trace(ref, error)
+        return rollout.result(POLICY_ERROR, error=one_line(error))
 
     def _end(self, ref: EpisodeRef, result: EpisodeResult) -> None:
-        self._results.append(replace(result, starts=ref.starts + 1))
-        if result.counts:
-            self._runner.proven, self._errors = True, 0
-        elif not self._runner.proven:
-            self._errors += 1
+        self._results.append(replace(result, starts=ref.starts))
         trim_heap()
 
     def _broken(self, ref: EpisodeRef, error: Exception) -> EpisodeResult:
-        suite, told = self._config.suite, f"the environment broke down: {one_line(error)}"
-        return failed(ref, suite.tasks[ref.task].level, told)
+        self._trace(ref, error)
+        return failed(self._config, ref, f"the environment broke down: {one_line(error)}")
+
+    def _trace(self, ref: EpisodeRef, error: Exception) -> None:
+        self._traces[ref.id] = "".join(traceback.format_exception(error))
+
+
+def watchdog_path(config: WorkerConfig, group: Group) -> Path:
+    """Return the file of the watchdog of a group, which is gone when the group is done."""
+    name = group.episodes[0].id.replace("-", "_")
+    return config.root / f"{PARTIAL_PREFIX}{config.writer}-{name}"
 
 
 def joined(planner: str, controller: str) -> str:
@@ -210,20 +231,28 @@ def joined(planner: str, controller: str) -> str:
     return " and ".join(dict.fromkeys(tracks)) or NO_TRACK
 
 
-def failed(ref: EpisodeRef, level: str, error: str) -> EpisodeResult:
-    """The result of an episode of which nothing is known but that something broke down."""
+def failed(config: WorkerConfig, ref: EpisodeRef, error: str, cause: str = ERROR) -> EpisodeResult:
+    """Return the result of an episode of which nothing is known but that something broke down."""
+    episode: Episode | None = None
+    with contextlib.suppress(Exception):  # it may be the episode that can't be made
+        episode = episode_of(config, ref)
     return EpisodeResult(
         task=ref.task,
-        level=level,
+        level=config.suite.tasks[ref.task].level,
         split=ref.split,
         index=ref.index,
-        episode="",
-        seed=ref.seed or 0,
-        cause="error",
+        episode=episode.content_hash if episode else "",
+        seed=episode.seed if episode else ref.seed or 0,
+        cause=cause,
         error=error,
-        starts=ref.starts + 1,
+        starts=ref.starts,
         worker=worker_name(),
         ended=now(),
+        suite=config.suite.name,
+        interface=config.run.interface,
         repeat=ref.repeat,
+        tags=dict(episode.tags) if episode else {},
+        axes=dict(episode.axes) if episode else {},
+        twin=episode.twin if episode else "",
         handover={"part": ref.part} if ref.part else {},
     )

@@ -1,14 +1,19 @@
-"""Process setup: signals that end a process, memory that stays small, and the name of a worker."""
+"""Process setup: signals that end a process, a watchdog, memory that stays small, and the name of a
+worker.
+"""
 
 import contextlib
 import ctypes
 import datetime
+import faulthandler
 import os
 import platform
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -63,7 +68,7 @@ def block_pandas_import() -> None:
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[Callable[[], None]]:
-    """Being asked to end (SIGTERM) is like Ctrl-C: what is half-written is removed.
+    """Treat SIGTERM and SIGHUP like Ctrl-C: what is half-written is removed.
 
     Gives a function that raises ``KeyboardInterrupt`` once that was asked for. Loops that build and
     give up scenes call it now and then: what is raised while one is finalized, Python ignores.
@@ -79,9 +84,9 @@ def stop_signals() -> Iterator[Callable[[], None]]:
         if asked:
             raise KeyboardInterrupt
 
-    numbers = [signal.SIGTERM]
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
-        numbers.append(signal.SIGINT)
+    signals = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    kept = (signal.SIG_IGN, None)  # ignored, or handled by other code than Python's
+    numbers = [number for number in signals if signal.getsignal(number) not in kept]
     before: dict[signal.Signals, Any] = {}
     with contextlib.suppress(ValueError):  # not the main thread
         for number in numbers:
@@ -91,6 +96,49 @@ def stop_signals() -> Iterator[Callable[[], None]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class Watchdog:
+    """Watchdog that ends the process when a call does not come back, not even to Python.
+
+    Args:
+        path: File with what was done last and, after the end of the process, the traceback of its
+            threads, see :func:`watched`.
+        limit_s: Seconds from a call of :meth:`note` to the next one, at most.
+    """
+
+    def __init__(self, path: Path, limit_s: float) -> None:
+        self._path, self._limit_s, self._armed_s = path, limit_s, -_REARM_S
+        self._file = path.open("wb", buffering=0)
+
+    def note(self, doing: str) -> None:
+        """Note what is done from now on."""
+        os.pwrite(self._file.fileno(), doing.ljust(_NOTE_BYTES).encode(), 0)
+        if time.monotonic() - self._armed_s > _REARM_S:  # it takes 0.1 ms
+            self._file.seek(_NOTE_BYTES)
+            faulthandler.dump_traceback_later(self._limit_s, exit=True, file=self._file)
+            self._armed_s = time.monotonic()
+
+    def close(self) -> None:
+        """Stop watching."""
+        faulthandler.cancel_dump_traceback_later()
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+_NOTE_BYTES, _REARM_S = 16, 1.0
+
+
+def watched(path: Path) -> tuple[str, str]:
+    """Return what a process did when its watchdog ended it, and the traceback; empty: it did not.
+
+    Args:
+        path: File of the watchdog; it is removed.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    path.unlink(missing_ok=True)
+    found = text[:_NOTE_BYTES].strip(), text[_NOTE_BYTES:]
+    return found if found[1] else ("", "")
 
 
 def now() -> str:

@@ -20,7 +20,7 @@ from clevrskills.jobs.processes import Processes
 
 DEATHS, KILLS = 3, 10
 """Workers that may die of a job by themselves, or be killed from outside while at it, until it is
-given up."""
+given up, unless the queue says otherwise."""
 
 
 class JobQueue(ABC, Generic[Job, Result]):
@@ -31,10 +31,12 @@ class JobQueue(ABC, Generic[Job, Result]):
 
     Attributes:
         waiting: Jobs that are not handed out yet.
-        timeouts: How often a job may time out until it is given up.
+        deaths: How many workers may die of a job by themselves until it is given up.
+        kills: How many may be killed from outside while at it.
+        timeouts: How often it may time out.
     """
 
-    timeouts = 1
+    deaths, kills, timeouts = DEATHS, KILLS, 1
 
     def __init__(self, jobs: Iterable[Job] = ()) -> None:
         self.waiting = deque(jobs)
@@ -74,8 +76,7 @@ class JobQueue(ABC, Generic[Job, Result]):
 def work(queue: JobQueue[Job, Result], start_pool: Callable[[], Pool[Job, Result]]) -> None:
     """Keep a pool busy until a queue has nothing left.
 
-    A job whose worker came to an end is handed out again, until :data:`DEATHS` workers have died of
-    it, :data:`KILLS` were killed from outside while at it, or it has taken too long.
+    A job whose worker came to an end is handed out again, as often as the queue allows.
 
     Args:
         queue: The jobs.
@@ -110,7 +111,7 @@ def _after_end(
     if isinstance(end, TimedOut):
         kind, limit = "timeout", queue.timeouts
     else:
-        kind, limit = ("kill", KILLS) if end.killed else ("death", DEATHS)
+        kind, limit = ("kill", queue.kills) if end.killed else ("death", queue.deaths)
     ends[kind, queue.key(job)] += 1
     if ends[kind, queue.key(job)] < limit:
         queue.requeue(job)

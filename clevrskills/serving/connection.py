@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.protocol import State
 from websockets.sync.client import connect
 
-from clevrskills.core.policy import PolicyError
+from clevrskills.core.policy import ConnectionLost, PolicyError
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving.api_key import authorization, quiet_log
 
@@ -75,23 +75,29 @@ class Wire(ABC):
     def _in_words(self, error: BaseException) -> str:
         """Return what went wrong."""
 
-    def failure(self, what: str) -> PolicyError:
-        """An error of this server; the connection is closed, since answers may be out of step."""
+    def failure(self, what: str, kind: type[PolicyError] = PolicyError) -> PolicyError:
+        """Return an error of this server; the connection is closed, since answers may be out of
+        step.
+        """
         self.close()
-        return PolicyError(f"{self.url}: {what}")
+        return kind(f"{self.url}: {what}")
 
     def _connected(self) -> Any:
         if self._connection is None:
-            raise self.failure(CLOSED)
+            raise self.failure(CLOSED, ConnectionLost)
         return self._connection
 
     @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn errors of the connection into those of this server."""
+    def _errors(self, opening: bool = False) -> Iterator[None]:
+        """Turn errors of the connection into those of this server: a missing answer is a failure of
+        the policy, all else is the loss of the connection.
+        """
         try:
             yield
         except self.errors as error:
-            raise self.failure(self._in_words(error)) from error
+            words = self._in_words(error)
+            silent = words == self.no_answer and not opening
+            raise self.failure(words, PolicyError if silent else ConnectionLost) from error
 
 
 class WebSocketWire(Wire):
@@ -117,7 +123,7 @@ class WebSocketWire(Wire):
 
     def open(self) -> None:
         self.close()
-        with self._errors():
+        with self._errors(opening=True):
             self._connection = self._leave.enter_context(
                 connect(
                     self._address,

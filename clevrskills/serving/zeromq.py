@@ -62,7 +62,7 @@ class ZeroMQWire(Wire):
         """Find out whether somebody listens: ZeroMQ itself would wait until somebody does."""
         parts = urlsplit(self._address)
         assert parts.hostname is not None
-        with self._errors():
+        with self._errors(opening=True):
             socket.create_connection((parts.hostname, parts.port), self._timeout_s).close()
 
     def _in_words(self, error: BaseException) -> str:

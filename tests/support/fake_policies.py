@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.core.policy import ObservationOptions, PromptInput
+from clevrskills.core.policy import ConnectionLost, ObservationOptions, PromptInput
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 SEES = ObservationOptions(cameras=())
@@ -84,9 +84,14 @@ class Troubled(Wanderer):
     Args:
         trouble: What happens there; after ``once <path>`` only if that file is not there yet.
         at: The episode; empty: all.
+        after: Calls before it happens.
     """
 
     privileged = True
+
+    def __init__(self, trouble: str = "", at: str = "", after: int = 2) -> None:
+        super().__init__(1, trouble, at)
+        self.after = after
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
         super().reset(prompt)
@@ -94,7 +99,7 @@ class Troubled(Wanderer):
 
     def act(self, observation: Mapping[str, Any]) -> Any:
         action = super().act(observation)
-        if self.calls == 3 and self.at in ("", self.episode):
+        if self.calls == self.after + 1 and self.at in ("", self.episode):
             kind, _, marker = self.trouble.partition(" once ")
             if marker:
                 try:
@@ -111,9 +116,16 @@ def trouble(kind: str, action: np.ndarray) -> Any:
     if kind == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if kind == "exit":
+        raise SystemExit(3)
+    if kind == "hard exit":
         os._exit(3)
-    if kind == "hang":
+    if kind == "late":  # as the timer does
+        os.kill(os.getpid(), signal.SIGALRM)
+    if kind == "stuck":  # no signal reaches it
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
         time.sleep(3600)
+    if kind == "lost":
+        raise ConnectionLost("the connection broke")
     if kind == "give up":
         from clevrskills.core.policy import GaveUp
 
@@ -125,7 +137,25 @@ def trouble(kind: str, action: np.ndarray) -> Any:
         "nan": np.full(7, np.nan),
         "large": action + 2.0,
         "words": "left",
+        "odd": Odd(),
     }[kind]
+
+
+class Odd:
+    """No action at all."""
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise RuntimeError("no array")
+
+
+class Stuck(Troubled):
+    """With a watchdog that does not wait for minutes."""
+
+    def __init__(self, trouble: str, at: str) -> None:
+        super().__init__(trouble, at)
+        from clevrskills.evaluation import worker
+
+        worker.STUCK_S = 1.0
 
 
 class Crowd:

@@ -15,7 +15,7 @@ from clevrskills.core.env import Env, Episode
 from clevrskills.core.goal.predicate import Leaf
 from clevrskills.core.interface import BoxInterface, in_range
 from clevrskills.core.observer import Observer
-from clevrskills.core.policy import GaveUp, Observation, PolicyError
+from clevrskills.core.policy import ConnectionLost, GaveUp, Observation, PolicyError
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.core.suite import Suite, find_interface
 from clevrskills.errors import one_line
@@ -36,6 +36,7 @@ class Controllers:
         clip: Whether actions out of range are clipped; else they are errors.
         chunk: How many actions of a chunk are executed, at most; ``None``: all.
         slots: Number of slots.
+        limit_s: Seconds that it may take for an action.
 
     Attributes:
         options: What it is shown.
@@ -48,10 +49,16 @@ class Controllers:
     """
 
     def __init__(
-        self, source: PolicySource, suite: Suite, clip: bool, chunk: int | None, slots: int
+        self,
+        source: PolicySource,
+        suite: Suite,
+        clip: bool,
+        chunk: int | None,
+        slots: int,
+        limit_s: float,
     ) -> None:
         self.source, self.suite, self.clip, self.chunk = source, suite, clip, chunk
-        self.runner, policy = make_runner(partial(source.make, suite), slots)
+        self.runner, policy = make_runner(partial(source.make, suite), slots, limit_s)
         self.options, self.track = policy.options, policy.info.track
         self.isolated, self.privileged = policy.isolated, policy.info.privileged
 
@@ -117,5 +124,7 @@ class Controller:
         if isinstance(answer, GaveUp):
             raise answer
         if isinstance(answer, Exception):
-            raise PolicyError(f"controller {self.name}: {one_line(answer)}") from answer
+            lost = isinstance(answer, ConnectionLost)
+            kind = ConnectionLost if lost else PolicyError
+            raise kind(f"controller {self.name}: {one_line(answer)}") from answer
         return answer

@@ -15,7 +15,13 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.comparison import Comparison
 from clevrskills.evaluation.report.failures import first_kind
 from clevrskills.evaluation.report.tables import Row, measures_of
-from clevrskills.evaluation.results import SETTINGS, EpisodeResult, Evaluation
+from clevrskills.evaluation.results import (
+    ERROR,
+    POLICY_ERROR,
+    SETTINGS,
+    EpisodeResult,
+    Evaluation,
+)
 from clevrskills.jobs.files import storage_errors
 
 VIDEO_LIMIT_BYTES = 2_000_000
@@ -104,7 +110,10 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
     run, source = evaluation.run, evaluation.source
     reasons = {
         "gave up": Counter(r.reason for r in evaluation.results if r.reason),
-        "error": Counter(r.error for r in evaluation.results if r.error and not r.counts),
+        **{
+            cause: Counter(r.error for r in evaluation.results if r.error and r.cause == cause)
+            for cause in (POLICY_ERROR, ERROR)
+        },
     }
     return {
         "label": evaluation.label,

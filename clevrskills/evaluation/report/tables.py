@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -18,6 +18,7 @@ from clevrskills.core.episode import frozen_name
 from clevrskills.core.report import Measure, pools_episodes, reported
 from clevrskills.core.suite import Suite
 from clevrskills.evaluation.results import CAUSES, NO_TRACK, EpisodeResult, Evaluation
+from clevrskills.evaluation.starts import RESTARTED
 from clevrskills.evaluation.statistics import Estimate, columns, mean, share
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import write_whole
@@ -37,8 +38,8 @@ EXPLANATION = (
     "stratified by task. Success: the goal held after some step; at the end: after the last one. "
     "Goals met: share of the leaves of the goal tree that were met at the end. Depth: "
     "share of the steps of an ordered goal that were reached. Reward: sum over the episode, on the "
-    "paper's scale; reward/step: that divided by the episode's steps. Episodes that ended in an "
-    "error of the infrastructure are counted under errors and nowhere else."
+    "paper's scale; reward/step: that divided by the episode's steps. Episodes whose environment "
+    "broke down, or whose process or connection was lost, count as errors and nowhere else."
 )
 MEAN = "Of several tasks: the mean over tasks."
 POOLED = "Of several tasks: the mean over all their episodes, as in the paper of the suite."
@@ -85,7 +86,7 @@ class Row:
         tasks: Number of tasks with episodes that count.
         of_tasks: How many tasks of the level have the split; 0: it is a row of one task.
         episodes: Episodes that count.
-        errors: Episodes that ended in an error of the infrastructure.
+        errors: Episodes whose environment broke down, or whose process or connection was lost.
         success_once: Share of them in which the goal held after some step.
         success_at_end: After the last step.
         goal_fraction: Share of the goal's leaves that were met in the end.
@@ -101,6 +102,7 @@ class Row:
         axes: Axes that perturbed them, e.g. ``camera:3``; empty: they are clean.
         rejected: Frozen episodes of the task that were left out, as perturbed they can't be solved
             or seen.
+        restarts: Second and further starts of the episodes.
         tag: Name of the tag, for all tasks whose episodes have it; else empty.
         value: Its value.
     """
@@ -128,6 +130,7 @@ class Row:
     tag: str = ""
     value: str = ""
     rejected: int = 0
+    restarts: int = 0
 
 
 def heading_of(measure: Measure) -> str:
@@ -254,9 +257,16 @@ def summarise(
         def number(result: EpisodeResult) -> float | None:
             if measure.episodes == "solved" and not result.success_once:
                 return None
+            if result.cause == RESTARTED and measure.kind == "share":
+                return 0.0
             return result.turns if measure is TURNS else result.measures.get(measure.name)
 
         return (share if measure.kind == "share" else mean)(of(number))
+
+    def solved(value: Callable[[EpisodeResult], bool]) -> Estimate:
+        """Return a success rate; later outcomes of restarted episodes enter its upper end alone."""
+        found, later = share(of(value)), share(of(lambda r: value(r) or r.later))
+        return replace(found, high=float(np.fmax(found.high, later.high)))
 
     causes = Counter(r.ending for r in results)
     return Row(
@@ -264,8 +274,8 @@ def summarise(
         tasks=len({result.task for result in counted}),
         episodes=len(counted),
         errors=len(results) - len(counted),
-        success_once=share(of(lambda r: r.success_once)),
-        success_at_end=share(of(lambda r: r.success_at_end)),
+        success_once=solved(lambda r: r.success_once),
+        success_at_end=solved(lambda r: r.success_at_end),
         goal_fraction=share(of(lambda r: r.goal_fraction)),
         depth=share(of(lambda r: (r.depth or 0) / r.depth_of if r.depth_of else None)),
         reward=mean(of(lambda r: r.total_reward)),
@@ -273,6 +283,7 @@ def summarise(
         steps=mean(of(lambda r: r.steps)),
         causes={c: causes[c] for c in (*CAUSES, *sorted(causes.keys() - {*CAUSES})) if causes[c]},
         measures={measure.name: measured(measure) for measure in measures},
+        restarts=sum(result.starts - 1 for result in results),
     )
 
 
@@ -330,6 +341,8 @@ def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame
             f"{n} {cause}" for cause, n in row.causes.items() if cause != "error"
         )
         texts["errors"] = str(row.errors)
+        if any(other.restarts for other in rows):
+            texts["restarts"] = str(row.restarts)
         table.append(texts)
     frame = pd.DataFrame(table)
     if all(row.track == NO_TRACK or row.tag for row in rows):

@@ -1,0 +1,136 @@
+"""Starts of episodes, kept for good: how often each was started, over all commands and shards.
+
+``DIR/starts/<writer>.jsonl`` has a line for each group of episodes, written before the group is
+handed out, and one for the starts that are withdrawn, as a signal ended the whole command.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clevrskills.errors import DamagedError
+from clevrskills.jobs.journal import Journal, Record, read_lines
+from clevrskills.jobs.process_setup import now, worker_name
+from clevrskills.jobs.run_folder import locked
+
+if TYPE_CHECKING:
+    from clevrskills.evaluation.results import EpisodeResult
+
+STARTS_DIR = "starts"
+RESTARTED = "restarted"
+"""Cause of episodes that count as failures, since they were started more than once."""
+_PER_CENT, _LEAST = 1, 2
+
+
+def allowed(episodes: int) -> int:
+    """Return how many second starts a run may have: 1 % of its episodes, at least 2."""
+    return max(_LEAST, _PER_CENT * episodes // 100)
+
+
+def lost(results: Iterable[EpisodeResult]) -> int:
+    """Return how many starts came to no result that counts: each asks for a second start."""
+    return sum(result.starts - result.counts for result in results)
+
+
+def judged(results: Iterable[EpisodeResult], accepted: bool) -> tuple[EpisodeResult, ...]:
+    """Return results as they count. Where restarts were accepted, or are more than allowed,
+    restarted episodes are failures, and so are those that came to no result.
+
+    Args:
+        results: The last result of each episode of a run.
+        accepted: Whether the run went on with ``--accept-restarts``.
+    """
+    found = tuple(results)
+    if not accepted and lost(found) <= allowed(len(found)):
+        return found
+    return tuple(_failure(r) if r.starts > r.counts else r for r in found)
+
+
+def _failure(result: EpisodeResult) -> EpisodeResult:
+    return replace(
+        result,
+        cause=RESTARTED,
+        success_once=False,
+        success_at_end=False,
+        goal_fraction=0.0,
+        depth=None if result.depth is None else 0,
+        progress=0.0,
+        later=result.success_once or not result.counts,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StartsLine(Record):
+    """A line of the file.
+
+    Attributes:
+        episodes: Names of the episodes.
+        time: When, ISO 8601, UTC.
+        command: Host, process and beginning of the command that started them.
+        withdrawn: Whether the last starts of these episodes do not count.
+    """
+
+    episodes: Sequence[str]
+    time: str
+    command: str
+    withdrawn: bool = False
+
+
+class Starts:
+    """Record of the starts of a run.
+
+    Starts are withdrawn for as many signals as second starts are allowed: who stops a run whenever
+    an episode goes badly would have free restarts.
+
+    Args:
+        root: Folder of the run.
+        writer: Name of the writer.
+        episodes: Number of the run's episodes.
+
+    Raises:
+        DamagedError: A line cannot be read.
+        StorageError: The disk refused, here or in any method.
+    """
+
+    def __init__(self, root: Path, writer: str, episodes: int) -> None:
+        self._root, self._writer, self._command = root, writer, f"{worker_name()} {now()}"
+        self._counts, self._writers = Counter[str](), dict[str, str]()
+        signals = allowed(episodes)
+        paths = sorted((root / STARTS_DIR).glob("*.jsonl"))
+        lines = [(p.stem, line) for p in paths for line in read_lines(p, StartsLine.from_json)]
+        for name, line in sorted(lines, key=lambda pair: pair[1].time):
+            if not line.withdrawn:
+                self._counts.update(line.episodes)
+                self._writers |= dict.fromkeys(line.episodes, name)
+            elif signals:
+                signals -= 1
+                self._counts.subtract(line.episodes)
+        self._journal = Journal(root / STARTS_DIR / f"{writer}.jsonl")
+
+    def count(self, episode: str) -> int:
+        """Return how often an episode was started."""
+        return self._counts[episode]
+
+    def ended(self, episode: str) -> bool:
+        """Whether the command that started an episode last has come to its end."""
+        writer = self._writers.get(episode, self._writer)
+        if writer == self._writer:
+            return True
+        try:
+            with locked(self._root, writer):
+                return True
+        except DamagedError:
+            return False
+
+    def add(self, episodes: Sequence[str]) -> None:
+        """Record that episodes are started; it is on the disk when this returns."""
+        self._journal.append(StartsLine(episodes, now(), self._command).to_json())
+        self._counts.update(episodes)
+
+    def withdraw(self, episodes: Sequence[str]) -> None:
+        """Record that the last starts of episodes do not count."""
+        self._journal.append(StartsLine(episodes, now(), self._command, True).to_json())
