@@ -345,7 +345,7 @@ def test_errors_of_the_policy_are_failures(
         line = f"policy fake_policies:Troubled, episode reach_train_002: {bad.error}; traceback in"
         assert f"{line} {trace}\n" in printed.err
         assert "fake_policies.py" in trace.read_text()
-    assert "1 policy error" in printed.out
+    assert "policy errors" in printed.out and "restarts" not in printed.out
     good = [r for r in core(tmp_path) if r["cause"] != "policy error"]
     assert good == [
         r for r in whole if (r["task"], r["split"], r["index"]) != ("reach", "train", 2)

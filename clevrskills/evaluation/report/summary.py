@@ -7,7 +7,7 @@ import pandas as pd
 from clevrskills.core.report import Measure
 from clevrskills.evaluation.handover.tables import composition_tables
 from clevrskills.evaluation.report import tables
-from clevrskills.evaluation.results import Evaluation
+from clevrskills.evaluation.results import POLICY_ERROR, Evaluation
 from clevrskills.evaluation.sequential.tables import sequential_tables
 
 SHOWN = ("success_once", "goal_fraction")
@@ -40,7 +40,7 @@ def _words(rows: list[tables.Row], evaluation: Evaluation) -> pd.DataFrame:
     measures = measures or common[:1]
     while True:
         frame = pd.DataFrame([_line(row, measures) for row in rows])
-        for name in ("errors", "started again"):
+        for name in ("policy errors", "errors", "restarts"):
             if name in frame and (frame[name] == "0").all():
                 del frame[name]
         if len(measures) == 1 or tables.table_width(frame) <= tables.WIDTH:
@@ -60,4 +60,5 @@ def _line(row: tables.Row, measures: list[Measure]) -> dict[str, str]:
         "episodes": str(row.episodes),
     }
     texts |= {tables.heading_of(measure): tables.text_of(row, measure) for measure in measures}
-    return {**texts, "errors": str(row.errors)}
+    broken = {"policy errors": row.causes.get(POLICY_ERROR, 0), "errors": row.errors}
+    return texts | {n: str(k) for n, k in {**broken, "restarts": row.restarts}.items()}
