@@ -12,8 +12,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from typing import Any
 from clevrskills.core.episode import episode_name
 from clevrskills.core.suite import DEFAULT, SUITES, Suite, TaskInfo, all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError, DamagedError, UnknownNameError
-from clevrskills.evaluation.starts import RESTARTED, judged
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Record, read_lines
 
@@ -61,7 +60,9 @@ TRACKS = {
 """What a policy may have learned from, by track; ``, pretrained`` follows where it started from
 published weights, and tracks of policies that act together are joined by `` and ``."""
 _TRACK = re.compile(rf"({'|'.join(TRACKS)}|open \([^()|<>`\n]+\))(, pretrained)?")
-POLICY_ERROR, ERROR = "policy error", "error"
+SECOND_STARTS_PER_CENT, SECOND_STARTS_LEAST = 1, 2
+"""Second starts that a run may have: a share of its episodes, but no fewer than that."""
+POLICY_ERROR, RESTARTED, ERROR = "policy error", "restarted", "error"
 CAUSES = (
     *("success", "step limit", "gave up", POLICY_ERROR, RESTARTED, ERROR, "stopped"),
     *("no stop", "no handover"),
@@ -506,9 +507,46 @@ def all_results(root: Path) -> Iterator[EpisodeResult]:
         yield from read_lines(path, EpisodeResult.from_json)
 
 
+def allowed(episodes: int) -> int:
+    """Return how many second starts a run may have: 1 % of its episodes, at least 2."""
+    return max(SECOND_STARTS_LEAST, SECOND_STARTS_PER_CENT * episodes // 100)
+
+
+def lost(results: Iterable[EpisodeResult]) -> int:
+    """Return how many starts came to no result that counts: each asks for a second start."""
+    return sum(result.starts - result.counts for result in results)
+
+
+def judged(results: Iterable[EpisodeResult], accepted: bool) -> tuple[EpisodeResult, ...]:
+    """Return results as they count. Where restarts were accepted, or are more than allowed,
+    restarted episodes are failures, and so are those that came to no result.
+
+    Args:
+        results: The last result of each episode of a run.
+        accepted: Whether the run went on with ``--accept-restarts``.
+    """
+    found = tuple(results)
+    if not accepted and lost(found) <= allowed(len(found)):
+        return found
+    return tuple(_failure(r) if r.starts > r.counts else r for r in found)
+
+
+def _failure(result: EpisodeResult) -> EpisodeResult:
+    return replace(
+        result,
+        cause=RESTARTED,
+        success_once=False,
+        success_at_end=False,
+        goal_fraction=0.0,
+        depth=None if result.depth is None else 0,
+        progress=0.0,
+        later=result.success_once or not result.counts,
+    )
+
+
 def read_content(root: Path) -> Content:
     """Return a run of ``clevrskills evaluate``, its results as they count, see
-    :func:`clevrskills.evaluation.starts.judged`.
+    :func:`judged`.
 
     Raises:
         ClevrSkillsError: There is none, or it is damaged.

@@ -25,13 +25,15 @@ from clevrskills.evaluation.results import (
     TRACKS,
     EpisodeResult,
     Run,
+    allowed,
     cost_of,
+    lost,
     read_results,
     read_run,
     video_path,
 )
 from clevrskills.evaluation.sequential.rounds import columns, estimate, forecast, round_values
-from clevrskills.evaluation.starts import Starts, allowed, lost
+from clevrskills.evaluation.starts import Starts
 from clevrskills.evaluation.worker import (
     POLICY,
     Describe,

@@ -7,60 +7,17 @@ handed out, and one for the starts that are withdrawn, as a signal ended the who
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clevrskills.errors import DamagedError
+from clevrskills.evaluation.results import allowed
 from clevrskills.jobs.journal import Journal, Record, read_lines
 from clevrskills.jobs.process_setup import now, worker_name
 from clevrskills.jobs.run_folder import locked
 
-if TYPE_CHECKING:
-    from clevrskills.evaluation.results import EpisodeResult
-
 STARTS_DIR = "starts"
-RESTARTED = "restarted"
-"""Cause of episodes that count as failures, since they were started more than once."""
-_PER_CENT, _LEAST = 1, 2
-
-
-def allowed(episodes: int) -> int:
-    """Return how many second starts a run may have: 1 % of its episodes, at least 2."""
-    return max(_LEAST, _PER_CENT * episodes // 100)
-
-
-def lost(results: Iterable[EpisodeResult]) -> int:
-    """Return how many starts came to no result that counts: each asks for a second start."""
-    return sum(result.starts - result.counts for result in results)
-
-
-def judged(results: Iterable[EpisodeResult], accepted: bool) -> tuple[EpisodeResult, ...]:
-    """Return results as they count. Where restarts were accepted, or are more than allowed,
-    restarted episodes are failures, and so are those that came to no result.
-
-    Args:
-        results: The last result of each episode of a run.
-        accepted: Whether the run went on with ``--accept-restarts``.
-    """
-    found = tuple(results)
-    if not accepted and lost(found) <= allowed(len(found)):
-        return found
-    return tuple(_failure(r) if r.starts > r.counts else r for r in found)
-
-
-def _failure(result: EpisodeResult) -> EpisodeResult:
-    return replace(
-        result,
-        cause=RESTARTED,
-        success_once=False,
-        success_at_end=False,
-        goal_fraction=0.0,
-        depth=None if result.depth is None else 0,
-        progress=0.0,
-        later=result.success_once or not result.counts,
-    )
 
 
 @dataclass(frozen=True, slots=True)

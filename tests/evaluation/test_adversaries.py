@@ -13,8 +13,16 @@ from clevrskills.core.policy import ConnectionLost, ObservationOptions
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.report.tables import Row, summarise
-from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
-from clevrskills.evaluation.starts import RESTARTED, allowed, judged, lost
+from clevrskills.evaluation.results import (
+    RESTARTED,
+    EpisodeResult,
+    allowed,
+    judged,
+    lost,
+    open_evaluations,
+    read_results,
+    read_run,
+)
 from clevrskills.evaluation.worker import Describe, Description, Ended
 from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
 from tests.support.fake_policies import Wanderer, trouble

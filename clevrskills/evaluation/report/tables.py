@@ -17,8 +17,7 @@ from rich.text import Text
 from clevrskills.core.episode import frozen_name
 from clevrskills.core.report import Measure, pools_episodes, reported
 from clevrskills.core.suite import Suite
-from clevrskills.evaluation.results import CAUSES, NO_TRACK, EpisodeResult, Evaluation
-from clevrskills.evaluation.starts import RESTARTED
+from clevrskills.evaluation.results import CAUSES, NO_TRACK, RESTARTED, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, columns, mean, share
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import write_whole
