@@ -119,7 +119,7 @@ def test_episodes_are_told_apart(demos: Path, dialect: str) -> None:
             still = policy.act(observation(len(episode))).ravel()
             assert not still[:6].any() and still[6] == episode.actions[-1, 6]
         unknown = RecordedName("reach", "train", 77)
-        for named, said in ((unknown, "is not an episode"), (None, "6 episodes with this prompt")):
+        for named, said in ((unknown, "is not an episode"), (None, "0 episodes with this prompt")):
             policy.reset(PromptInput(episode.prompt["text"], {}), episode=named)
             with pytest.raises(PolicyError, match=f"the server failed: {demos}.*{said}"):
                 policy.act(observation())
