@@ -98,7 +98,7 @@ def acting() -> Sequence[Solved]:
             "--level",
             "L0",
         )
-        some = ("--split", "test", "--episodes", str(TRIED), "--videos", str(TRIED))
+        some = ("--split", "test", "--episodes", str(TRIED), "--video", str(TRIED))
         subprocess.run([*command, *some, "--out", run], check=True)
         results = sorted(read_results(run), key=lambda r: (r.task, not r.success_once, r.index))
         shown = {result.task: result for result in reversed(results)}

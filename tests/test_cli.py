@@ -64,7 +64,7 @@ def test_help_of_all_commands_needs_no_command() -> None:
         ("card d e", "clevrskills card: unknown argument e; `clev.*` lists .*"),
         ("evaluate srot --policy zero --out o", "clevrskills: unknown task 'srot'; allowed: m.*"),
         (
-            "evaluate geoms --policy zero --videos 1 --out o",
+            "evaluate geoms --policy zero --video 1 --out o",
             "clevrskills: geoms has no arm to film: .*",
         ),
         ("rl geom --suite ivispar --out o", r"clevrskills: unknown task .*; did you mean geoms\?"),

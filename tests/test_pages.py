@@ -159,7 +159,7 @@ def test_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SMALL = {
-    **{"--episodes": "1", "--steps": "2", "--total-steps": "64", "--workers": "1", "--videos": "1"},
+    **{"--episodes": "1", "--steps": "2", "--total-steps": "64", "--workers": "1", "--video": "1"},
     **{"--replay": "1", "--evaluate-every": "2", "--num-envs": "2", "--size": "64"},
 }
 """Values of options in the tests, in place of those of the pages."""

@@ -49,6 +49,8 @@ WEIGHTS = ("path", "checkpoint", "ckpt", "weights", "model")
 FOLDERS = ("replay", "checkpoint", "rl", "lerobot")
 CONNECT = "clevrskills.serving:connect"
 """Function that connects to policies behind an address."""
+ISOLATE = "clevrskills.serving.isolation:IsolatedPolicy"
+"""Class of policies in processes of their own."""
 CHAT = "chat:"
 """Prefix of policies that ask a language model."""
 SCRIPT = "chat:script:"
@@ -110,6 +112,8 @@ class PolicySource:
         overrides: Fields of :class:`~clevrskills.core.policy.ObservationOptions` in place of what
             the policy declares.
         own: Policies of the suite, see :meth:`~clevrskills.core.suite.Suite.policies`.
+        isolated: Whether the policy runs in a process of its own, unless it is privileged, built
+            in, of the suite, or behind an address.
     """
 
     name: str
@@ -117,6 +121,7 @@ class PolicySource:
     folder: str = ""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
+    isolated: bool = False
 
     def __post_init__(self) -> None:
         _, colon, rest = self.name.partition(":")
@@ -139,7 +144,9 @@ class PolicySource:
         """
         suite = suite or load_suite()
         try:
-            policy = self._make(suite, interface)
+            policy = self._isolated(suite, interface)
+            isolated = policy is not None or "://" in self.name
+            policy = policy or self._make(suite, interface)
         except ClevrSkillsError:
             raise
         except Exception as error:
@@ -152,7 +159,19 @@ class PolicySource:
         info = _declared(policy, self.name)
         if info.action_spec is not None:
             find_interface(suite, interface).check(info.action_spec, self.name)
-        return LoadedPolicy(self.name, policy, info, self._options(info, suite), "://" in self.name)
+        return LoadedPolicy(self.name, policy, info, self._options(info, suite), isolated)
+
+    def _isolated(self, suite: Suite, interface: str | None) -> Any:
+        """Return the policy in a process of its own; ``None``: it runs in this one."""
+        inside = self.name in {**BUILT_IN, **self.own} or self.name.startswith("replay:")
+        chat = self.name.startswith(CHAT) and not self._reply_module
+        if not self.isolated or inside or chat or "://" in self.name:
+            return None
+        policy = _attribute(ISOLATE)(replace(self, isolated=False), suite, interface)
+        if policy.privileged:
+            policy.close()
+            return None
+        return policy
 
     def content(self) -> dict[str, str]:
         """Return the SHA-256 of each file and folder that the policy is made of, by absolute path:

@@ -97,10 +97,9 @@ class ObservationArgs:
 class VideoArgs:
     """Videos."""
 
-    videos: int = 0
-    """Film the first episodes of each task and split."""
     video: Repeated[str] = ()
-    """Film an episode, e.g. sort_test_007; may be given several times, and after the evaluation."""
+    """Film the first episodes of each task and split, by their number, or an episode by its name,
+    e.g. sort_test_007; may be given several times, and after the evaluation."""
 
 
 @dataclass(kw_only=True)
@@ -141,6 +140,9 @@ class EvaluateArgs(
     `gr00t://HOST:PORT`, `oracle`, `zero`, `random`, `replay:DATASET` on the episodes of a dataset,
     or `chat:URL`, a language model behind an OpenAI-compatible endpoint; `chat:oracle` and others
     stand in for one."""
+    isolate: bool = False
+    """Run the policy in a process of its own, from which it does not reach the environment.
+    Privileged policies run inside, and results say so."""
     policy_arg: Repeated[str] = ()
     """Argument of the policy, NAME=VALUE, the value as JSON; may be given several times."""
     all: bool = False

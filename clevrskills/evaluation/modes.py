@@ -206,7 +206,7 @@ class Sequential(Mode):
     """A run that stops when its interval is narrow enough: episodes in rounds of all tasks."""
 
     option = "--until-width"
-    excludes = ("--seed", "--repeat", "--shard", Replayed.option, "--videos", "--video")
+    excludes = ("--seed", "--repeat", "--shard", Replayed.option, "--video")
 
     def arrange(self, selected: Selected) -> Selected:
         """Return the episodes in the order of their rounds.

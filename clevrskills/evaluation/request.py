@@ -83,7 +83,7 @@ def make_request(
     check_least(
         args,
         **dict.fromkeys(("episodes", "repeat", "batch", "size", "history", "chunk"), 1),
-        **dict.fromkeys(("videos", "seed", "max_cost"), 0),
+        **dict.fromkeys(("seed", "max_cost"), 0),
         timeout=LEAST_LIMIT_S,
     )
     args.check_pool()
@@ -142,7 +142,7 @@ def make_request(
         controller=controller,
     )
     index, of = args.part
-    refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]
+    refs = [ref for ref in filmed(refs, args.video) if ref.index % of == index]
     return EvaluationRequest(args, config, tuple(refs))
 
 
@@ -188,9 +188,9 @@ def _check_names(args: EvaluateArgs, suite: Suite) -> list[str]:
     tasks = args.select(suite.tasks)
     if args.all:
         tasks = frozen_tasks(suite)
-    for task in tasks if args.videos or args.video else ():
+    for task in tasks if args.video else ():
         if NO_ROBOT in suite.tasks[task].robots:
-            raise ClevrSkillsError(f"{task} has no arm to film: leave out --videos and --video")
+            raise ClevrSkillsError(f"{task} has no arm to film: leave out --video")
     for task in tasks if args.interface else ():
         allowed = suite.tasks[task].interfaces
         check_names(**{f"interface of {task}": ((args.interface,), allowed)})
@@ -211,7 +211,9 @@ def _source(args: EvaluateArgs, suite: Suite, preset: Preset) -> PolicySource:
     if args.max_cost is not None and not {"price_in", "price_out"} & {*arguments}:
         raise ClevrSkillsError("--max-cost needs prices: --policy-arg price_in=… price_out=…")
     overrides = _overrides(args, suite)
-    return PolicySource(args.policy, arguments, os.getcwd(), overrides, suite.policies())
+    return PolicySource(
+        *(args.policy, arguments, os.getcwd(), overrides, suite.policies(), args.isolate)
+    )
 
 
 def _salt(source: PolicySource) -> str:
@@ -270,7 +272,9 @@ def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
             f"--controller {name}: a language model or a recording carries out no commands"
         )
     try:
-        return PolicySource(name, arguments, os.getcwd(), own=suite.policies())
+        return PolicySource(
+            name, arguments, os.getcwd(), own=suite.policies(), isolated=args.isolate
+        )
     except UnknownNameError:
         forms = [form for form in FORMS if not form.startswith((CHAT, REPLAY))]
         raise UnknownNameError("controller", name, [*forms, *suite.policies()]) from None
@@ -292,13 +296,15 @@ def _overrides(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def filmed(refs: Sequence[EpisodeRef], first: int, names: Iterable[str]) -> list[EpisodeRef]:
-    """The episodes, of which the first ones of each task and split, and some by name, are filmed.
+def filmed(refs: Sequence[EpisodeRef], which: Sequence[str]) -> list[EpisodeRef]:
+    """Return the episodes, of which some are filmed: by a number, the first ones of each task and
+    split, and by name.
 
     Raises:
         UnknownNameError: There is no episode of that name.
     """
-    ids = [ref.id for ref in refs]
+    ids, names = [ref.id for ref in refs], [name for name in which if not name.isdecimal()]
+    first = max((int(name) for name in which if name.isdecimal()), default=0)
     for name in names:
         if name not in ids:
             raise UnknownNameError("episode", name, (*ids[:3], "..."))

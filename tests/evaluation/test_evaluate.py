@@ -466,7 +466,7 @@ def test_a_worker_that_dies_and_one_that_does_not_come_back(
 def test_videos(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     from clevrskills.sim.render.video import frame_count
 
-    args = args_for(tmp_path, videos=1, tasks=("reach",), batch=4, video=("reach_test_002",))
+    args = args_for(tmp_path, tasks=("reach",), batch=4, video=("1", "reach_test_002"))
     assert evaluate(args, FakeSuite()) == 0
     videos = {path.stem: path for path in (tmp_path / "videos").iterdir()}
     assert sorted(videos) == ["reach_test_000", "reach_test_002", "reach_train_000"]

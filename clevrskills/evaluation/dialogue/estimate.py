@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -47,7 +48,7 @@ def dry_run(request: EvaluationRequest) -> int:
     from clevrskills.evaluation.results import RUN_FILE, USAGE, read_results
 
     config = request.config
-    policy = config.policy.make(config.suite, config.run.interface)
+    policy = replace(config.policy, isolated=False).make(config.suite, config.run.interface)
     estimator = policy.policy
     if not isinstance(estimator, CostEstimator):
         raise ClevrSkillsError(f"--dry-run: {config.policy.name} asks no language model")

@@ -117,7 +117,7 @@ def test_a_run_stops_when_enough_is_known(
         ({"seed": 3, "episodes": 2}, "--seed exclude"),
         ({"repeat": 2}, "--repeat exclude"),
         ({"shard": "0/2"}, "--shard exclude"),
-        ({"videos": 1}, "--videos exclude"),
+        ({"video": ("1",)}, "--video exclude"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, more: dict, told: str) -> None:

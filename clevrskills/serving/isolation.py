@@ -1,0 +1,297 @@
+"""Isolation: a policy in a process of its own, which shares no memory with the environment.
+
+The process is a fresh interpreter in the folder of the user's modules. It has no open files of this
+one, and is told neither where results are written nor which episode runs. Requests and answers pass
+through a socket as frames: the layouts of all arrays and the value, as JSON, then the bytes of the
+arrays as they are. Nothing that is read can run code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from math import prod
+from typing import Any, Self
+from weakref import finalize
+
+import numpy as np
+
+from clevrskills.core.policy import ConnectionLost, GaveUp, PolicyError, PromptInput, TextAction
+from clevrskills.core.policy_loader import PolicySource
+from clevrskills.core.suite import Suite, load_suite, path_of
+from clevrskills.errors import ClevrSkillsError, one_line
+from clevrskills.jobs.process_setup import return_freed_memory
+
+MAX_BYTES = 2**30
+"""Most bytes of a text or an array."""
+MARK = "$"
+"""Key of what JSON has no form for: ``{"$": kind, "of": …}``."""
+_LENGTHS = struct.Struct("<II")
+_CLASSES = {"PromptInput": PromptInput, "TextAction": TextAction}
+_ERRORS = {kind.__name__: kind for kind in (GaveUp, ConnectionLost, PolicyError, ClevrSkillsError)}
+_VIEWS = 512  # buffers of a system call; Linux takes 1024
+_WAIT_S = 2.0
+
+
+class IsolatedPolicy:
+    """A policy in a process of its own, which acts as it would in this one.
+
+    Its attributes are the fields of :class:`~clevrskills.core.policy.PolicyInfo`.
+
+    Args:
+        source: Makes the policy, there.
+        suite: What it acts in; the process makes its own by the name.
+        interface: Name of what it acts by; ``None``: the suite's first one.
+
+    Raises:
+        ClevrSkillsError: The policy cannot be made.
+        GaveUp: The policy gives up.
+        PolicyError: The policy raised an error, whose traceback is the cause, or its answer cannot
+            be sent.
+        ConnectionLost: The process has ended.
+    """
+
+    privileged: bool
+
+    def __init__(self, source: PolicySource, suite: Suite, interface: str | None) -> None:
+        self._name = source.name
+        mine, theirs = socket.socketpair()
+        folder = source.folder or os.getcwd()
+        path = [folder, *(place or os.getcwd() for place in sys.path)]
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(theirs.fileno())],
+                stdin=subprocess.PIPE,  # ends with this process, and the policy with it
+                stdout=sys.__stderr__ and sys.__stderr__.fileno(),
+                pass_fds=(theirs.fileno(),),
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+                start_new_session=True,  # a signal from the keyboard is for this process
+            )
+        self._channel = Channel(mine)
+        self._end = finalize(self, _end, self._process, mine)
+        made = {f.name: getattr(source, f.name) for f in fields(source)}
+        for name, value in self._ask(made, path_of(suite), interface).items():
+            setattr(self, name, value)
+
+    def reset(self, prompt: Any) -> None:
+        """Begin an episode; of a batched policy, those of its slots."""
+        self._ask("reset", prompt)
+
+    def act(self, observation: Any) -> Any:
+        """Return the answer of the policy to an observation, or to those of its slots."""
+        return self._ask("act", observation)
+
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+
+    def _ask(self, *request: Any) -> Any:
+        try:
+            self._channel.send(request)
+            answer = self._channel.receive()
+            found, error, kind, trace = (answer.get(name) for name in Channel.ANSWER)
+        except (OSError, EOFError):
+            how = self._ended()
+            self.close()
+            raise ConnectionLost(f"the process of policy {self._name} ended: {how}") from None
+        except (ValueError, TypeError, AttributeError) as bad:
+            self.close()
+            raise PolicyError(f"{self._name}: an answer that cannot be read: {bad}") from bad
+        except BaseException:
+            self.close()  # it takes too long
+            raise
+        if error is None:
+            return found
+        raise _ERRORS.get(kind, PolicyError)(error) from (RuntimeError(trace) if trace else None)
+
+    def _ended(self) -> str:
+        try:
+            code = self._process.wait(_WAIT_S)
+        except subprocess.TimeoutExpired:
+            return "it closed the connection"
+        return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def _end(process: subprocess.Popen[bytes], connection: socket.socket) -> None:
+    connection.close()
+    process.kill()
+    process.wait()
+    assert process.stdin is not None
+    process.stdin.close()
+
+
+class Channel:
+    """Frames through a socket.
+
+    Args:
+        connection: The socket.
+
+    Raises:
+        OSError: The connection broke.
+        EOFError: The other side closed it.
+    """
+
+    ANSWER = ("value", "error", "kind", "trace")
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+
+    def send(self, value: Any) -> None:
+        """Send a value.
+
+        Raises:
+            TypeError: It has something other than numbers, texts, arrays, tensors, prompts and
+                actions in words, in lists, tuples and mappings.
+        """
+        arrays: list[np.ndarray] = []
+        text = json.dumps(_plain(value, arrays)).encode()
+        layouts = json.dumps([(array.dtype.str, array.shape) for array in arrays]).encode()
+        head = b"".join((_LENGTHS.pack(len(layouts), len(text)), layouts, text))
+        views = [memoryview(head), *(memoryview(_bytes_of(array)) for array in arrays)]
+        while views:
+            sent = self._connection.sendmsg(views[:_VIEWS])
+            while views and sent >= len(views[0]):
+                sent -= len(views.pop(0))
+            if views:
+                views[0] = views[0][sent:]
+
+    def receive(self) -> Any:
+        """Receive a value; its arrays have memory of their own.
+
+        Raises:
+            ValueError: It is no frame.
+        """
+        lengths = _LENGTHS.unpack(self._read(bytearray(_LENGTHS.size)))
+        if max(lengths) > MAX_BYTES:
+            raise ValueError(f"{max(lengths)} bytes")
+        layouts, text = (self._read(bytearray(length)) for length in lengths)
+        arrays = [self._array(dtype, shape) for dtype, shape in json.loads(layouts)]
+        return json.loads(text, object_hook=lambda data: _restored(data, arrays))
+
+    def _array(self, dtype: str, shape: Sequence[int]) -> np.ndarray:
+        kind = np.dtype(dtype)
+        if kind.kind not in "biufc" or prod(shape) * kind.itemsize > MAX_BYTES:
+            raise ValueError(f"an array of {kind}, {shape}")
+        array = np.empty(shape, kind)
+        self._read(_bytes_of(array))
+        return array
+
+    def _read(self, buffer: Any) -> Any:
+        """Fill a buffer, and return it."""
+        view = memoryview(buffer)
+        while len(view):
+            count = self._connection.recv_into(view, 0, socket.MSG_WAITALL)
+            if not count:
+                raise EOFError
+            view = view[count:]
+        return buffer
+
+
+def _bytes_of(array: np.ndarray) -> np.ndarray:
+    return array.reshape(-1).view(np.uint8)
+
+
+def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
+    """Return a value as JSON data, with the numbers of its arrays, which are put into a list."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, Mapping):
+        if MARK not in value and all(type(key) is str for key in value):
+            return {key: _plain(entry, arrays) for key, entry in value.items()}
+        return {MARK: "map", "of": [_plain([*item], arrays) for item in value.items()]}
+    if isinstance(value, list | tuple):
+        entries = [_plain(entry, arrays) for entry in value]
+        return entries if isinstance(value, list) else {MARK: "tuple", "of": entries}
+    for name, kind in _CLASSES.items():
+        if isinstance(value, kind):
+            given = {f.name: _plain(getattr(value, f.name), arrays) for f in fields(kind)}
+            return {MARK: name, "of": given}
+    if hasattr(value, "detach"):  # a torch tensor; those of types that numpy lacks are rounded
+        value = value.detach().cpu()
+        value = (value if str(value.dtype) != "torch.bfloat16" else value.float()).numpy()
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+        array = np.asarray(value)
+        arrays.append(array if array.flags.c_contiguous else array.copy())
+        kind = "scalar" if isinstance(value, np.generic) else "array"
+        return {MARK: kind, "of": len(arrays) - 1}
+    if isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"{type(value).__name__} cannot be sent")
+
+
+def _restored(data: dict[str, Any], arrays: Sequence[np.ndarray]) -> Any:
+    if MARK not in data:
+        return data
+    kind, of = data[MARK], data["of"]
+    match kind:
+        case "map":
+            return dict(of)
+        case "tuple":
+            return tuple(of)
+        case "array":
+            return arrays[of]
+        case "scalar":
+            return arrays[of][()]
+    if kind not in _CLASSES:
+        raise ValueError(f"unknown kind {kind!r}")
+    return _CLASSES[kind](**of)
+
+
+class _Host:
+    """The policy, in its own process."""
+
+    def __init__(self, source: PolicySource, suite: Suite, interface: str | None) -> None:
+        made = source.make(suite, interface)
+        self.policy, self.info = made.policy, made.info
+
+    @classmethod
+    def make(cls, source: Mapping[str, Any], suite: str, interface: str | None) -> Self:
+        return cls(PolicySource(**source), load_suite(suite), interface)
+
+    def answer(self, method: str, argument: Any) -> Any:
+        return self.policy.reset(argument) if method == "reset" else self.policy.act(argument)
+
+
+def main(number: int) -> None:
+    """Make a policy and let it act, as requests through a socket say, until that is closed."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    return_freed_memory()
+    channel = Channel(socket.socket(fileno=number))
+    host: _Host | None = None
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            request = channel.receive()
+            try:
+                if host is None:
+                    host = _Host.make(*request)
+                    channel.send({"value": asdict(host.info)})
+                else:
+                    channel.send({"value": host.answer(*request)})
+            except ConnectionError:
+                raise
+            except Exception as error:
+                kind = next((n for n, k in _ERRORS.items() if isinstance(error, k)), "")
+                known = isinstance(error, ClevrSkillsError) and error.__cause__ is None
+                trace = "" if known else "".join(traceback.format_exception(error))
+                channel.send({"error": one_line(error), "kind": kind, "trace": trace})
+
+
+def _end_with_parent() -> None:
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
