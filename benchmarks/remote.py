@@ -2,9 +2,11 @@
 
     python benchmarks/remote.py
 
-The server is ``clevrskills serve --policy zero`` in a process of its own on this machine. An
-observation has images of two cameras, taken from ``docs/sort.jpg``, and the robot's state; the
-policy does nothing, so that what is measured is the way to it and back.
+The first row is a policy of ``evaluate --isolate``, less what it takes in process; each control
+step is one round trip. Of the others, the server is ``clevrskills serve --policy zero`` in a
+process of its own on this machine. An observation has images of two cameras, taken from
+``docs/sort.jpg``, and the robot's state; the policy does nothing, so that what is measured is the
+way to it and back.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import tyro
@@ -24,12 +28,25 @@ from common import print_table
 from PIL import Image
 
 from clevrskills.core.policy import Observation, PromptInput
+from clevrskills.core.policy_loader import PolicySource
 from clevrskills.serving import DIALECTS, connect
-from clevrskills.serving.client import RemotePolicy
+from clevrskills.serving.isolation import IsolatedPolicy
 from clevrskills.serving.message_fields import COMPRESSIONS
 
 IMAGES = Path(__file__).parent.parent / "docs/sort.jpg"
+HERE = Path(__file__).parent
 SIZES = {"qpos": 6, "qvel": 6, "ee_pose": 7, "ee_velocity": 6, "vacuum_on": 1, "holding": 1}
+
+
+class Still:
+    """Policy that does nothing."""
+
+    def reset(self, prompt: PromptInput) -> None:
+        """Begin an episode."""
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """Return zeros, (7,)."""
+        return np.zeros(7, np.float32)
 
 
 @contextlib.contextmanager
@@ -65,15 +82,31 @@ def cpu_s(process: int) -> float:
     return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
 
-def measure(policy: RemotePolicy, shown: Observation, server: int, trips: int) -> list[float]:
+def isolated(shown: Observation, trips: int, rounds: int) -> list[float]:
+    """Milliseconds of a control step of an isolated policy, less those of one in process."""
+    source = PolicySource(f"{Path(__file__).stem}:{Still.__name__}", folder=str(HERE))
+    costs = []
+    for policy in (replace(source, isolated=True).make().policy, source.make().policy):
+        policy.reset(PromptInput(shown["prompt"], {}))
+        server = policy.pid if isinstance(policy, IsolatedPolicy) else None
+        measure(policy, shown, server, 10)
+        costs.append(min(measure(policy, shown, server, trips) for _ in range(rounds)))
+    return [with_it - without for with_it, without in zip(*costs, strict=True)]
+
+
+def measure(policy: Any, shown: Observation, server: int | None, trips: int) -> list[float]:
     """Milliseconds of a round trip: CPU of both, of the client, of the server; elapsed, median."""
+
+    def server_s() -> float:
+        return 0.0 if server is None else cpu_s(server)
+
     elapsed_s = []
-    theirs_s, ours_s = cpu_s(server), time.process_time()
+    theirs_s, ours_s = server_s(), time.process_time()
     for _ in range(trips):
         begin = time.perf_counter()
         policy.act(shown)
         elapsed_s.append(time.perf_counter() - begin)
-    ours_s, theirs_s = time.process_time() - ours_s, cpu_s(server) - theirs_s
+    ours_s, theirs_s = time.process_time() - ours_s, server_s() - theirs_s
     client_ms, server_ms = (1e3 * spent / trips for spent in (ours_s, theirs_s))
     return [client_ms + server_ms, client_ms, server_ms, 1e3 * median(elapsed_s)]
 
@@ -87,7 +120,7 @@ def main(trips: int = 100, rounds: int = 5, size_px: int = 256) -> None:
         size_px: Width and height of the images.
     """
     shown = observation(size_px)
-    rows: list[list[object]] = []
+    rows: list[list[object]] = [["--isolate", "none", *isolated(shown, trips, rounds)]]
     for dialect in DIALECTS:
         with served(dialect) as (url, process):
             for compress in COMPRESSIONS:

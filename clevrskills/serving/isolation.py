@@ -92,6 +92,11 @@ class IsolatedPolicy:
         """Return the answer of the policy to an observation, or to those of its slots."""
         return self._ask("act", observation)
 
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
     def close(self) -> None:
         """End the process."""
         self._end()

@@ -83,3 +83,21 @@ def test_content_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert found == {"run.json", *(p.name for p in (ZOO / "place/checkpoints").iterdir())}
     for name in ("oracle", "zero", "chat:fixed:a", "openpi://localhost:1"):
         assert not PolicySource(name).content()
+
+
+def test_isolated_policies_act_alike_but_cannot_peek(tmp_path: Path) -> None:
+    for k, policy in enumerate(("fake_policies:Crowd", "fake_policies:Peeker")):
+        found = []
+        for isolate in (False, True):
+            root = tmp_path / f"{k}{isolate}"
+            found.append(run(root, policy, isolate=isolate, batch=2, episodes=2))
+            marks = read_run(root)
+            assert (marks.isolated, marks.privileged) == (isolate, False)
+        if policy.endswith("Crowd"):
+            assert found[0] == found[1]
+        else:
+            solved = [sum(one["success_once"] for one in results) for results in found]
+            assert solved == [2, 0]
+    told = r"was made with isolated on, not off"
+    with pytest.raises(ClevrSkillsError, match=told):
+        run(root, policy, batch=2, episodes=3)

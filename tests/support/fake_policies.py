@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -207,6 +208,20 @@ class Fickle(Wanderer):
 
     def act(self, observation: Mapping[str, Any]) -> np.ndarray:
         return super().act(observation) * (not self.still)
+
+
+class Peeker(Wanderer):
+    """Looks for the environment in the frames that called it, and goes straight to its target."""
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        action, frame = np.zeros(7, np.float32), sys._getframe()
+        while (frame := frame.f_back) is not None:
+            live = getattr(frame.f_locals.get("self"), "_live", {})
+            for _, rollout in live.values():
+                env = rollout.env
+                offset = env.targets[min(env.reached, 1)] - env.point
+                action[:2] = np.clip(offset / 0.1, -1, 1)
+        return action
 
 
 class Groper:
