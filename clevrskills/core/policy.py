@@ -258,10 +258,6 @@ class ConnectionLost(PolicyError):  # noqa: N818 (nobody is to blame)
     """End of the connection to a policy: the episode may be started again."""
 
 
-class ConnectionLost(PolicyError):  # noqa: N818 (nobody is to blame)
-    """End of the connection to a policy: the episode may be started again."""
-
-
 class GaveUp(ClevrSkillsError):  # noqa: N818 (nothing is in error)
     """End of the attempts of a policy or a skill: a failure at the task, with its reason. Batched
     policies cannot raise it.
