@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import api_page
+import benchmark_page
 import gymnasium as gym
 import household_sheets
 import leaderboard_page
@@ -40,6 +41,7 @@ Part = Literal[
     "page",
     "api",
     "leaderboard",
+    "benchmark",
     "limits",
     "film",
     "policy",
@@ -296,6 +298,8 @@ def main(
         (HERE / "api.md").write_text(api_page.page(), encoding="utf-8")
     if not parts or "leaderboard" in parts:
         leaderboard_page.PAGE.write_text(leaderboard_page.page(), encoding="utf-8")
+    if not parts or "benchmark" in parts:
+        benchmark_page.PAGE.write_text(benchmark_page.page(), encoding="utf-8")
     if not parts or "limits" in parts:
         limits = {key: task.max_steps for key, task in tasks().items()}
         STEP_LIMITS.write_text(json.dumps(limits, indent=1) + "\n", encoding="utf-8")

@@ -230,7 +230,9 @@ def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> No
         (evaluation, part, headlines(evaluation, protocol, part))
         for evaluation, part in zip(evaluations, parts, strict=True)
     ]
-    submit = "" if args.quick else shlex.join(["clevrskills", "submission", "pack", str(args.out)])
+    stopped = any(evaluation.run.sequential for evaluation in evaluations)
+    submit = shlex.join(["clevrskills", "submission", "pack", str(args.out)])
+    submit = "" if args.quick or stopped else submit
     if args.json:
         data = {
             "suite": evaluations[0].run.row,
@@ -248,5 +250,5 @@ def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> No
         if args.quick:
             words = f"quick check on {part.split}, no result: {words}"
         elif k == len(rows) - 1:
-            words += f"; submit it: {submit}"
+            words += f"; submit it: {submit}" if submit else "; ended early, so not to be submitted"
         console().print(words, highlight=False, markup=False, soft_wrap=True)

@@ -237,3 +237,11 @@ def test_protocols_of_the_package(name: str) -> None:
         expected = {"clevrskills": 1650, "ivispar": 300, "asgardbench": 108, "lohoravens": 900}
         assert cost.episodes == expected[name]
         assert 0 < cost.range_s[0] < cost.range_s[1]
+
+
+def test_the_page_follows_from_the_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "docs"))
+    benchmark_page = __import__("benchmark_page")
+    text = benchmark_page.PAGE.read_text(encoding="utf-8")
+    assert benchmark_page.page() == text, "run python docs/draw.py benchmark"
+    assert len(text.replace("|", " ").split()) <= 700
