@@ -98,7 +98,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     lines = [evaluation.rule]
     if args.verbose:
         measures = tables.measures_of(evaluations)
-        for rows in (tasks, levels):
+        for rows in filter(None, (tasks, levels)):
             tables.print_table(tables.words(rows, measures))
         tables.print_tables(further)
         lines.append(f"{tables.EXPLANATION} {tables.pooling(evaluations)}")

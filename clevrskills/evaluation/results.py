@@ -377,9 +377,14 @@ class Evaluation:
             return _Unknown()
 
     @property
+    def all_results(self) -> tuple[EpisodeResult, ...]:
+        """Results of whole episodes, then of parts."""
+        return (*self.results, *self.parts)
+
+    @property
     def rule(self) -> str:
         """When its episodes end, in a sentence: by the limits of its tasks."""
-        known, done = self.suite.tasks, {r.task for r in (*self.results, *self.parts)}
+        known, done = self.suite.tasks, {r.task for r in self.all_results}
         limits = list(dict.fromkeys(known[task].limit for task in known if task in done))
         counts = [_COUNTED_LIMIT.fullmatch(limit) for limit in limits]
         if len(limits) > 1 and len({count and count[2] for count in counts} - {None}) == 1:

@@ -22,7 +22,7 @@ from clevrskills.evaluation.handover.parts import (
     Part,
     leaf_part,
 )
-from clevrskills.evaluation.report.tables import Table
+from clevrskills.evaluation.report.tables import Row, Table, summarise
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import (
     Estimate,
@@ -159,6 +159,29 @@ def compositions(evaluations: Sequence[Evaluation]) -> list[Composition]:
         if len(tasks) > 1:
             rows.append(_composition((run, level, "", split), tasks))
     return rows
+
+
+def part_title(result: EpisodeResult) -> str:
+    """Return the name of the part that the policy did, for people; empty: it did all."""
+    name = str(result.handover.get("part", ""))
+    part = Part.parse(name)
+    if part.kind != "leaf":
+        return {PLAN: LEVELS["planner"], WHOLE: LEVELS["whole"]}.get(name, name)
+    return f"leaf {part.leaf + 1}, {'own sentence' if part.sentence == OWN else 'whole prompt'}"
+
+
+def part_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
+    """A row for each part of episodes of a task, split and run, runs next to each other."""
+    rows = []
+    for evaluation in evaluations:
+        groups: dict[tuple[str, str, str, str], list[EpisodeResult]] = {}
+        for result in evaluation.parts:
+            key = (result.level, result.task, part_title(result), result.split)
+            groups.setdefault(key, []).append(result)
+        for (level, task, part, split), found in sorted(groups.items()):
+            about = {"level": level, "task": f"{task}: {part}", "split": split}
+            rows.append(summarise(found, (), run=evaluation.label, **about))
+    return sorted(rows, key=lambda row: (row.level, row.task, row.split))
 
 
 def composition_tables(evaluations: Sequence[Evaluation]) -> list[Table]:

@@ -178,6 +178,7 @@ def _write(
         tables=files,
         pivots=pivots(evaluations),
         drawings=drawings(evaluations),
+        pooling=tables.pooling(evaluations),
         composition=figure,
         robustness=robust,
         notes=notes,

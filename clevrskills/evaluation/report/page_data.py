@@ -10,11 +10,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.report import Measure
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.report.comparison import Comparison
+from clevrskills.evaluation.handover.tables import part_rows, part_title
+from clevrskills.evaluation.report.comparison import Comparison, p_text
 from clevrskills.evaluation.report.failures import first_kind
-from clevrskills.evaluation.report.tables import Row, measures_of
+from clevrskills.evaluation.report.tables import (
+    MEASURES,
+    Row,
+    estimate_of,
+    measures_of,
+    tasks_text,
+)
 from clevrskills.evaluation.results import (
     ERROR,
     POLICY_ERROR,
@@ -22,6 +30,7 @@ from clevrskills.evaluation.results import (
     EpisodeResult,
     Evaluation,
 )
+from clevrskills.evaluation.statistics import Estimate, number_text
 from clevrskills.jobs.files import storage_errors
 
 VIDEO_LIMIT_BYTES = 2_000_000
@@ -29,7 +38,7 @@ VIDEO_LIMIT_BYTES = 2_000_000
 PAGE_LIMIT_BYTES = 24_000_000
 """Of all videos in the page; those that come later are linked."""
 DIGITS = 5
-"""Significant digits of the numbers in the data of a page."""
+"""Significant digits of the numbers in the data of a page: for drawings, texts are separate."""
 REASONS = 12
 """Reasons that are listed for each run and cause."""
 _WHICH = ("id", "task", "level", "split", "index", "seed")
@@ -52,18 +61,22 @@ def contents(
     comparisons: Sequence[Comparison],
 ) -> dict[str, Any]:
     """All that the page shows, but for its videos."""
+    measures = (*MEASURES, *measures_of(evaluations))
     data: dict[str, Any] = plain(
         {
             "runs": [_run(evaluation) for evaluation in evaluations],
-            "measures": [asdict(measure) for measure in measures_of(evaluations)],
-            "levels": [_row(row) for row in levels],
-            "tasks": [_row(row) for row in tasks],
-            "comparisons": [asdict(comparison) for comparison in comparisons],
+            "measures": [
+                {**asdict(measure), "own": measure not in MEASURES} for measure in measures
+            ],
+            "levels": [_row(row, measures) for row in levels],
+            "tasks": [_row(row, measures) for row in tasks],
+            "parts": [_row(row, measures) for row in part_rows(evaluations)],
+            "comparisons": [_comparison(comparison) for comparison in comparisons],
             "episodes": _episodes(evaluations),
         }
     )
     filmed = [e for e in data["episodes"] if any(run and run["video"] for run in e["runs"])]
-    hashes = {r.id: r.episode for evaluation in evaluations for r in evaluation.results}
+    hashes = {r.id: r.episode for evaluation in evaluations for r in evaluation.all_results}
     prompts = _prompts(filmed, hashes, evaluations[0].suite)
     for episode in data["episodes"]:
         episode["prompt"] = prompts.get(episode["id"], "")
@@ -83,7 +96,7 @@ def videos(evaluations: Sequence[Evaluation], folder: Path) -> list[Video]:
     found = [
         (result.success_once, f"{k}-{result.id}", path)
         for k, evaluation in enumerate(evaluations)
-        for result in evaluation.results
+        for result in evaluation.all_results
         if (path := evaluation.video(result))
     ]
     room, made = PAGE_LIMIT_BYTES, []
@@ -99,19 +112,46 @@ def videos(evaluations: Sequence[Evaluation], folder: Path) -> list[Video]:
     return made
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: Row, measures: Sequence[Measure]) -> dict[str, Any]:
     data = asdict(row)
-    for name in ("tag", "value"):
+    for name in ("tag", "value", "measures"):
         del data[name]
-    return {**data, **data.pop("measures")}
+    found = {
+        measure.name: _estimate(estimate_of(row, measure), measure.digits, measure.kind == "share")
+        for measure in measures
+    }
+    return {**data, **found, "tasks": tasks_text(row)}
+
+
+def _estimate(
+    estimate: Estimate, digits: int, is_share: bool = True, sign: str = ""
+) -> dict[str, Any]:
+    """An estimate, and its numbers as texts: those of all tables."""
+    texts = estimate.texts(digits, sign, 100 if is_share else 1)
+    return {**asdict(estimate), "texts": texts}
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    data = asdict(comparison)
+    for name in ("levels", "tasks"):
+        data[name] = [
+            {
+                **asdict(row),
+                **{side: _estimate(getattr(row, side), 1) for side in ("a", "b")},
+                "difference": _estimate(row.difference, 1, sign="+"),
+                "p": p_text(row.p_value if row.p_holm is None else row.p_holm),
+            }
+            for row in getattr(comparison, name)
+        ]
+    return data
 
 
 def _run(evaluation: Evaluation) -> dict[str, Any]:
     run, source = evaluation.run, evaluation.source
     reasons = {
-        "gave up": Counter(r.reason for r in evaluation.results if r.reason),
+        "gave up": Counter(r.reason for r in evaluation.all_results if r.reason),
         **{
-            cause: Counter(r.error for r in evaluation.results if r.error and r.cause == cause)
+            cause: Counter(r.error for r in evaluation.all_results if r.error and r.cause == cause)
             for cause in (POLICY_ERROR, ERROR)
         },
     }
@@ -125,18 +165,19 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
         },
         "reasons": {cause: found.most_common(REASONS) for cause, found in reasons.items() if found},
         "episodes": sum(r.counts for r in evaluation.results),
-        "errors": sum(not r.counts for r in evaluation.results),
+        "parts": sum(r.counts for r in evaluation.parts),
+        "errors": sum(not r.counts for r in evaluation.all_results),
     }
 
 
 def _episodes(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
     """One entry for each episode of any run; ``runs`` has how each of them did, or ``None``."""
-    entries: dict[tuple[str, str, int, int, int], dict[str, Any]] = {}
+    entries: dict[tuple[Any, ...], dict[str, Any]] = {}
     for k, evaluation in enumerate(evaluations):
-        for result in evaluation.results:
-            rank = evaluation.rank(result.split)
-            key = (result.level, result.task, rank, result.index, result.repeat)
-            which = {name: getattr(result, name) for name in _WHICH}
+        for result in evaluation.all_results:
+            rank, part = evaluation.rank(result.split), part_title(result)
+            key = (result.level, result.task, part, rank, result.index, result.repeat)
+            which = {**{name: getattr(result, name) for name in _WHICH}, "part": part}
             entry = entries.setdefault(key, {**which, "runs": [None] * len(evaluations)})
             entry["runs"][k] = _outcome(evaluation, result, f"{k}-{result.id}")
     return [entries[key] for key in sorted(entries)]
@@ -151,34 +192,45 @@ def _prompts(
     found: dict[str, str] = {}
     by_file = groupby(entries, key=lambda entry: (entry["task"], entry["split"]))
     for (task, split), group in by_file:
-        indices = {entry["index"]: entry["id"] for entry in group}
+        ids: dict[int, list[str]] = {}
+        for entry in group:
+            ids.setdefault(entry["index"], []).append(entry["id"])
         try:
             specs = suite.frozen(task, split)
         except ClevrSkillsError:
             continue  # the episodes are others
         for spec in specs or ():
-            name = indices.get(spec.index)
-            if name is not None and hashes[name] == spec.content_hash:
-                found[name] = spec.prompt.plain()
+            for name in ids.get(spec.index, ()):
+                if hashes[name] == spec.content_hash:
+                    found[name] = spec.prompt.plain()
     return found
 
 
 def _outcome(evaluation: Evaluation, result: EpisodeResult, video: str) -> dict[str, Any]:
     return {
-        "cause": result.cause,
+        "cause": result.ending,
         "once": result.success_once,
         "end": result.success_at_end,
         "goals": result.goal_fraction,
         "depth": [result.depth, result.depth_of] if result.depth_of else None,
-        "reward": result.total_reward,
-        "progress": result.progress,
+        "texts": {
+            "leaves of the goal met at the end": _stated(result.goal_fraction, 2),
+            "greatest progress": _stated(result.progress, 2),
+            "reward": _stated(result.total_reward, 1),
+        },
         "steps": [result.steps, result.max_steps],
+        "turns": [result.turns, result.max_turns],
         "why": result.error or result.reason,
         "starts": result.starts,
         "events": list(result.events),
         "first": first_kind(result) if result.counts and result.trajectory else "",
         "video": video if evaluation.video(result) else None,
     }
+
+
+def _stated(value: float | None, digits: int) -> str:
+    """A number; other programs don't state all of them."""
+    return "not stated" if value is None else number_text(value, digits)
 
 
 def plain(value: Any) -> Any:

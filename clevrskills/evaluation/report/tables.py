@@ -46,6 +46,21 @@ TEXT_COLUMNS = (
     *("level", "task", "split", "run", "benchmark", "track", "model", "ended by"),
     *("tag", "value", "category", "code"),
 )
+KEY_COLUMNS = (
+    "level",
+    "task",
+    "tag",
+    "value",
+    "split",
+    "run",
+    "policy",
+    "axes",
+    "milestone",
+    "code",
+)
+"""Columns that tell the rows of a table apart."""
+KEY_SHARE = 0.6
+"""Share of the width that they may take in each part of a wide table."""
 TURNS = Measure("turns", "turns")
 WIDTH = 100
 """Characters that a table on a terminal may have."""
@@ -312,7 +327,7 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     frame = pd.DataFrame(
         {"run": evaluation.label, **asdict(result)}
         for evaluation in evaluations
-        for result in (*evaluation.results, *evaluation.parts)
+        for result in evaluation.all_results
     )
     names = ("repeat", "curves", "axes", "twin", "handover", "controller")
     empty = [name for name in names if not frame[name].any()]
@@ -490,16 +505,16 @@ def _parts(frame: pd.DataFrame) -> list[pd.DataFrame]:
     names = list(widths)
     if sum(widths.values()) <= room:
         return [frame]
-    first = next((k for k, name in enumerate(names) if name not in TEXT_COLUMNS), 0)
-    keys = names[: max(first, 1)]
-    while len(keys) > 1 and sum(widths[name] for name in keys) > room / 2:
-        keys.pop()
+    keys = [name for k, name in enumerate(names) if not k or name in KEY_COLUMNS]
+    same = [name for name in keys[1:] if frame[name].nunique() == 1]
+    while len(keys) > 1 and sum(widths[name] for name in keys) > KEY_SHARE * room:
+        keys.remove(same.pop() if same else keys[-1])
     parts: list[list[str]] = [[]]
-    for name in names[len(keys) :]:
+    for name in (name for name in names if name not in keys):
         if parts[-1] and sum(widths[n] for n in (*keys, *parts[-1], name)) > room:
             parts.append([])
         parts[-1].append(name)
-    return [frame[[*keys, *part]] for part in parts]
+    return [frame[[name for name in names if name in (*keys, *part)]] for part in parts]
 
 
 def print_tables(tables: Iterable[Table]) -> None:

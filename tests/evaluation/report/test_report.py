@@ -79,7 +79,10 @@ def test_data_of_the_page(runs: tuple[Path, Path], tmp_path: Path) -> None:
     assert pick["success_once"]["value"] == pytest.approx(2 / 3, abs=1e-4)
     assert pick["success_once"]["low"] < 0.3 < 0.9 < pick["success_once"]["high"]
     assert pick["causes"] == {"success": 2, "step limit": 1, "error": 1}
-    assert data["levels"][0]["depth"] == {"value": None, "low": None, "high": None, "n": 0}
+    assert data["levels"][0]["depth"] == {
+        **{"value": None, "low": None, "high": None, "n": 0},
+        "texts": ["-", "-", "-"],
+    }
     (comparison,) = data["comparisons"]
     assert comparison["won"] == ["pick_train_002", "sort_test_001"] and comparison["lost"] == []
     ids = [episode["id"] for episode in data["episodes"]]

@@ -89,7 +89,7 @@ def test_numbers_are_those_of_the_results(tab: Browser, page: Path) -> None:
     )
     assert found["runs"] == ["base: 14 episodes and 1 error", "new: 14 episodes and 1 error"]
     assert len(found["cards"]) == 3  # L0 and L1 of train, L0 of test
-    assert found["cards"][0].startswith("L0train2 tasksbase20.0 %[")
+    assert found["cards"][0].startswith("L02 of 12 tasks, trainbase20.0 %[")
     assert found["pick"] == ["40.0 % [11.8, 76.9] n 5" * 2, ["40%", "40%"]]
     assert found["push"][0] == "0.0 % [0.0, 49.0] n 450.0 % [15.0, 85.0] n 4"
     assert found["steps"][0] == "50 [50, 50] n 5" * 2
@@ -270,7 +270,49 @@ def test_one_run_with_one_split(tab: Browser, tmp_path: Path) -> None:
           document.getElementById("comparisons") === null, texts(".level")[0]];"""
     )
     assert hidden[:2] == [[True] * 3, True]
-    assert hidden[2].startswith("L0train1 task100.0 %[20.7, 100.0]")
+    assert hidden[2].startswith("L01 of 12 tasks, train100.0 %[20.7, 100.0]")
+
+
+def test_parts_of_episodes(tab: Browser, tmp_path: Path) -> None:
+    """A run of which the policy did parts only has no empty charts, tables or lists."""
+    episodes = []
+    for k, part in enumerate(("leaf0_own", "leaf1_prompt", "plan", "whole")):
+        about = {"part": part, "leaves": 2, "alone": "simple_manipulation"}
+        episodes.append(result("stack", 3, bool(k % 2), "L1", handover=about))
+    root = write_run(tmp_path / "run", episodes, "quitter")
+    report(ReportArgs(runs=(root,)))
+    tab.open(root / "report" / "report.html")
+    found = tab.run(
+        HELPERS
+        + """
+        const shown = [...document.querySelectorAll("select")].filter((e) => !e.hidden);
+        const found = {text: document.body.innerText, cells: cells(), runs: texts("#runs .chip"),
+          empty: shown.filter((e) => !e.options.length).map((e) => e.id),
+          bare: [...document.querySelectorAll("main section, .chart")].filter((e) => !e.innerText),
+          endings: texts("#ending-chart .name"), parts: texts("#part option")};
+        choose("part", "whole task"); found.whole = cells();
+        openEpisode("stack_train_003_plan"); found.facts = $("episode-facts").textContent;
+        return found;"""
+    )
+    assert found["runs"] == ["quitter: 4 parts of episodes"] and "0 episodes" not in found["text"]
+    assert found["empty"] == [] and found["bare"] == [] and "no such" not in found["text"]
+    assert len(found["cells"]) == 4 and found["whole"] == ["stack_train_003_whole"]
+    assert "stack: perfect planner" in found["endings"]
+    assert found["parts"][0] == "all parts" and "leaf 2, whole prompt" in found["parts"]
+    assert found["facts"] == "perfect planner, L1, train, seed 1003"
+
+
+def test_numbers_are_rounded_once(tab: Browser, tmp_path: Path) -> None:
+    """The page has the texts of the tables: 363.5485 is no 363.55 before it is 363.5."""
+    values = {"total_reward": 363.5485, "goal_fraction": 0.0625, "steps": 100}
+    root = write_run(tmp_path / "run", outcomes("pick", [F, F], **values), "m")
+    report(ReportArgs(runs=(root,)))
+    tab.open(root / "report" / "report.html")
+    level = tab.run(HELPERS + "return texts('.level')[0];")
+    table = (root / "report" / "tables.md").read_text()
+    for text in ("363.5 [363.5, 363.5]", "6.2 "):
+        assert text in table and text in level.replace(" %", "")
+    assert "363.6" not in table + level
 
 
 def test_light_and_dark(tab: Browser, page: Path) -> None:

@@ -1,31 +1,20 @@
 "use strict";
-/* Drawings of estimates. An estimate is {value, low, high, n}; a rate is never shown without the
+/* Drawings of estimates. An estimate is {value, low, high, n, texts}; a rate is never shown without the
    interval it comes with: `words` is the only function that writes one. */
 const CAUSES = {
   "success": ["success", "var(--success)"],
   "step limit": ["step limit", "var(--limit)"],
+  "turn limit": ["turn limit", "var(--limit)"],
   "gave up": ["gave up", "var(--quit)"],
   "error": ["error of the infrastructure, counts for nothing", "var(--error)"],
   "stopped": ["said that it was done, and was not", "var(--quit)"],
   "no stop": ["never said that it was done", "var(--limit)"],
 };
-const MEASURES = {
-  success_once: {name: "success", share: true},
-  success_at_end: {name: "success at the end", share: true},
-  goal_fraction: {name: "goals met", share: true},
-  depth: {name: "depth of ordered goals", share: true},
-  reward_per_step: {name: "reward per step", digits: 2},
-  reward: {name: "reward", digits: 1},
-  steps: {name: "steps", digits: 0},
-};
+const MEASURES = {}; /* by name: {name, share} */
 const LINE = 17; /* height of a line of words, and of the bar beside it, in pixels */
 
 const colour = (k) => `var(--run-${k % 8})`;
 const isNumber = (x) => x !== null && x !== undefined;
-
-function number(x, {share, digits = 1}) {
-  return isNumber(x) ? (share ? (100 * x).toFixed(1) : x.toFixed(digits)) : "-";
-}
 
 function signed(x) {
   const text = (100 * Math.abs(x)).toFixed(1);
@@ -34,14 +23,15 @@ function signed(x) {
 
 /* Numbers of episodes by cause, in one order everywhere. */
 const counts = (causes) => Object.keys(CAUSES).filter((cause) => causes[cause]).map((cause) => [cause, causes[cause]]);
-const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+const plural = (n, noun) => `${n} ${noun}${String(n) === "1" ? "" : "s"}`;
 
-/* The value, and in brackets its interval; nodes. */
-function words(estimate, measure, write = (x) => number(x, measure)) {
-  if (!isNumber(estimate.value)) return [element("small", {}, "none")];
-  return [write(estimate.value) + (measure.share ? " % " : " "),
-    element("small", {}, `[${isNumber(estimate.low) ? `${write(estimate.low)}, ${write(estimate.high)}` : "-"}]`)];
+/* The value, and in brackets its interval; nodes. All tables have the same texts. */
+function words({value, texts}, {share}) {
+  if (!isNumber(value)) return [element("small", {}, "none")];
+  return [texts[0] + (share ? " % " : " "), element("small", {}, interval({texts}))];
 }
+
+const interval = ({texts: [, low, high]}) => `[${low === "-" ? low : `${low}, ${high}`}]`;
 
 function shape(name, attributes) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);

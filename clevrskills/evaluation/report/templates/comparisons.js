@@ -1,21 +1,20 @@
 "use strict";
 /* Two runs on the same episodes. */
-const pWords = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(p < 0.1 ? 3 : 2)}`);
+const pWords = (p) => (p.startsWith("<") ? `p ${p}` : `p = ${p}`);
 
 function forestRow(row, scale, at, b, many) {
   const {difference, cells} = row, y = LINE / 2 + 2, height = LINE + 4;
   const dot = shape("circle", {cx: scale(difference.value), cy: y, r: row.task ? 4.5 : 6});
   dot.style.fill = colour(b);
-  const rates = `${number(row.a.value, {share: true})} % [${number(row.a.low, {share: true})}, ${number(row.a.high, {share: true})}] and `
-    + `${number(row.b.value, {share: true})} % [${number(row.b.low, {share: true})}, ${number(row.b.high, {share: true})}], `
+  const rates = `${row.a.texts[0]} % ${interval(row.a)} and ${row.b.texts[0]} % ${interval(row.b)}, `
     + `${row.episodes} episodes: both ${cells.both}, only the first ${cells.only_a}, only the second ${cells.only_b}, neither ${cells.neither}`;
   const p = row.p_holm ?? row.p_value;
   const name = element(row.task ? "div" : "b", {class: "name", title: rates}, row.task || row.level, many ? element("small", {}, row.split) : "");
   return [name,
     plot(height, ...gridLines(scale, at, height), ...whisker(scale, difference, y), dot),
     element("div", {class: "words number", title: rates},
-      element("div", {}, element("span", {}, ...words(difference, {share: false}, signed)),
-        element("span", {class: p < 0.05 ? "clear" : ""}, pWords(p)),
+      element("div", {}, element("span", {}, ...words(difference, {share: false})),
+        element("span", {class: p < 0.05 ? "clear" : ""}, pWords(row.p)),
         element("small", {}, `+${cells.only_b} −${cells.only_a} of ${row.episodes}`)))];
 }
 

@@ -6,6 +6,7 @@ const OUTCOMES = {
   "solved, not at the end": (o) => o.once && !o.end,
   "part of the goal met": (o) => !o.once && o.goals > 0,
   "step limit": (o) => o.cause === "step limit",
+  "turn limit": (o) => o.cause === "turn limit",
   "gave up": (o) => o.cause === "gave up",
   "error": (o) => o.cause === "error",
 };
@@ -29,7 +30,7 @@ function differ({runs}) {
 
 function search() {
   const chosen = (id) => $(id).value;
-  const fits = (e) => ["level", "task", "split"].every((id) => !chosen(id) || chosen(id) === e[id]);
+  const fits = (e) => ["level", "task", "part", "split"].every((id) => !chosen(id) || chosen(id) === e[id]);
   const runs = (e) => (chosen("run") === "" ? e.runs : [e.runs[Number(chosen("run"))]]).filter(Boolean);
   const ended = (e) => !chosen("outcome") ? runs(e).length > 0
     : chosen("outcome") === DIFFER ? differ(e) : runs(e).some(OUTCOMES[chosen("outcome")]);
@@ -37,12 +38,12 @@ function search() {
   shown = data.episodes.filter((e) => fits(e) && ended(e) && filmed(e));
   const rows = new Map();
   for (const e of shown) {
-    const key = `${e.task} ${e.split}`;
+    const key = `${e.task} ${e.part} ${e.split}`;
     if (!rows.has(key)) rows.set(key, []);
     rows.get(key).push(e);
   }
   fill("grid", rows.size ? [...rows.values()].map((group) => element("div", {class: "row"},
-    element("div", {}, group[0].task, element("small", {}, `${group[0].level}, ${group[0].split}, ${group.length}`)),
+    element("div", {}, group[0].task, element("small", {}, [group[0].part, group[0].level, group[0].split, group.length].filter(Boolean).join(", "))),
     element("div", {class: "cells", "--runs": data.runs.length}, ...group.map(cell)))) : [element("p", {id: "nothing"}, "Nothing fits.")]);
   $("count").textContent = `${shown.length} of ${data.episodes.length}`;
 }
@@ -79,8 +80,11 @@ function timeline(outcome, screen) {
   return [element("div", {class: "timeline"}, ...marks), element("ol", {class: "events"}, ...lines)];
 }
 
-/* Other programs don't state everything. */
-const stated = (value, digits) => (value === null ? "not stated" : value.toFixed(digits));
+/* Control steps and turns, where they are not the same, and their limit; other programs don't state everything. */
+function counted({steps: [steps, most], turns: [turns, limit]}) {
+  if (!turns || turns === steps) return [["steps", most === null ? `${steps ?? "not stated"}` : `${steps} of ${most}`]];
+  return [["turns", `${turns} of ${limit}`], ...(steps ? [["steps", steps]] : [])];
+}
 
 function outcomePanel(outcome, k) {
   const name = element("span", {class: "run"}, element("i", {"--colour": colour(k)}), data.runs[k].label);
@@ -89,11 +93,9 @@ function outcomePanel(outcome, k) {
   const facts = [
     ["ended by", outcome.cause],
     ["goal held", outcome.end ? "at the end" : outcome.once ? "once, but not at the end" : "never"],
-    ["leaves of the goal met at the end", stated(outcome.goals, 2)],
     ...(outcome.depth ? [["steps of the goal reached", outcome.depth.map((x) => x ?? 0).join(" of ")]] : []),
-    ["greatest progress", stated(outcome.progress, 2)],
-    ["reward", stated(outcome.reward, 1)],
-    ["steps", outcome.steps[1] === null ? stated(outcome.steps[0], 0) : outcome.steps.join(" of ")],
+    ...Object.entries(outcome.texts),
+    ...counted(outcome),
     ...(outcome.starts > 1 ? [["starts", outcome.starts]] : []),
     ...(outcome.why ? [["because", outcome.why]] : []),
     ...(outcome.first ? [["failed first by", outcome.first]] : []),
@@ -120,7 +122,7 @@ function openEpisode(id) {
   current = data.episodes.find((e) => e.id === id);
   release();
   $("episode-title").textContent = id;
-  $("episode-facts").textContent = `${current.level}, ${current.split}, seed ${current.seed ?? "not stated"}`;
+  $("episode-facts").textContent = [current.part, current.level, current.split, `seed ${current.seed ?? "not stated"}`].filter(Boolean).join(", ");
   $("episode-prompt").textContent = current.prompt;
   fill("outcomes", current.runs.map(outcomePanel));
   const at = shown.indexOf(current);

@@ -1,9 +1,11 @@
 "use strict";
 /* Puts the page together. */
 const data = read($("data"));
-const splits = [...new Set(data.tasks.map((row) => row.split))];
-data.tasks.flatMap((row) => Object.keys(row.causes)).forEach((cause) => { CAUSES[cause] ??= [cause, "var(--quit)"]; });
-data.measures.forEach(({name, heading, kind, digits}) => { MEASURES[name] = {name: heading, share: kind === "share", digits}; });
+/* Tasks, and parts of episodes if a policy did parts only. */
+const ended = [...data.tasks, ...data.parts];
+const splits = [...new Set(ended.map((row) => row.split))];
+ended.flatMap((row) => Object.keys(row.causes)).forEach((cause) => { CAUSES[cause] ??= [cause, "var(--quit)"]; });
+data.measures.forEach(({name, heading, kind}) => { MEASURES[name] = {name: heading, share: kind === "share"}; });
 const labelled = (values) => values.map((value) => [value, value]);
 
 function options(id, pairs, then) {
@@ -21,16 +23,15 @@ const ofSplit = (rows, id) => rows.filter((row) => !$(id).value || row.split ===
 function levelCard(group) {
   const {level, split} = group.find(Boolean), scale = scaleOf(0, 1);
   const card = element("article", {class: "level"}, element("header", {},
-    element("b", {}, level), split, element("small", {}, plural(Math.max(...group.map((row) => row?.tasks ?? 0)), "task"))));
-  const told = data.measures.filter(({name}) => group.some((row) => row && isNumber(row[name].value)));
+    element("b", {}, level), `${plural([...new Set(group.map((row) => row?.tasks).filter(Boolean))].join(" and "), "task")}, ${split}`));
+  const own = data.measures.filter((measure) => measure.own && group.some((row) => row && isNumber(row[measure.name].value)));
   group.forEach((row, k) => {
     if (!row) return;
-    const facts = [["goals met", "goal_fraction"], ["reward/step", "reward_per_step"], ["reward", "reward"], ...told.map((m) => [m.heading, m.name])]
+    const facts = [["goals met", "goal_fraction"], ["reward/step", "reward_per_step"], ["reward", "reward"], ...own.map((m) => [m.heading, m.name])]
       .filter(([, key]) => key !== "reward_per_step" || row.steps.value);
-    const {value, low, high} = row.success_once, share = {share: true};
     card.append(element("div", {class: "run number"},
       data.runs.length > 1 ? element("div", {class: "name"}, element("i", {"--colour": colour(k)}), row.run) : "",
-      element("div", {class: "rate"}, element("b", {}, `${number(value, share)} %`), element("span", {}, `[${number(low, share)}, ${number(high, share)}]`)),
+      element("div", {class: "rate"}, element("b", {}, `${row.success_once.texts[0]} %`), element("span", {}, interval(row.success_once))),
       bars(scale, [0, 0.25, 0.5, 0.75, 1], [row.success_once], [colour(k)]),
       element("dl", {}, ...facts.flatMap(([name, key]) => [element("dt", {}, name), element("dd", {}, ...words(row[key], MEASURES[key]))]),
         element("dt", {}, "episodes"), element("dd", {}, `${row.episodes}${row.errors ? ` and ${plural(row.errors, "error")}` : ""}`))));
@@ -66,7 +67,7 @@ function endingBar(row, y) {
 
 function showEndings() {
   const many = !$("ending-split").value && splits.length > 1;
-  fill("ending-chart", withLevels(byRun(ofSplit(data.tasks, "ending-split"), data.runs), (group, row) => {
+  fill("ending-chart", withLevels(byRun(ofSplit(ended, "ending-split"), data.runs), (group, row) => {
     const shapes = group.flatMap((one, k) => (one ? endingBar(one, LINE * k + LINE / 2) : []));
     const lines = group.map((one, k) => element("div", {}, ...(one ? [
       data.runs.length > 1 ? element("span", {class: "run", title: one.run}, element("i", {"--colour": colour(k)})) : "",
@@ -103,8 +104,8 @@ function reasons() {
 
 function legends() {
   fill("runs", data.runs.map((run, k) => element("span", {class: "chip"}, element("i", {"--colour": colour(k)}),
-    `${run.label}: ${plural(run.episodes, "episode")}${run.errors ? ` and ${plural(run.errors, "error")}` : ""}`)));
-  const used = Object.entries(CAUSES).filter(([cause]) => data.tasks.some((row) => row.causes[cause]));
+    `${run.label}: ${[run.episodes || !run.parts ? plural(run.episodes, "episode") : "", run.parts ? `${plural(run.parts, "part")} of episodes` : ""].filter(Boolean).join(", ")}${run.errors ? ` and ${plural(run.errors, "error")}` : ""}`)));
+  const used = Object.entries(CAUSES).filter(([cause]) => ended.some((row) => row.causes[cause]));
   const entry = (kind, tint, text) => element("span", {}, element("i", {class: kind, "--colour": tint}), text);
   fill("causes", used.map(([cause, [text, tint]]) => entry(cause, tint, text)));
   fill("cell-legend", [...used.map(([cause, [, tint]]) => entry(cause, tint, cause)), entry("partial", null, "half of the goal met"),
@@ -113,6 +114,7 @@ function legends() {
 
 legends();
 stripes();
+if (data.tasks.length) {
 /* A line of cards for each split. */
 const cards = splits.flatMap((split) => byRun(data.levels.filter((row) => row.split === split), data.runs));
 fill("level-cards", cards.map(levelCard));
@@ -120,8 +122,9 @@ $("level-cards").style.setProperty("--columns", cards.length / splits.length);
 options("measure", Object.entries(MEASURES).filter(([key]) => data.tasks.some((row) => isNumber(row[key].value)))
   .map(([key, {name}]) => [key, name]), showTasks);
 splitOptions("chart-split", showTasks);
-splitOptions("ending-split", showEndings);
 showTasks();
+}
+splitOptions("ending-split", showEndings);
 showEndings();
 reasons();
 settings();
@@ -134,6 +137,8 @@ if (data.comparisons.length) {
 const every = (name, text) => [["", text], ...labelled([...new Set(data.episodes.map((e) => e[name]))])];
 options("level", every("level", "all levels"), search);
 options("task", every("task", "all tasks"), search);
+options("part", every("part", "all parts"), search);
+$("part").hidden = !data.parts.length;
 options("split", [["", "all splits"], ...splits.map((s) => [s, s])], search);
 options("run", [["", "any run"], ...data.runs.map((run, k) => [k, run.label])], search);
 options("outcome", [["", "all outcomes"], ...labelled([...Object.keys(OUTCOMES).filter((name) =>
