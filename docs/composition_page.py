@@ -20,6 +20,7 @@ from clevrskills.evaluation.handover.tables import (
     composition_tables,
     compositions,
 )
+from clevrskills.evaluation.report.svg import on_white
 from clevrskills.evaluation.report.tables import markdown, strata
 from clevrskills.evaluation.results import RUN_FILE, Evaluation, open_evaluations
 from clevrskills.evaluation.statistics import difference, share
@@ -29,6 +30,8 @@ TRAIN = "train"
 ZOO = "checkpoint:zoo/"
 PARTS = ("gap", "strange", "dependence", "choosing")
 KNOWN = ("quitter", "disorderly", "starter")
+HEADINGS = {"learned policies": False, "scripted policies with a known weakness": True}
+"""Parts of the image, and whether the skill of their policies is known."""
 
 
 def handovers(root: Path) -> list[Evaluation]:
@@ -114,11 +117,13 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
 
 def image(runs: Sequence[Evaluation]) -> str:
     """The figure of the means of levels, readable on any ground."""
-    ordered = sorted(runs, key=_is_known)
-    rows = [replace(row, run=_name(run)) for run in ordered for row in compositions([run])]
-    rows = [row for row in rows if not row.task]
-    figure = composition_figure(rows)
-    return figure.replace("<svg ", '<svg style="background:#fff;color:#222" ', 1) + "\n"
+    rows, headings = list[Composition](), {}
+    for heading, is_known in HEADINGS.items():
+        headings[len(rows)] = heading
+        of = [run for run in runs if _is_known(run) == is_known]
+        found = [replace(row, run=_name(run)) for run in of for row in compositions([run])]
+        rows += [row for row in found if not row.task]
+    return on_white(composition_figure(rows, headings)) + "\n"
 
 
 def _is_known(run: Evaluation) -> bool:

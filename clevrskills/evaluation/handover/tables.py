@@ -35,37 +35,38 @@ from clevrskills.evaluation.statistics import (
 )
 
 LEVELS = {
-    "alone": "alone",
-    "in_place": "in place",
-    "prompted": "in place, by the prompt",
+    "alone": "in isolation",
+    "in_place": "in context",
+    "prompted": "in context, whole prompt",
+    "expected": "expected",
     "product": "product",
-    "planner": "perfect planner",
+    "planner": "oracle planner",
     "whole": "whole task",
     "longer": "twice the limit",
 }
 """How well something is done, and what tables call it."""
 LOSSES = {
     "gap": "gap",
-    "strange": "strange states",
+    "strange": "state shift",
     "dependence": "dependence",
-    "choosing": "choosing",
+    "choosing": "subgoal choice",
     "horizon": "horizon",
 }
 """What is lost where."""
 NOTE = (
-    "Alone: a leaf as the first thing to do in the task of its kind, told by its own sentence. In "
-    "place: after the oracle has done what comes before, with as many steps as alone. By the "
-    "prompt: the same, told the whole prompt. Product: of the rates in place, leaf after leaf. "
-    "Perfect planner: the policy does all, told the next leaf at every change. Whole task: told "
-    "the prompt alone, zero-shot if the policy was not trained on the task. Of several tasks the "
-    "mean."
+    "In isolation: a leaf as the first step of the task of its kind, prompted by its own sentence. "
+    "In context: after the oracle has done what comes before, with as many steps as in isolation. "
+    "Whole prompt: the same, prompted by the sentence of the task. Product: of the rates in "
+    "context, leaf after leaf. Oracle planner: the policy acts, and the oracle prompts it with the "
+    "next leaf at every change. Whole task: prompted by the task alone, zero-shot if the policy "
+    "was not trained on it. Of several tasks: the mean."
 )
 GAP_NOTE = (
-    "In points. As if alone: the product of the rates alone. Gap: that less whole task, the sum of "
-    "the next three. Strange states: as if alone less product. Dependence: product less perfect "
-    "planner. Choosing: perfect planner less whole task. Horizon, beside these: twice the limit "
-    "less whole task. Choosing and horizon are paired by episode; the intervals of the others are "
-    "made of those of what they are differences of, as if these were independent."
+    "In percentage points. Expected: the product of the rates in isolation. Gap: expected less "
+    "whole task, the sum of the next three. State shift: expected less product. Dependence: "
+    "product less oracle planner. Subgoal choice: oracle planner less whole task. Horizon, not part of "
+    "the gap: twice the limit less whole task. Subgoal choice and horizon are paired by episode; "
+    "the intervals of the others take the two rates for independent."
 )
 
 
@@ -190,8 +191,11 @@ def composition_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     if not rows:
         return []
     data = pd.DataFrame([columns(row) for row in rows])
-    levels = pd.DataFrame([_words(row, LEVELS) for row in rows])
-    losses = pd.DataFrame([_words(row, {"expected": "as if alone", **LOSSES}, "+") for row in rows])
+    rates = {name: heading for name, heading in LEVELS.items() if name != "expected"}
+    levels = pd.DataFrame([_words(row, rates) for row in rows])
+    losses = pd.DataFrame(
+        [_words(row, {"expected": LEVELS["expected"], **LOSSES}, "+") for row in rows]
+    )
     if len(evaluations) == 1:
         levels, losses = levels.drop(columns="run"), losses.drop(columns="run")
     return [
@@ -204,7 +208,7 @@ def _words(row: Composition, names: Mapping[str, str], sign: str = "") -> dict[s
     texts = {"task": row.task or f"mean of {row.level}", "split": row.split, "run": row.run}
     texts |= {"episodes": str(row.episodes), "leaves": f"{row.leaves:.1f}"}
     for name, heading in names.items():
-        plus = "" if name in LEVELS or name == "expected" else sign
+        plus = "" if name in LEVELS else sign
         texts[f"{heading} %"] = getattr(row, name).percent(0, plus)
     return texts
 

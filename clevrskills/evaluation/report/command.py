@@ -137,6 +137,7 @@ def _write(
     from clevrskills.evaluation.report.curves import drawings
     from clevrskills.evaluation.report.page_data import contents, videos
     from clevrskills.evaluation.report.suite_tables import pivots
+    from clevrskills.evaluation.report.svg import on_white
     from clevrskills.evaluation.robustness.figure import robustness_figures
     from clevrskills.evaluation.robustness.tables import find_drops
 
@@ -165,10 +166,10 @@ def _write(
     write_whole(out / "episodes.csv", tables.episodes(evaluations).to_csv(index=False))
     figure = composition_figure(compositions(evaluations))
     if figure:
-        write_whole(out / FIGURE, figure + "\n")
+        write_whole(out / FIGURE, on_white(figure) + "\n")
     robust = robustness_figures(list(find_drops(evaluations)))
     for k, one in enumerate(robust):
-        write_whole(out / f"robustness{f'-{k + 1}' if k else ''}.svg", one + "\n")
+        write_whole(out / f"robustness{f'-{k + 1}' if k else ''}.svg", on_white(one) + "\n")
     page = render(
         "report.html",
         "evaluation.report",

@@ -34,3 +34,8 @@ def figure(label: str, width: float, height: str, parts: list[str]) -> str:
         font_size=12,
         fill="currentColor",
     )
+
+
+def on_white(figure: str) -> str:
+    """Return a figure as the content of a file, which may be shown on a dark ground."""
+    return figure.replace("<svg ", '<svg style="background:#fff;color:#222" ', 1)

@@ -227,7 +227,7 @@ def test_report_of_parts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str
     about = {"part": "plan", "leaves": 2}
     fabricated.write_run(root, [one("stack", k, k < 3, about) for k in range(4)])
     assert report(ReportArgs(runs=(root,))) == 0
-    assert "perfect planner" in capsys.readouterr().out
+    assert "oracle planner" in capsys.readouterr().out
     page = (root / "report" / "report.html").read_text(encoding="utf-8")
     assert "Where composition breaks" in page
     assert (root / "report" / "composition.svg").read_text(encoding="utf-8").startswith("<svg")
@@ -237,9 +237,9 @@ def test_the_figure_has_a_bar_for_each_loss() -> None:
     row = made(lambda _: True, lambda: True, lambda: False)
     figure = composition_figure([row])
     assert re.findall(r"<title>([a-z ]+): ", figure)[:3] == [
-        "strange states",
+        "state shift",
         "dependence",
-        "choosing",
+        "subgoal choice",
     ]
     assert composition_figure([]) == ""
 

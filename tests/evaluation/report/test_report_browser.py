@@ -297,9 +297,9 @@ def test_parts_of_episodes(tab: Browser, tmp_path: Path) -> None:
     assert found["runs"] == ["quitter: 4 parts of episodes"] and "0 episodes" not in found["text"]
     assert found["empty"] == [] and found["bare"] == [] and "no such" not in found["text"]
     assert len(found["cells"]) == 4 and found["whole"] == ["stack_train_003_whole"]
-    assert "stack: perfect planner" in found["endings"]
+    assert "stack: oracle planner" in found["endings"]
     assert found["parts"][0] == "all parts" and "leaf 2, whole prompt" in found["parts"]
-    assert found["facts"] == "perfect planner, L1, train, seed 1003"
+    assert found["facts"] == "oracle planner, L1, train, seed 1003"
 
 
 def test_numbers_are_rounded_once(tab: Browser, tmp_path: Path) -> None:
