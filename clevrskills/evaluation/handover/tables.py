@@ -64,9 +64,9 @@ NOTE = (
 GAP_NOTE = (
     "In percentage points. Expected: the product of the rates in isolation. Gap: expected less "
     "whole task, the sum of the next three. State shift: expected less product. Dependence: "
-    "product less oracle planner. Subgoal choice: oracle planner less whole task. Horizon, not part of "
-    "the gap: twice the limit less whole task. Subgoal choice and horizon are paired by episode; "
-    "the intervals of the others take the two rates for independent."
+    "product less oracle planner. Subgoal choice: oracle planner less whole task. Horizon, not "
+    "part of the gap: twice the limit less whole task. Subgoal choice and horizon are paired by "
+    "episode; the intervals of the others take the two rates for independent."
 )
 
 
