@@ -7,6 +7,7 @@ const CAUSES = {
   "turn limit": ["turn limit", "var(--limit)"],
   "gave up": ["gave up", "var(--quit)"],
   "error": ["error of the infrastructure, counts for nothing", "var(--error)"],
+  "policy error": ["error of the policy, counts as a failure", "var(--quit)"],
   "stopped": ["said that it was done, and was not", "var(--quit)"],
   "no stop": ["never said that it was done", "var(--limit)"],
 };

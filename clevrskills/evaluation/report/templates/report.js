@@ -97,7 +97,7 @@ function settings() {
 }
 
 function reasons() {
-  fill("reasons", data.runs.flatMap((run) => ["gave up", "error"].filter((cause) => run.reasons[cause]).map((cause) => element("div", {},
+  fill("reasons", data.runs.flatMap((run) => Object.keys(CAUSES).filter((cause) => run.reasons[cause]).map((cause) => element("div", {},
     element("h3", {}, data.runs.length > 1 ? `${run.label}: ${cause}` : cause),
     ...run.reasons[cause].map(([text, n]) => element("p", {}, element("small", {class: "number"}, `${n} ×`), element("span", {}, text)))))));
 }
