@@ -189,9 +189,9 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         if width is None:
             return False
         known = {(r.task, r.split, r.index): r for r in self._counted.values()}
-        values = round_values(known, self._columns, self._population, lambda r: r.success_once)
-        if len(values) > self._rounds:
-            self._rounds = len(values)
+        values = round_values(known, self._columns, self._population)
+        if len(values[0]) > self._rounds:
+            self._rounds = len(values[0])
             self._decided = estimate(values, self._population, width).decided
         return self._decided
 

@@ -106,8 +106,8 @@ def _estimate(
     if about and measure is SUCCESS:
         known = {(r.task, r.split, r.index): r for r in results}
         tasks = columns([*{(r.task, r.split) for r in results}], suite)
-        success = round_values(known, tasks, int(about["population"]), lambda r: r.success_once)
-        mean_success = float(success.mean()) if len(success) else math.nan
-        return Estimate(mean_success, *interval(success), success.size)
+        least, most = round_values(known, tasks, int(about["population"]))
+        mean_success = float(least.mean()) if len(least) else math.nan
+        return Estimate(mean_success, *interval(least, most), least.size)
     values = pool(strata(results, value), suite)
     return (share if measure.kind == "share" else mean)(values)

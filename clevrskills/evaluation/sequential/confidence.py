@@ -86,36 +86,43 @@ def log_evidence(x: ArrayLike, means: ArrayLike) -> Floats:
     return total - math.log(len(STAKES))
 
 
-def p_values(x: ArrayLike, mean: ArrayLike = 0.5) -> Floats:
+def p_values(x: ArrayLike, mean: ArrayLike = 0.5, most: ArrayLike | None = None) -> Floats:
     """Return the anytime-valid two-sided p-value of a mean after each round; it is never 0.
 
     Args:
         x: Values in [0, 1], (..., rounds, tasks).
         mean: The null, inside (0, 1), for all runs or one of each, (...).
+        most: The most that each value may be, where ``x`` is the least; ``None``: they are known.
     """
     x, null = np.asarray(x, float), np.asarray(mean, float)[..., None]
-    logs = np.maximum(log_evidence(x, null), log_evidence(1 - x, 1 - null))[..., 0]
+    most = x if most is None else np.asarray(most, float)
+    logs = np.maximum(log_evidence(x, null), log_evidence(1 - most, 1 - null))[..., 0]
     return np.clip(2 * np.exp(-np.maximum.accumulate(logs, axis=-1)), LEAST_P, 1.0)
 
 
-def interval(x: ArrayLike, alpha: float = ALPHA) -> tuple[float, float]:
+def interval(
+    x: ArrayLike, most: ArrayLike | None = None, alpha: float = ALPHA
+) -> tuple[float, float]:
     """Return the interval of the mean over tasks after the last round, the intersection of those
     after each round. If the mean drifts, it may become empty: the lower end exceeds the upper one.
 
     Args:
         x: Values in [0, 1] of one run, (rounds, tasks).
+        most: As in :func:`p_values`.
         alpha: Probability that any of the intervals misses the mean, at most.
     """
     x = np.asarray(x, float)
-    return _lower(x, alpha / 2), 1 - _lower(1 - x, alpha / 2)
+    most = x if most is None else np.asarray(most, float)
+    return _lower(x, alpha / 2), 1 - _lower(1 - most, alpha / 2)
 
 
-def first_within(x: ArrayLike, width: float, alpha: float = ALPHA) -> int | None:
+def first_within(x: ArrayLike, width: float, most: ArrayLike | None = None) -> int | None:
     """Return the first round after which the interval is no wider; ``None``: it still is."""
     x = np.asarray(x, float)
+    most = x if most is None else np.asarray(most, float)
 
     def narrow(rounds: int) -> bool:
-        low, high = interval(x[:rounds], alpha)
+        low, high = interval(x[:rounds], most[:rounds])
         return high - low <= width
 
     if not narrow(len(x)):

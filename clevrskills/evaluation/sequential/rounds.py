@@ -10,7 +10,7 @@ since an episode may be lost for a reason that has to do with its outcome. The c
 holds after each round, so it holds wherever the run is cut.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -88,36 +88,46 @@ def round_values(
     results: Mapping[tuple[str, str, int], EpisodeResult],
     columns: Sequence[Sequence[Pair]],
     count: int,
-    value: Callable[[EpisodeResult], float],
 ) -> NDArray[np.float64]:
-    """Return the values of the rounds before the first one that is not complete, (rounds, tasks).
+    """Return the success rates of the rounds before the first one that is not complete, least and
+    most, (2, rounds, tasks): of a restarted episode that counts as a failure, the outcome of its
+    last start enters the upper one.
 
     Args:
         results: Those that count, by task, split and index.
         columns: Tasks and splits of each value.
         count: Episodes of each task and split.
-        value: What is averaged.
     """
-    rounds = list[list[float]]()
+    rounds = list[list[NDArray[np.float64]]]()
     orders = {task: order(task, count) for pairs in columns for task, _ in pairs}
     for k in range(count if columns else 0):
         found = [[results.get((*pair, orders[pair[0]][k])) for pair in pairs] for pairs in columns]
-        known = [[value(result) for result in of if result is not None] for of in found]
+        known = [
+            [(r.success_once, r.success_once or r.later) for r in of if r is not None]
+            for of in found
+        ]
         if [*map(len, known)] != [*map(len, columns)]:
             break
-        rounds.append([float(np.mean(values)) for values in known])
-    return np.array(rounds).reshape(len(rounds), len(columns))
+        rounds.append([np.mean(values, axis=0) for values in known])
+    return np.moveaxis(np.array(rounds).reshape(len(rounds), len(columns), 2), -1, 0)
 
 
 def estimate(values: NDArray[np.float64], count: int, width: float) -> Estimate:
     """Return the estimate after the first round at which the interval is narrow enough, else the
     last.
+
+    Args:
+        values: As of :func:`round_values`.
+        count: Rounds there are.
+        width: Width that is narrow enough.
     """
-    if not len(values):
+    least, most = values
+    if not len(least):
         return Estimate(0, count, float("nan"), 0.0, 1.0, False)
-    first = first_within(values, width)
-    n = first or len(values)
-    return Estimate(n, count, float(values[:n].mean()), *interval(values[:n]), first is not None)
+    first = first_within(least, width, most)
+    n = first or len(least)
+    low, high = interval(least[:n], most[:n])
+    return Estimate(n, count, float(least[:n].mean()), low, high, first is not None)
 
 
 def forecast(width: float, tasks: int, count: int) -> str:

@@ -45,7 +45,7 @@ def sequential_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         pairs = sorted({(task, split) for task, split, _ in results})
         whole = len(pairs) == int(about["tasks"])  # else some task has no result yet
         tasks = columns(pairs if whole else (), evaluation.suite)
-        found = estimate(round_values(results, tasks, count, _success), count, width)
+        found = estimate(round_values(results, tasks, count), count, width)
         episodes, of = found.rounds * len(pairs), found.of * len(pairs)
         record = {"run": evaluation.label, "width": width, "tasks": len(tasks), **asdict(found)}
         data.append({**record, "episodes": episodes, "of_episodes": of})
@@ -126,24 +126,23 @@ def compare_sequentially(a: Evaluation, b: Evaluation) -> SequentialComparison:
             )
     count, tasks = _population(a, b, pairs) if pairs else 0, columns(pairs, a.suite)
     first, second = (
-        round_values({key: two[k] for key, two in common.items()}, tasks, count, _success)
-        for k in (0, 1)
+        round_values({key: two[k] for key, two in common.items()}, tasks, count) for k in (0, 1)
     )
-    if not len(first):
+    if not len(first[0]):
         raise ClevrSkillsError(
             f"{a.root} and {b.root} have no whole round of the shuffled order in common: evaluate "
             "both with --until-width, or all frozen episodes"
         )
-    values = (second - first + 1) / 2
-    (low, high), p = interval(values), p_values(values)
+    least, most = (second - first[::-1] + 1) / 2  # the least of the one, the most of the other
+    (low, high), p = interval(least, most), p_values(least, most=most)
     below = np.flatnonzero(p < ALPHA)
     return SequentialComparison(
         a.label,
         b.label,
         len(tasks),
-        len(values),
+        len(least),
         count,
-        float((second - first).mean()),
+        float((second - first)[0].mean()),
         2 * low - 1,
         2 * high - 1,
         float(p[-1]),
@@ -154,10 +153,6 @@ def compare_sequentially(a: Evaluation, b: Evaluation) -> SequentialComparison:
 def _shown(mean: float, low: float, high: float, sign: str = "", unit: str = "") -> str:
     ends = f"{100 * low:{sign}.1f}, {100 * high:{sign}.1f}"
     return f"{100 * mean:{sign}.1f}{unit} [{ends if low < high else 'empty: the mean drifts'}]"
-
-
-def _success(result: EpisodeResult) -> float:
-    return float(result.success_once)
 
 
 def _first_runs(evaluation: Evaluation) -> dict[tuple[str, str, int], EpisodeResult]:

@@ -99,6 +99,15 @@ def test_an_interval_never_widens_and_is_never_a_point() -> None:
     assert low < high == 1.0 and 0 < p_values(swept)[-1] < 1e-200
 
 
+def test_values_that_are_known_by_their_least_and_most() -> None:
+    least = drawn((60, 2), 0.8, seed=5)
+    most = np.maximum(least, drawn((60, 2), 0.3, seed=6))
+    assert interval(least, most) == (interval(least)[0], interval(most)[1])
+    assert 0.05 > p_values(least, most=most)[-1] == pytest.approx(p_values(least)[-1])
+    assert p_values(1 - most, most=1 - least)[-1] == pytest.approx(p_values(least)[-1])
+    assert p_values(np.zeros((60, 2)), most=np.ones((60, 2)))[-1] == 1.0
+
+
 def test_rounds_of_several_tasks_need_fewer() -> None:
     one, six = rounds_needed(0.2, 1, 60), rounds_needed(0.2, 6, 60)
     assert one > 100 > 60 > six > 20

@@ -129,7 +129,7 @@ def test_what_is_refused(tmp_path: Path, more: dict, told: str) -> None:
 def values_of(
     known: dict[tuple[str, str, int], EpisodeResult], pairs: list[tuple[str, str]], suite: Suite
 ) -> np.ndarray:
-    return round_values(known, columns(pairs, suite), 9, lambda r: r.success_once)
+    return round_values(known, columns(pairs, suite), 9)[0]
 
 
 def episodes(wins: dict[str, set[int]]) -> list[EpisodeResult]:
