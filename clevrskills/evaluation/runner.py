@@ -27,6 +27,7 @@ from clevrskills.evaluation.results import (
     Run,
     allowed,
     cost_of,
+    judged,
     lost,
     read_results,
     read_run,
@@ -188,7 +189,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         width = self._request.args.until_width
         if width is None:
             return False
-        known = {(r.task, r.split, r.index): r for r in self._counted.values()}
+        found = judged(self._known.values(), self._request.run.accept_restarts)
+        known = {(r.task, r.split, r.index): r for r in found if r.counts}
         values = round_values(known, self._columns, self._population)
         if len(values[0]) > self._rounds:
             self._rounds = len(values[0])

@@ -18,6 +18,7 @@ from clevrskills.evaluation.rollout import policy_seed
 from clevrskills.evaluation.sequential.rounds import (
     BLOCK,
     columns,
+    estimate,
     in_blocks,
     order,
     round_values,
@@ -53,6 +54,17 @@ def test_a_round_counts_when_it_is_complete() -> None:
     assert values_of(known, pairs, FakeSuite()).tolist() == [[1.0, 0.0]] * 9
     del known["b", "test", order("b", 9)[3]]
     assert len(values_of(known, pairs, FakeSuite())) == 3
+
+
+def test_a_restarted_episode_widens_the_interval() -> None:
+    pairs = [("a", "test")]
+    known = {("a", "test", k): result("a", k, k > 0) for k in range(9)}
+    known["a", "test", 0] = replace(known["a", "test", 0], later=True)
+    least, most = round_values(known, columns(pairs, FakeSuite()), 9)
+    assert (least.sum(), most.sum()) == (8, 9)
+    found, whole = (estimate(np.array(v), 9, 0.1) for v in ((least, most), (most, most)))
+    assert found.low < whole.low and found.high == whole.high
+    assert found.mean == pytest.approx(8 / 9)
 
 
 def test_paired_splits_are_one_value_of_a_round() -> None:
