@@ -246,8 +246,8 @@ def _compare(args: CompareArgs, a: Evaluation, b: Evaluation) -> int:
     print_table(words(comparison, comparison.tasks))
     if args.episodes:
         for label, ids in ((comparison.a, comparison.lost), (comparison.b, comparison.won)):
-            print_lines(f"only {label}: " + (", ".join(ids) or "none"))
-    print_lines(*comparison.remarks, EXPLANATION)
+            print_lines(f"only {label}: " + (", ".join(ids) or "none"), wrap=True)
+    print_lines(*comparison.remarks, EXPLANATION, wrap=True)
     return 0
 
 

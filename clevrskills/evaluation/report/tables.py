@@ -521,7 +521,7 @@ def print_tables(tables: Iterable[Table]) -> None:
     """Print tables for people, each with its note."""
     for table in tables:
         print_table(table.texts, table.title)
-        print_lines(*filter(None, (table.note,)))
+        print_lines(*filter(None, (table.note,)), wrap=True)
 
 
 def print_lines(*lines: str, wrap: bool = False) -> None:

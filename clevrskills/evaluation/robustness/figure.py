@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from clevrskills.evaluation.report.svg import element, figure, text
-from clevrskills.evaluation.robustness.tables import Drop, drop_of
+from clevrskills.evaluation.robustness.tables import Drop, drop_of, points_text
 
 LEFT, WIDTH, ROW, TOP = 230, 480, 22, 30
 GAP = 46
@@ -60,7 +60,7 @@ def _bars(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
     for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
         value = k * step
         line, shade = f"M{x(value)} {top - 4}V{top + height}", 0.6 if abs(value) < 1e-9 else 0.15
-        label = text(_signed(value), x(value), top + height + 15, "middle")
+        label = text(points_text(value), x(value), top + height + 15, "middle")
         parts.append(_path(line, stroke_opacity=shade) + label)
     for k, one in enumerate(rows):
         y, drop = top + ROW * k, one.drop
@@ -75,12 +75,6 @@ def _bars(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
             shown += ["\n", _path(f"M{a} {y + 10}H{b}M{a} {y + 6}v8M{b} {y + 6}v8")]
         parts.append(element("g", *shown, "\n"))
     return height + 15, parts
-
-
-def _signed(share: float) -> str:
-    """Percentage points with their sign."""
-    points = round(100 * share)
-    return f"{points:+d}" if points else "0"
 
 
 def _curves(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
@@ -152,8 +146,8 @@ def _heat_map(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
             x, shade = LEFT + CELL * k, f"{0.06 + 0.8 * min(1.0, abs(drop)):.2f}"
             place = {"x": x, "y": f"{y:.0f}", "width": CELL - 2, "height": ROW - 2}
             cell = element("rect", **place, fill=BAR if drop > 0 else GAIN, fill_opacity=shade)
-            number = text(_signed(drop), x + CELL / 2 - 1, f"{y + 15:.0f}", "middle")
-            about = f"{task}, {one.name}: {100 * drop:+.0f}, {len(pairs)} pairs"
+            number = text(points_text(drop), x + CELL / 2 - 1, f"{y + 15:.0f}", "middle")
+            about = f"{task}, {one.name}: {points_text(drop)}, {len(pairs)} pairs"
             parts.append(element("g", element("title", escape(about)), cell, number))
     return head + ROW * len(tasks), parts
 

@@ -11,7 +11,13 @@ from clevrskills.core.episode import frozen_name
 from clevrskills.evaluation.report.comparison import p_text
 from clevrskills.evaluation.report.tables import Table, table_of
 from clevrskills.evaluation.results import SETTINGS, Evaluation
-from clevrskills.evaluation.statistics import Estimate, Pairs, paired_difference, share
+from clevrskills.evaluation.statistics import (
+    Estimate,
+    Pairs,
+    number_text,
+    paired_difference,
+    share,
+)
 
 NOTE = (
     "Each perturbed episode with its clean twin: the same scene, task and seed. Drop: clean less "
@@ -74,6 +80,12 @@ class Drop:
     def drop(self) -> Estimate:
         """Clean less perturbed."""
         return paired_difference([pairs[:, ::-1] for pairs in self.pairs.values()])
+
+
+def points_text(share: float) -> str:
+    """Return a difference of rates in whole percentage points, with its sign."""
+    points = number_text(100 * share, 0, "+")
+    return "0" if points == "+0" else points
 
 
 def drop_of(pairs: np.ndarray) -> float:
@@ -180,6 +192,6 @@ def _by_task(drops: Sequence[Drop]) -> list[Table]:
             where = {"run": one.run, "axes": one.name, "split": one.split, "task": task}
             data.append({**where, "pairs": len(pairs), "drop": drop})
             row = rows.setdefault((task, one.split), {"task": task, "split": one.split})
-            row[column] = f"{100 * drop:+.0f}"
+            row[column] = points_text(drop)
     texts = pd.DataFrame(list(rows.values())).fillna("")
     return table_of("axes_tasks", "Robustness by task", data, texts, TASK_NOTE)
