@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class BenchmarkArgs(WorkerArgs, TaskArgs):
-    """Run the protocol of a suite and print the numbers to report; running it again continues.
+    """Run the protocol of a suite and print the numbers to report; running it again continues. The
+    policy runs in a process of its own, unless it is privileged.
 
     ClevrSkills: 33 tasks, 50 episodes of the split `test` each, three numbers: L0; L1+L2 zero-shot,
     of policies trained on L0 alone; L1+L2 trained, of others. Tasks and levels that are named are
@@ -65,6 +66,9 @@ class BenchmarkArgs(WorkerArgs, TaskArgs):
     """What tables call the policy."""
     out: Path
     """Folder of the results, one run in each folder."""
+    accept_restarts: bool = False
+    """Go on although more episodes were started again than are allowed, as `clevrskills evaluate`
+    does: they count as failures."""
     dry_run: bool = False
     """Only print what it costs."""
     json: bool = False
@@ -160,6 +164,8 @@ def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: Part) -> EvaluateArg
         until_width=args.until_width,
         workers=args.workers,
         batch=args.batch,
+        isolate=True,
+        accept_restarts=args.accept_restarts,
         label=args.label,
         out=args.out / part.cell.name,
     )
@@ -247,6 +253,8 @@ def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> No
     for k, (evaluation, part, found) in enumerate(rows):
         numbers = " | ".join(one.text for one in found)
         words = f"{evaluation.run.row}, {part.cell.name}: {numbers}"
+        if restarts := sum(result.starts - 1 for result in evaluation.results):
+            words += f", {restarts} restarts"
         if args.quick:
             words = f"quick check on {part.split}, no result: {words}"
         elif k == len(rows) - 1:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from clevrskills.core.report import Measure, Protocol, reported
 from clevrskills.evaluation.benchmark.protocol import Part, cell_tasks
-from clevrskills.evaluation.report.tables import pool, strata
+from clevrskills.evaluation.report.tables import summarise
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.sequential.confidence import interval
 from clevrskills.evaluation.sequential.rounds import columns, round_values
-from clevrskills.evaluation.statistics import Estimate, mean, share
+from clevrskills.evaluation.statistics import Estimate
 
 SUCCESS = Measure("success", "success", "share")
 
@@ -94,14 +94,6 @@ def _estimate(
     """Return a number; of the success rate of a run that stopped early, with its confidence
     sequence.
     """
-
-    def value(result: EpisodeResult) -> float | None:
-        if measure is SUCCESS:
-            return result.success_once
-        if measure.episodes == "solved" and not result.success_once:
-            return None
-        return result.measures.get(measure.name)
-
     about, suite = evaluation.run.sequential, evaluation.suite
     if about and measure is SUCCESS:
         known = {(r.task, r.split, r.index): r for r in results}
@@ -109,5 +101,5 @@ def _estimate(
         least, most = round_values(known, tasks, int(about["population"]))
         mean_success = float(least.mean()) if len(least) else math.nan
         return Estimate(mean_success, *interval(least, most), least.size)
-    values = pool(strata(results, value), suite)
-    return (share if measure.kind == "share" else mean)(values)
+    row = summarise(results, (measure,), suite)
+    return row.success_once if measure is SUCCESS else row.measures[measure.name]

@@ -37,6 +37,8 @@ WHOLE = Part(TEST, TEST.tasks, "test", 4)
 
 @pytest.fixture(autouse=True)
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything in this process: quick."""
+    monkeypatch.setattr("clevrskills.core.policy_loader.PolicySource._isolated", lambda *_: None)
     monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
