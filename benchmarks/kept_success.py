@@ -22,7 +22,8 @@ from common import print_table
 from clevrskills.core.suite import Suite, data_file, load_suite
 from clevrskills.evaluation.results import read_results
 from clevrskills.evaluation.robustness.shipped import FILE, shipped_verdicts
-from clevrskills.evaluation.submission.document import SOLVED, read_submission
+from clevrskills.evaluation.submission.document import read_submission
+from clevrskills.evaluation.submission.inflation import SOLVED
 
 
 @dataclass
@@ -31,7 +32,7 @@ class Args:
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Submissions, and folders of results on clean frozen episodes."""
-    split: str = "train"
+    split: str = "test"
     """The split."""
 
 
@@ -50,7 +51,8 @@ def outcomes(path: Path, suite: Suite, split: str) -> dict[str, dict[int, bool]]
             if number is not None:
                 found.setdefault(result.task, {})[number] = result.success_once
         return found
-    for name, of in read_submission(path).tasks.items():
+    (cell,) = read_submission(path).cells.values()
+    for name, of in cell.tasks.items():
         task, _, own = name.rpartition("_")
         if own == split:
             found[task] = {k: letter == SOLVED for k, letter in enumerate(of.outcomes)}

@@ -38,7 +38,7 @@ SIZES = {"L0": (12, 1), "L0, L1+L2": (33, 2)}
 class SubmissionsArgs:
     """Simulate verifications."""
 
-    files: int = 400
+    files: int = 1000
     """Honest and inflated files of each kind."""
     forged: int = 20
     """Forged files and parrots of each size."""
@@ -89,7 +89,7 @@ def verify(
 def main(args: SubmissionsArgs) -> None:
     """Print a table."""
     rng = np.random.default_rng(args.seed)
-    rows = []
+    rows = list[list[object]]()
     for size, (tasks, numbers) in SIZES.items():
         shape = tasks, args.episodes
         for rates in ("all 50 %", "0 to 100 %"):
@@ -113,10 +113,10 @@ def main(args: SubmissionsArgs) -> None:
                         samples += episodes if kind == "honest" else 0
                 share = 100 / args.files
                 told = (f"{share * refused['honest']:.2f}", f"{share * refused['inflated']:.1f}")
-                rows.append((size, rates, machine, *told, f"{samples / args.files:.0f}"))
+                rows.append([size, rates, machine, *told, f"{samples / args.files:.0f}"])
     print_table(
         "Files refused",
-        ("numbers", "rates", "outcomes", "honest refused, %", "inflated refused, %", "sample"),
+        ["numbers", "rates", "outcomes", "honest refused, %", "inflated refused, %", "sample"],
         rows,
     )
     for size, (tasks, numbers) in SIZES.items():

@@ -115,6 +115,9 @@ def check_results(root: Path, run: Run, suite: Suite, results: Sequence[EpisodeR
     """
     if run.seed is not None or not run.episodes:
         raise ClevrSkillsError(f"{root}: its episodes were drawn, not frozen ones")
+    split = split_of(run, suite)
+    if not any(result.split == split for result in results):
+        raise ClevrSkillsError(f"{root} has no episodes of split {split}, which the protocol is of")
     if run.axes or any(result.handover for result in results):
         raise ClevrSkillsError(
             f"{root} has perturbed episodes, or episodes of which the policy did a part: evaluate "

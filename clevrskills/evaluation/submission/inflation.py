@@ -15,7 +15,7 @@ import numpy as np
 
 SOLVED, FAILED = "1", "0"
 """Letters of outcomes."""
-PAIRED, FRESH, POOLED = 0.0005, 0.001, 0.0035
+PAIRED, FRESH, POOLED = 0.0003, 0.0002, 0.0045
 """Levels of the three tests of :func:`judge`."""
 LEVEL = PAIRED + FRESH + POOLED
 """Largest share of honest files that are refused: 1 of 200."""

@@ -82,7 +82,8 @@ def pack(
                 f"--{option.replace('_', '-')} {given}: the run says {told} itself"
             )
         about[option] = given or next(iter(said), "")
-    stated = declared(replace(first, **about), first.privileged, suite)
+    labeled = replace(first, track=about["track"], trained_on=about["trained_on"])
+    stated = declared(labeled, first.privileged, suite)
     cells = {
         cell or run.protocol: _cell(roots[cell], run, suite, stated.trained_on)
         for cell, run in runs.items()
@@ -121,8 +122,6 @@ def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> Cell:
     split = split_of(run, suite)
     counted = sorted((r for r in results if r.counts), key=lambda r: (r.task, r.split, r.index))
     tasks = dict(_outcomes(run, suite, split, counted))
-    if not tasks:
-        raise ClevrSkillsError(f"{root}: it has no episodes of split {split}, as the protocol has")
     kept = json.loads(to_json({key: getattr(run, key) for key in _KEPT}))
     kept["policy"] = _without_folder(kept["policy"])
     files = enumerate(run.content.items(), 1)

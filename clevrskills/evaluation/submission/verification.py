@@ -420,7 +420,7 @@ def _rates(
     found: Submission, suite: Suite, outcomes: Mapping[str, Outcomes]
 ) -> dict[str, dict[str, list[float]]]:
     """Return the verifier's rates, by cell and number."""
-    protocol, rates = protocol_of(suite), {}
+    protocol, rates = protocol_of(suite), dict[str, dict[str, list[float]]]()
     for name, keys in numbers(found, suite).items():
         tasks = [outcomes[key] for key in keys]
         counts = [

@@ -314,6 +314,7 @@ def line(index: int, success: bool = True, **more: Any) -> Any:
     [
         ({"seed": 3}, "were drawn"),
         ({"axes": {"camera": 3}}, "perturbed"),
+        ({"results": [line(0, split="train")]}, "no episodes of split test"),
         ({"criteria": "released"}, "criteria released, not paper"),
         ({"wording": "seen"}, "wording seen, not own"),
         ({"stop": "limit"}, "stop limit, not goal"),
