@@ -59,8 +59,8 @@ clevrskills submission verify submission.json --policy checkpoint:mine --out sub
   ones: the start has no fault, the oracle solves it, and doing nothing does not.
 - A sample of the file's episodes, drawn from the same bits: 100, and as many more as it takes to tell an inflation of ten points from chance
   if the first 100 leave that open.
-- Three exact one-sided tests against inflation: outcomes lost against outcomes gained in the sample (McNemar, level 0.0005), fresh
-  episodes against the file (Mantel-Haenszel by task, 0.001), and both together, for each number and for all (0.0035). Together
+- Three exact one-sided tests against inflation: outcomes lost against outcomes gained in the sample (McNemar, level 0.0003), fresh
+  episodes against the file (Mantel-Haenszel by task, 0.0002), and both together, for each number and for all (0.0045). Together
   they refuse an honest file once in 200 times at most, whether or not policy and machine repeat outcomes.
 - A single lost outcome refuses a file only if CPU, renderer, planner and all versions are those of the file, and
   the policy loses it again, step by step.
@@ -175,7 +175,8 @@ def _table(rows: list[Row]) -> str:
         found, counts = row.found, {of.count for of in row.cell.tasks.values()}
         name = escaped(found.name)
         linked = f"[{name}]({found.link})" if found.link else name
-        marks = ["privileged"] * row.cell.run["privileged"] + [found.note] * bool(found.note)
+        privileged = row.cell.run["privileged"] or (row.record and row.record["privileged"])
+        marks = ["privileged"] * bool(privileged) + [found.note] * bool(found.note)
         note = f" ({escaped(', '.join(marks))})" if marks else ""
         badge = row.record["badge"] if row.record else SELF_REPORTED
         count = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{min(counts)}"

@@ -70,6 +70,8 @@ class Verification:
             :func:`~clevrskills.evaluation.submission.inflation.judge`; ``repeat``: on the same
             kind of machine the policy repeats an outcome that is not that of the file.
         p: p-value of each test.
+        isolated: Whether the policy ran in a process of its own.
+        privileged: Whether it was given the environment, or the identity of episodes.
         date: Date, ISO 8601.
         versions: Of Python and of the packages that shape an episode.
         cpu: Vendor and vector instructions of the CPU.
@@ -85,6 +87,8 @@ class Verification:
     seed: int
     failed: Sequence[str]
     p: Mapping[str, float]
+    isolated: bool
+    privileged: bool
     date: str
     versions: Mapping[str, str | None] = field(default_factory=versions)
     cpu: str = field(default_factory=cpu_features)
@@ -258,6 +262,7 @@ class Verifier:
         arguments = {**run["policy_args"], **self._given}
         return EvaluateArgs(
             policy=self._policy,
+            track=self._found.track,
             suite=self._found.suite,
             tasks=(ref.task,),
             split=(ref.split,),
@@ -276,6 +281,7 @@ class Verifier:
             controller=run["controller"] or None,
             controller_arg=_options(run["controller_args"]),
             workers=self._workers,
+            isolate=True,
         )
 
 
@@ -331,6 +337,8 @@ def verify(
         seed=verifier.seed,
         failed=[*verdict.failed, *(["repeat"] if repeated else [])],
         p={name: float(f"{p:.3g}") for name, p in verdict.p.items()},
+        isolated=all(run.isolated for run in verifier.runs.values()),
+        privileged=any(run.privileged for run in verifier.runs.values()),
         date=now()[:10],
     )
 

@@ -402,7 +402,7 @@ def test_the_leaderboard_is_made_of_files_that_verify(
     found = replace(found, name=evil, note="a_b*", link="https://x.org/y").signed()
     (cell,), (of,) = found.cells, (found.cells.values())
     (tmp_path / "a.json").write_text(found.to_json())
-    record = {"digest": found.digest, "failed": [], "badge": "fresh"}
+    record = {"digest": found.digest, "failed": [], "badge": "fresh", "privileged": True}
     record["rates"] = {cell: {"solved": [0.5, 0.4, 0.6]}}
     (tmp_path / "a.verified.json").write_text(to_json(record))
     page = leaderboard_page.page(tmp_path)
