@@ -63,13 +63,17 @@ LEFT_OUT = {
     **dict.fromkeys(("speed/steps_per_s", "speed/update_share"), "seconds"),
     "worker": "host and process",
     "ended": "when",
+    "content": "of the policy's files, by absolute path",
     "versions": "of packages, this one among them",
     "files": "sizes and hashes of files with versions in them; the files are looked at themselves",
 }
 """Entries of JSON files that are not looked at, and what they are. None is an absolute path or the
 name of a module: commands run in the folder that they write to.
 """
-FOLDERS_LEFT_OUT = {"tensorboard": "host, process and times; the same numbers are in a log beside"}
+FOLDERS_LEFT_OUT = {
+    "tensorboard": "host, process and times; the same numbers are in a log beside",
+    "starts": "times and commands; the numbers of starts are in the results",
+}
 VERSIONS_LINE = "Made with "  # so begins a line of Markdown that is not looked at
 TENSORS = ".safetensors: "  # in the name of a tensor, after the name of its file
 IDENTITY = ("task", "split", "seed")  # these name a line of a journal; lines without are numbered
@@ -80,6 +84,10 @@ ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
     "HF_HUB_OFFLINE": "1",
 }
+RUN = f"""import runpy, secrets
+secrets.token_hex = lambda nbytes=None: ""  # no salt: seeds follow from the episodes alone
+runpy.run_module("{PACKAGE}", run_name="__main__", alter_sys=True)
+"""
 POLICY_FILE = "looking.py"
 POLICY = """import numpy as np
 class Choosing:  # one of four moves, which depends on every pixel of a view
@@ -363,7 +371,7 @@ class Side:
             raise CommandError("not begun, as another command failed")
         began_s = time.monotonic()
         try:
-            self._python("-m", PACKAGE, *words)
+            self._python("-c", RUN, *words)
         except CommandError:
             self.failed = True
             raise

@@ -285,7 +285,7 @@ def main(number: int) -> None:
                     channel.send({"value": host.answer(*request)})
             except ConnectionError:
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 kind = next((n for n, k in _ERRORS.items() if isinstance(error, k)), "")
                 known = isinstance(error, ClevrSkillsError) and error.__cause__ is None
                 trace = "" if known else "".join(traceback.format_exception(error))

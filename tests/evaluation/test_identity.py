@@ -1,16 +1,22 @@
 """What a run knows its policy by, and what a policy knows of its run."""
 
+import os
 import shutil
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from fake_suite import FakeSuite
 
 from clevrskills.core.checkpoint import ZOO
-from clevrskills.core.policy_loader import PolicySource, absolute_name
+from clevrskills.core.policy import PromptInput
+from clevrskills.core.policy_loader import LoadedPolicy, PolicySource, absolute_name
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.policy_slots import make_runner
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool
 
@@ -101,3 +107,27 @@ def test_isolated_policies_act_alike_but_cannot_peek(tmp_path: Path) -> None:
     told = r"was made with isolated on, not off"
     with pytest.raises(ClevrSkillsError, match=told):
         run(root, policy, batch=2, episodes=3)
+
+
+def test_isolated_policies_that_die_or_hang(tmp_path: Path) -> None:
+    arguments = (f"marker={tmp_path / 'marker'}", "trouble=kill")
+    root = tmp_path / "run"
+    run(root, "fake_policies:Unlucky", policy_arg=arguments, isolate=True, episodes=2)
+    assert sorted(result.starts for result in read_results(root)) == [1, 2]
+    made: list[Any] = []
+
+    def make() -> LoadedPolicy:
+        source = PolicySource("fake_policies:Unlucky", {"trouble": "stuck"}, isolated=True)
+        made.append(source.make(FakeSuite()))
+        return made[-1]
+
+    runner, _ = make_runner(make, 1, 0.5)
+    shown = {"proprioception": {"offset": np.zeros(2), "noise": 0.0}, "step": 0}
+    start = SimpleNamespace(prompt=PromptInput("", {}), env=None, episode=None)
+    for k in range(2):
+        runner.reset({0: start})
+        for _ in range(2):
+            assert isinstance(runner.act({0: shown})[0], np.ndarray)
+        assert str(runner.act({0: shown})[0]) == "no action within 0.5 s"
+        with pytest.raises(ProcessLookupError):
+            os.kill(made[k].policy.pid, 0)

@@ -210,6 +210,22 @@ class Fickle(Wanderer):
         return super().act(observation) * (not self.still)
 
 
+class Unlucky(Wanderer):
+    """Gets into trouble at its third call, at each or until a file is there."""
+
+    def __init__(self, trouble: str, marker: str = "") -> None:
+        super().__init__(1, trouble)
+        self.marker = marker
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        action = super().act(observation)
+        if self.calls == 3 and not (self.marker and os.path.exists(self.marker)):
+            if self.marker:
+                os.close(os.open(self.marker, os.O_CREAT))
+            return trouble(self.trouble, action)
+        return action
+
+
 class Peeker(Wanderer):
     """Looks for the environment in the frames that called it, and goes straight to its target."""
 
