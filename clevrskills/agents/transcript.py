@@ -19,7 +19,7 @@ from typing import Any
 
 from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import digest
-from clevrskills.core.policy import ImagePart, Message, PolicyError, PromptInput
+from clevrskills.core.policy import ConnectionLost, ImagePart, Message, PolicyError, PromptInput
 from clevrskills.errors import ClevrSkillsError, DamagedError
 from clevrskills.jobs.journal import read_lines
 
@@ -76,11 +76,11 @@ class ReplayedModel:
         """Begin an episode; it is known by its seed.
 
         Raises:
-            PolicyError: There is no transcript of it.
+            ConnectionLost: There is no transcript of it.
         """
         path = self._paths.get(prompt.seed)
         if path is None:
-            raise PolicyError("there is no transcript of this episode")
+            raise ConnectionLost("there is no transcript of this episode")
         _, *turns = read_lines(path, json.loads)
         self._turns, self._path = turns[::-1], path
 

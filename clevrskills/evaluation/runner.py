@@ -73,7 +73,7 @@ SAME = (
 ERRORS_DIR, TRACES = "errors", 20
 """Folder of tracebacks, and how many a command writes at most."""
 HOPELESS = 3
-"""Episodes that end in errors before any other, until the run stops."""
+"""Episodes in a row that end in errors, until the run stops."""
 TRIES = 3
 """Starts of an episode by one command, at most."""
 SIGNAL_S = 0.5
@@ -151,9 +151,10 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         self._display: Display | None = None
         self._running: dict[str, EpisodeRef] = {}
         self._tries = Counter[str]()
-        self._broken: int | None = 0  # results so far, if all are errors
+        self._broken = 0  # errors in a row
+        self._proven, self._acts = bool(known), False
         self._traced = set[str]()
-        self._is_new, self._stopped = not known, ""
+        self._stopped = ""
         self._spent = 0.0
         self._rounds, self._decided = 0, False
 
@@ -221,10 +222,17 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         return tuple(ref.id for ref in job.episodes) if isinstance(job, Group) else job
 
     def finish(self, job: Describe | Group, result: Description | Ended) -> None:
-        if isinstance(result, Ended):
-            self._take(result)
-        else:
-            self._begin(result)
+        if isinstance(result, Description):
+            return self._begin(result)
+        self._take(result)
+        lost_ids = {ref.id for ref in result.lost}
+        unreached = [one for one in result.results if one.id in lost_ids and not one.turns]
+        if unreached and not self._stopped:  # others would be lost, too
+            self._stopped = (
+                f"the connection to the policy is lost: {self._line(unreached[-1])}; the same "
+                "command goes on once it can be reached"
+            )
+        return None
 
     def give_up(self, job: Describe | Group, end: WorkerDied | TimedOut) -> None:
         if isinstance(job, Describe):
@@ -330,17 +338,19 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
     def _take(self, ended: Ended) -> None:
         for result in ended.results:
             self._keep(result, ended.traces.get(result.id, ""))
-            if result.counts and (result.cause != POLICY_ERROR or not self._is_new):
-                self._broken = None
-            elif self._broken is not None:
-                self._broken += 1
+            self._proven |= result.cause not in (POLICY_ERROR, ERROR)
+            # of the policy's, those of one that has never worked, or does not work any more
+            hopeless = not self._proven or (self._acts and not result.turns)
+            self._acts |= result.turns > 0
+            dead = result.cause == ERROR or (result.cause == POLICY_ERROR and hopeless)
+            self._broken = self._broken + 1 if dead else 0
         again = (ref for ref in ended.lost if self._tries[ref.id] < TRIES)
         self.waiting.extend(Group((ref,)) for ref in again)
         if not all(result.counts for result in ended.results):
             self._check_restarts()
-        if not self._stopped and (self._broken or 0) >= HOPELESS:
+        if not self._stopped and self._broken >= HOPELESS:
             self._stopped = (
-                f"the first {self._broken} episodes ended in errors, the last one: "
+                f"{self._broken} episodes in a row ended in errors, the last one: "
                 f"{self._line(ended.results[-1])}; the same command goes on with the others"
             )
 

@@ -358,7 +358,7 @@ def test_errors_of_the_policy_are_failures(
 def test_an_error_after_the_goal_held_is_a_failure(tmp_path: Path) -> None:
     arguments = ('trouble="raise"', "after=35")
     args = args_for(tmp_path, "fake_policies:Troubled", policy_arg=arguments, stop="limit")
-    with pytest.raises(ClevrSkillsError, match="^the first 3 episodes ended in errors"):
+    with pytest.raises(ClevrSkillsError, match="^3 episodes in a row ended in errors"):
         evaluate(args, FakeSuite())
     assert evaluate(args, FakeSuite()) == 0
     assert {r.success_once for r in read_results(tmp_path)} == {False}
@@ -403,7 +403,7 @@ def test_a_policy_that_always_breaks_down_stops_the_run(
     args = args_for(tmp_path, path, policy_arg=arguments, batch=batch, episodes=8)
     with pytest.raises(ClevrSkillsError) as error:
         evaluate(args, FakeSuite())
-    assert "the first 3 episodes ended in errors, the last one: policy fake_p" in str(error.value)
+    assert "3 episodes in a row ended in errors, the last one: policy fake_p" in str(error.value)
     assert ", episode " in str(error.value) and "ValueError: a bug" in str(error.value)
     assert len(list(read_results(tmp_path))) == 3
     assert evaluate(args, FakeSuite()) == 0  # the three stay, and the others follow

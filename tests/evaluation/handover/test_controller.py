@@ -121,7 +121,7 @@ def test_a_run_tells_it_and_is_the_same_in_batches(
     with pytest.raises(ClevrSkillsError, match="was made with controller"):
         run(tmp_path / "one", controller="zero")
     with pytest.raises(ClevrSkillsError, match=f"controller {HERE}:Broken: RuntimeError: out of"):
-        run(tmp_path / "broken", controller=f"{HERE}:Broken", retries=0)
+        run(tmp_path / "broken", controller=f"{HERE}:Broken", episodes=3)
     capsys.readouterr()
 
 
