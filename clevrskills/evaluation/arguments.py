@@ -115,17 +115,23 @@ class CostArgs:
 
 
 @dataclass(kw_only=True)
-class EvaluationPoolArgs(PoolArgs):
-    """Workers: what each of them runs, and how often."""
+class RestartArgs:
+    """Workers: how long they wait for an action, and what follows when they are lost."""
 
     timeout: float = 60.0
-    """Seconds in which the policy must give an action, at least 60; else the episode is failed. Of
+    """Seconds in which the policy must give an action, at least 60; else the episode has failed. Of
     `chat:` policies at least 600."""
-    batch: int = 1
-    """Episodes that a process runs at the same time; the result is the same for any number."""
     accept_restarts: bool = False
     """Go on although more episodes were started again than are allowed (1 %, at least 2), as their
     process or connection was lost: all restarted episodes count as failures."""
+
+
+@dataclass(kw_only=True)
+class EvaluationPoolArgs(RestartArgs, PoolArgs):
+    """Workers: what each of them runs."""
+
+    batch: int = 1
+    """Episodes that a process runs at the same time; the result is the same for any number."""
 
 
 @dataclass(kw_only=True)

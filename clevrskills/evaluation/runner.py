@@ -153,7 +153,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         self._tries = Counter[str]()
         self._broken = 0  # errors in a row
         self._proven, self._acts = bool(known), False
-        self._traced = set[str]()
+        self._traces = self._shown = 0
         self._stopped = ""
         self._spent = 0.0
         self._rounds, self._decided = 0, False
@@ -190,7 +190,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         width = self._request.args.until_width
         if width is None:
             return False
-        found = judged(self._known.values(), self._request.run.accept_restarts)
+        found = judged(self._known.values(), self._accepts)
         known = {(r.task, r.split, r.index): r for r in found if r.counts}
         values = round_values(known, self._columns, self._population)
         if len(values[0]) > self._rounds:
@@ -281,7 +281,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         if now.protocol:
             now = declared(now, about.privileged, request.config.suite)
         self._left_out = left_out(request, about.observation.prompt)
-        salt = open_run(root, self._before, _sequential(now, request, self._left_out)).salt
+        run = open_run(root, self._before, _sequential(now, request, self._left_out))
+        self._accepts = run.accept_restarts
         self._refs = [ref for ref in request.episodes if ref.task not in self._left_out]
         results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
         self._counted = {result.id: result for result in results if result.counts}
@@ -296,7 +297,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         self._spent = cost_of(root)
         self._record_unfinished()
         refs = _open(request, self._known, self._left_out)
-        refs = [replace(ref, salt=salt) for ref in refs]
+        refs = [replace(ref, salt=run.salt) for ref in refs]
         again = [ref for ref in refs if self._starts.count(ref.id) and not ref.counts]
         self.waiting.extend(Group((ref,)) for ref in again)
         self.waiting.extend(groups([ref for ref in refs if ref not in again], request.args.batch))
@@ -361,8 +362,9 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         self._running.pop(result.id, None)
         self._spent += result.usage.get("cost", 0.0)
         self._save(result.id, trace)
-        # failures of the policy may be many
-        line = self._line(result) if not result.counts or result.id in self._traced else ""
+        line = ""
+        if not result.counts or (result.error and self._shown < TRACES):  # the rest are like them
+            line, self._shown = self._line(result), self._shown + 1
         if before is not None and before.counts:  # done again to be filmed: the first one stands
             names = ("episode", "cause", "steps", "total_reward")
             if result.counts and any(getattr(result, n) != getattr(before, n) for n in names):
@@ -382,11 +384,11 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
     def _save(self, episode: str, trace: str) -> None:
         """Keep the traceback of an episode, if there is one and it is among the first."""
         path = trace_path(self._request.config.root, episode)
-        if trace and len(self._traced) < TRACES:
+        if trace and self._traces < TRACES:
             with storage_errors(path):
                 path.parent.mkdir(exist_ok=True)
             write_whole(path, trace)
-            self._traced.add(episode)
+            self._traces += 1
 
     def _line(self, result: EpisodeResult) -> str:
         return error_line(self._request.config.root, self._request.run.policy, result)

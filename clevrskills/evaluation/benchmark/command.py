@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from clevrskills.core.report import NONE, protocol_of
 from clevrskills.core.suite import all_levels, find_suite
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.arguments import EvaluateArgs, RestartArgs
 from clevrskills.jobs.arguments import (
     TaskArgs,
     WorkerArgs,
@@ -27,12 +28,11 @@ from clevrskills.jobs.run_folder import check_settings, open_folder
 if TYPE_CHECKING:
     from clevrskills.core.report import Protocol
     from clevrskills.core.suite import Suite
-    from clevrskills.evaluation.arguments import EvaluateArgs
     from clevrskills.evaluation.benchmark.protocol import Part
 
 
 @dataclass(kw_only=True)
-class BenchmarkArgs(WorkerArgs, TaskArgs):
+class BenchmarkArgs(RestartArgs, WorkerArgs, TaskArgs):
     """Run the protocol of a suite and print the numbers to report; running it again continues. The
     policy runs in a process of its own, unless it is privileged.
 
@@ -153,7 +153,6 @@ def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[Part]:
 
 def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: Part) -> EvaluateArgs:
     from clevrskills.core.suite import path_of
-    from clevrskills.evaluation.arguments import EvaluateArgs
 
     return EvaluateArgs(
         **part.options,
@@ -165,6 +164,7 @@ def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: Part) -> EvaluateArg
         workers=args.workers,
         batch=args.batch,
         isolate=True,
+        timeout=args.timeout,
         accept_restarts=args.accept_restarts,
         label=args.label,
         out=args.out / part.cell.name,
