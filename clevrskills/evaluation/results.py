@@ -524,14 +524,15 @@ def lost(results: Iterable[EpisodeResult]) -> int:
 
 def judged(results: Iterable[EpisodeResult], accepted: bool) -> tuple[EpisodeResult, ...]:
     """Return results as they count. Where restarts were accepted, or are more than allowed,
-    restarted episodes are failures, and so are those that came to no result.
+    restarted episodes are failures, and so are those that came to no result, unless none did.
 
     Args:
         results: The last result of each episode of a run.
         accepted: Whether the run went on with ``--accept-restarts``.
     """
     found = tuple(results)
-    if not accepted and lost(found) <= allowed(len(found)):
+    many = lost(found) > allowed(len(found)) and any(result.counts for result in found)
+    if not accepted and not many:
         return found
     return tuple(_failure(r) if r.starts > r.counts else r for r in found)
 

@@ -337,14 +337,15 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             )
 
     def _take(self, ended: Ended) -> None:
+        lost_ones = {ref.id for ref in ended.lost}
         for result in ended.results:
             self._keep(result, ended.traces.get(result.id, ""))
             self._proven |= result.cause not in (POLICY_ERROR, ERROR)
-            # of the policy's, those of one that has never worked, or does not work any more
-            hopeless = not self._proven or (self._acts and not result.turns)
+            # a policy that does not act any more, or an environment that breaks down again
+            dead = self._acts and not result.turns and result.cause == POLICY_ERROR
+            dead |= result.cause == ERROR and result.id not in lost_ones
             self._acts |= result.turns > 0
-            dead = result.cause == ERROR or (result.cause == POLICY_ERROR and hopeless)
-            self._broken = self._broken + 1 if dead else 0
+            self._broken = self._broken + 1 if dead or not self._proven else 0
         again = (ref for ref in ended.lost if self._tries[ref.id] < TRIES)
         self.waiting.extend(Group((ref,)) for ref in again)
         if not all(result.counts for result in ended.results):

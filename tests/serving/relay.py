@@ -31,6 +31,8 @@ class Relay:
         self._open.clear()
 
     def close(self) -> None:
+        with contextlib.suppress(OSError):  # closing alone would wait for one more connection
+            self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
         self.cut()
 

@@ -21,7 +21,7 @@ from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.handover.parts import limit_alone
 from clevrskills.evaluation.results import EpisodeResult, Run, read_results, read_run
 from clevrskills.evaluation.rollout import PolicyRollout
-from clevrskills.evaluation.submission.document import pack
+from clevrskills.evaluation.submission.packing import pack
 from clevrskills.evaluation.worker import joined
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.solvers.requirements import planner_obstacle
