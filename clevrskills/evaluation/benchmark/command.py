@@ -66,9 +66,6 @@ class BenchmarkArgs(RestartArgs, WorkerArgs, TaskArgs):
     """What tables call the policy."""
     out: Path
     """Folder of the results, one run in each folder."""
-    accept_restarts: bool = False
-    """Go on although more episodes were started again than are allowed, as `clevrskills evaluate`
-    does: they count as failures."""
     dry_run: bool = False
     """Only print what it costs."""
     json: bool = False
