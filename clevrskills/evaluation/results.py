@@ -78,7 +78,6 @@ Where episodes go on after success, ``success`` means that the goal held at the 
 
 TURN_LIMIT = "turn limit"
 """What reports call the limit of episodes in which a turn is not one control step."""
-_COUNTED_LIMIT = re.compile(r"(\d+) (\D+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,11 +385,11 @@ class Evaluation:
         """When its episodes end, in a sentence: by the limits of its tasks."""
         known, done = self.suite.tasks, {r.task for r in self.all_results}
         limits = list(dict.fromkeys(known[task].limit for task in known if task in done))
-        counts = [_COUNTED_LIMIT.fullmatch(limit) for limit in limits]
-        if len(limits) > 1 and len({count and count[2] for count in counts} - {None}) == 1:
-            numbers = sorted(int(count[1]) for count in counts if count)
-            if len(numbers) == len(limits):
-                limits = [f"{numbers[0]} to {numbers[-1]} {counts[0][2]}, by task"]  # type: ignore[index]
+        split = [limit.partition(" ") for limit in limits]
+        counts = sorted(int(number) for number, _, _ in split if number.isdecimal())
+        units = {unit for _, _, unit in split}
+        if 1 < len(limits) == len(counts) and len(units) == 1:
+            limits = [f"{counts[0]} to {counts[-1]} {units.pop()}, by task"]
         limit = " or ".join(limits) or "the limit of the task"
         if self.run.stop == "declared":
             return f"Episodes end when the policy says `done`, or after {limit}."
@@ -415,7 +414,7 @@ def _not_installed(*_: Any, **__: Any) -> Any:
 
 class _Unknown(Suite):
     name = title = "unknown"
-    tasks: Mapping[str, TaskInfo] = {}  # type: ignore[assignment]  # noqa: RUF012
+    tasks: Mapping[str, TaskInfo] = {}  # noqa: RUF012
     make = oracle = draw = read_episode = frozen = _not_installed
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -180,8 +181,8 @@ def part_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
             key = (result.level, result.task, part_title(result), result.split)
             groups.setdefault(key, []).append(result)
         for (level, task, part, split), found in sorted(groups.items()):
-            about = {"level": level, "task": f"{task}: {part}", "split": split}
-            rows.append(summarise(found, (), run=evaluation.label, **about))
+            about: dict[str, Any] = {"level": level, "task": f"{task}: {part}", "split": split}
+            rows.append(summarise(found, run=evaluation.label, **about))
     return sorted(rows, key=lambda row: (row.level, row.task, row.split))
 
 

@@ -155,7 +155,7 @@ def heading_of(measure: Measure) -> str:
 def estimate_of(row: Row, measure: Measure) -> Estimate:
     """Return what a row has of a measure."""
     of_suite = row.measures.get(measure.name)
-    return of_suite or getattr(row, measure.name)  # type: ignore[no-any-return]
+    return of_suite or getattr(row, measure.name)
 
 
 def text_of(row: Row, measure: Measure) -> str:
@@ -479,8 +479,9 @@ def print_table(frame: pd.DataFrame, title: str = "", rule_before: int = 0) -> N
     for part in _parts(frame):
         table = ConsoleTable(box=None, pad_edge=False)
         for column in part.columns:
-            justify = "left" if column in TEXT_COLUMNS else "right"
-            table.add_column(Text(column), justify=justify, overflow="fold")  # type: ignore[arg-type]
+            table.add_column(
+                Text(column), justify="left" if column in TEXT_COLUMNS else "right", overflow="fold"
+            )
         for k, row in enumerate(part.to_numpy().tolist()):
             if rule_before and k == rule_before:
                 table.add_row()

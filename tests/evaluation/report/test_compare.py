@@ -18,6 +18,7 @@ from clevrskills.evaluation.report.comparison import (
     p_text,
     words,
 )
+from clevrskills.evaluation.report.tables import WIDTH
 from clevrskills.evaluation.results import open_evaluations, read_run
 from clevrskills.evaluation.statistics import Pairs, wilson
 
@@ -175,6 +176,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert re.search(r"pick +train +12 +41\.7 \[19\.3, 68\.0\] +75\.0 \[46\.8, 91\.1\] ", printed)
     assert "only a: pick_train_004\n" in printed and "only b: pick_train_005, " in printed
+    assert max(map(len, printed.splitlines())) <= WIDTH
     assert main(["compare", a, b, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["tasks"][0]["only_b"] == 5 and data["tasks"][0]["a"] == pytest.approx(5 / 12)
