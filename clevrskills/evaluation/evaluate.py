@@ -107,7 +107,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     lines += tables.clipped_lines(evaluations)
     results = (*evaluation.results, *evaluation.parts)
     if differs := deviations(evaluation.run, evaluation.suite, results):
-        lines.append(f"Not the protocol of `clevrskills benchmark`: {', '.join(differs)}.")
+        lines.append(f"Not the protocol of `clevrskills benchmark`: {'; '.join(differs)}.")
     if outcome.left_out:
         lines.append(f"Left out in words alone, as in the paper: {', '.join(outcome.left_out)}.")
     tables.print_lines(*lines, wrap=True)

@@ -279,7 +279,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             privileged=about.privileged,
         )
         if now.protocol:
-            now = declared(now, about.privileged, request.config.suite)
+            now = declared(now, request.config.suite)
         self._left_out = left_out(request, about.observation.prompt)
         run = open_run(root, self._before, _sequential(now, request, self._left_out))
         self._accepts = run.accept_restarts

@@ -46,6 +46,8 @@ class BenchmarkArgs(RestartArgs, WorkerArgs, TaskArgs):
     cell: Repeated[str] = ()
     """A row of the protocol, such as a view of iVISPAR; may be given several times; by default
     all."""
+    interface: str | None = None
+    """What the policy acts by; by default the suite's first one."""
     policy: str
     """The policy, as for `clevrskills evaluate`."""
     policy_arg: Repeated[str] = ()
@@ -154,6 +156,7 @@ def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: Part) -> EvaluateArg
     return EvaluateArgs(
         **part.options,
         suite=path_of(suite),
+        interface=args.interface,
         policy=args.policy,
         policy_arg=args.policy_arg,
         track=args.track,
@@ -211,7 +214,7 @@ def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
     from clevrskills.evaluation.results import BENCHMARK_FILE, RUN_FILE
 
     made = {"suite": suite.name, "policy": args.policy, "policy_arg": [*args.policy_arg]}
-    made |= {"quick": args.quick}
+    made |= {"interface": args.interface, "quick": args.quick}
     cells = [part.cell.name for part in parts]
     path = args.out / BENCHMARK_FILE
     if open_folder(args.out, BENCHMARK_FILE, "no folder of `clevrskills benchmark`"):
@@ -230,7 +233,7 @@ def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> No
 
     evaluations = open_evaluations([args.out / part.cell.name for part in parts])
     rows = [
-        (evaluation, part, headlines(evaluation, protocol, part))
+        (evaluation, part, headlines(evaluation, protocol, part.cell, part.split))
         for evaluation, part in zip(evaluations, parts, strict=True)
     ]
     stopped = any(evaluation.run.sequential for evaluation in evaluations)

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clevrskills.core.report import Measure, Protocol, reported
-from clevrskills.evaluation.benchmark.protocol import Part, cell_tasks
-from clevrskills.evaluation.report.tables import summarise
+import pandas as pd
+
+from clevrskills.core.report import Cell, Measure, Protocol, protocol_of, reported
+from clevrskills.evaluation.benchmark.protocol import cell_tasks
+from clevrskills.evaluation.report.tables import Table, summarise, table_of
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.sequential.confidence import interval
 from clevrskills.evaluation.sequential.rounds import columns, round_values
@@ -56,13 +58,16 @@ class Headline:
         return {"cell": self.cell, "number": self.name, **self.estimate.columns("value"), **counts}
 
 
-def headlines(evaluation: Evaluation, protocol: Protocol, part: Part) -> list[Headline]:
+def headlines(
+    evaluation: Evaluation, protocol: Protocol, cell: Cell, split: str = ""
+) -> list[Headline]:
     """Return the numbers of the protocol that a run has episodes for.
 
     Args:
         evaluation: The run.
         protocol: The protocol of its suite.
-        part: What was run of a cell of the protocol.
+        cell: The cell of the protocol that it is a run of.
+        split: The split; empty: that of the cell.
     """
     run, suite = evaluation.run, evaluation.suite
     measures = {measure.name: measure for measure in (SUCCESS, *reported(suite, Measure))}
@@ -72,20 +77,37 @@ def headlines(evaluation: Evaluation, protocol: Protocol, part: Part) -> list[He
             continue
         of_tasks = [
             task
-            for task in cell_tasks(suite, part.cell)
+            for task in cell_tasks(suite, cell)
             if suite.tasks[task].level in (number.levels or (suite.tasks[task].level,))
         ]
         results = [
             result
             for result in evaluation.results
-            if result.counts and result.task in of_tasks and result.split == part.split
+            if result.counts and result.task in of_tasks and result.split == (split or cell.split)
         ]
         if results:
             measure = measures[number.measure]
             estimate = _estimate(results, measure, evaluation)
             counts = len({result.task for result in results}), len(of_tasks)
-            found.append(Headline(number.name, part.cell.name, estimate, measure, *counts))
+            found.append(Headline(number.name, cell.name, estimate, measure, *counts))
     return found
+
+
+def headline_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """Return the table of the numbers to report, of runs of ``clevrskills benchmark``; none without
+    any.
+    """
+    data, texts = [], []
+    for evaluation in evaluations:
+        protocol, run = protocol_of(evaluation.suite), evaluation.run
+        if protocol is None or run.protocol not in (names := [c.name for c in protocol.cells]):
+            continue
+        found = headlines(evaluation, protocol, protocol.cells[names.index(run.protocol)])
+        if found:
+            about = {"run": evaluation.label, "benchmark": f"{run.row}, {run.protocol}"}
+            data += [{**about, **one.columns()} for one in found]
+            texts.append({**about, **{one.name: one.value for one in found}})
+    return table_of("headline", "Numbers to report", data, pd.DataFrame(texts).fillna("-"))
 
 
 def _estimate(

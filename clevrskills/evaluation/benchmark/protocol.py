@@ -76,13 +76,12 @@ def cell_tasks(suite: Suite, cell: Cell) -> tuple[str, ...]:
     return tuple(task for task in known if cell.split in suite.tasks[task].splits)
 
 
-def declared(run: Run, privileged: bool, suite: Suite) -> Run:
+def declared(run: Run, suite: Suite) -> Run:
     """Return a run of a protocol with what the policy was trained on: nothing, where it has learned
     from nothing.
 
     Args:
         run: The run, with the track that the policy itself or the command says.
-        privileged: Whether the policy reads the environment.
         suite: The suite.
 
     Raises:
@@ -91,7 +90,7 @@ def declared(run: Run, privileged: bool, suite: Suite) -> Run:
     protocol = protocol_of(suite)
     if protocol is None or run.seed is not None:
         return run
-    track = run.track or (NO_TRACK if privileged else "")
+    track = run.track or (NO_TRACK if run.privileged else "")
     trained_on = run.trained_on or (NONE if track == NO_TRACK else "")
     missing = {
         "--track": "" if track else f"({', '.join(TRACKS)})",

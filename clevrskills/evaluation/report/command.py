@@ -52,6 +52,7 @@ def report(args: ReportArgs) -> int:
     Raises:
         ClevrSkillsError: A folder holds no run, no episode has ended yet, or the disk refused.
     """
+    from clevrskills.evaluation.benchmark.headline import headline_tables
     from clevrskills.evaluation.handover.tables import composition_tables
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
@@ -71,6 +72,7 @@ def report(args: ReportArgs) -> int:
     levels, tasks = tables.level_rows(evaluations), tables.task_rows(evaluations)
     comparisons = _comparisons(evaluations)
     further = [
+        *headline_tables(evaluations),
         *suite_tables(evaluations),
         *failure_tables(evaluations),
         *sequential_tables(evaluations),

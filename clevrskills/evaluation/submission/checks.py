@@ -91,7 +91,7 @@ def _check_cell(cell: Cell, suite: Suite, found: Submission) -> None:
             raise ClevrSkillsError(f"its tasks have {min(counts)} to {max(counts)} episodes")
     run = run_of(cell, found)
     _check_protocol(run, suite)
-    declared(run, run.privileged, suite)
+    declared(run, suite)
     allowed = max(FEW_RESTARTS, round(RESTARTS * cell.count))
     if cell.restarts > allowed and not run.accept_restarts:  # else they count as failures
         raise ClevrSkillsError(f"{cell.restarts} second starts of episodes; allowed: {allowed}")

@@ -83,7 +83,7 @@ def pack(
             )
         about[option] = given or next(iter(said), "")
     labeled = replace(first, track=about["track"], trained_on=about["trained_on"])
-    stated = declared(labeled, first.privileged, suite)
+    stated = declared(labeled, suite)
     cells = {
         cell or run.protocol: _cell(roots[cell], run, suite, stated.trained_on)
         for cell, run in runs.items()

@@ -17,7 +17,7 @@ from clevrskills.core.suite import SUITES, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.benchmark.command import BenchmarkArgs, benchmark
-from clevrskills.evaluation.benchmark.headline import headlines
+from clevrskills.evaluation.benchmark.headline import headline_tables, headlines
 from clevrskills.evaluation.benchmark.protocol import Part, cell_tasks, cost_of_part, deviations
 from clevrskills.evaluation.results import (
     Run,
@@ -32,7 +32,6 @@ from clevrskills.jobs.pool import InlinePool
 
 WANDERER = "fake_policies:Wanderer"
 TEST, RELEASED = PROTOCOL.cells
-WHOLE = Part(TEST, TEST.tasks, "test", 4)
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +81,9 @@ def test_rows_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     evaluations = open_evaluations([tmp_path / "a"])
     assert [e.run.protocol for e in evaluations] == ["test", "released"]
     assert evaluations[1].run.criteria == "released"
+    (table,) = headline_tables(evaluations)
+    assert list(table.texts.columns) == ["run", "benchmark", "L0"]
+    assert table.data["tasks"].tolist() == [1, 1] and table.data["of_tasks"].tolist() == [1, 1]
     names = [(a.name, b.parent.name) for a, b in paired_folders(tmp_path / "a", tmp_path / "b")]
     assert names == [("test", "b"), ("released", "b")]
     assert paired_folders(tmp_path / "a/test", tmp_path / "b/test")
@@ -121,8 +123,9 @@ def test_quick_is_no_result(tmp_path: Path) -> None:
     (evaluation,) = open_evaluations([tmp_path / "b"])
     found = deviations(evaluation.run, suite, evaluation.results)
     assert found == ["split train, not test", "10 episodes, not 4"]
-    part = replace(WHOLE, split="train")
-    assert [one.text[:11] for one in headlines(evaluation, PROTOCOL, part)] == ["L0 100.0 % "]
+    assert [one.text[:11] for one in headlines(evaluation, PROTOCOL, TEST, "train")] == [
+        "L0 100.0 % "
+    ]
 
 
 def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,12 +160,12 @@ def test_pooled_and_mean(tmp_path: Path) -> None:
         (evaluation,) = open_evaluations([root])
         protocol = protocol_of(evaluation.suite)
         assert protocol is not None
-        values.append([one.estimate.value for one in headlines(evaluation, protocol, WHOLE)])
+        values.append([one.estimate.value for one in headlines(evaluation, protocol, TEST)])
     assert values == [[pytest.approx(4 / 6)], [1.0, 0.0]]
     part = replace(PROTOCOL, numbers=(PROTOCOL.numbers[0], replace(PROTOCOL.numbers[0], levels=())))
     (evaluation,) = open_evaluations([tmp_path / "ProtocolSuite"])
-    assert headlines(evaluation, part, WHOLE)[1].estimate.value == 0.5
-    of_three = replace(WHOLE, cell=replace(TEST, tasks=()))
+    assert headlines(evaluation, part, TEST)[1].estimate.value == 0.5
+    of_three = replace(TEST, tasks=())
     assert headlines(evaluation, part, of_three)[1].text.startswith("L0 (2 of 3 tasks) 50.0 % [")
 
 
@@ -172,7 +175,7 @@ def test_numbers_of_a_run_that_stopped_early(tmp_path: Path) -> None:
     results = [r for r in outcomes("reach", [True] * 8, split="test") if r.index in first]
     about = {"suite": "fake_suite:ProtocolSuite", "sequential": {"population": 8, "width": 0.5}}
     (evaluation,) = open_evaluations([write_run(tmp_path / "run", results, **about)])
-    (number,) = headlines(evaluation, PROTOCOL, WHOLE)
+    (number,) = headlines(evaluation, PROTOCOL, TEST)
     assert (number.estimate.value, number.estimate.n) == (1.0, 3)
     assert (number.estimate.low, number.estimate.high) == interval([[1.0]] * 3)
 
