@@ -334,7 +334,7 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     return frame.drop(columns=empty)
 
 
-def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame:
+def words(rows: Sequence[Row], measures: Sequence[Measure] = ()) -> pd.DataFrame:
     """For people: text, every rate with its interval."""
     several = len({row.run for row in rows}) > 1
     table = []
@@ -343,7 +343,7 @@ def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame
         if row.tag:
             texts = {"tag": row.tag, "value": row.value, "tasks": tasks_text(row)}
         texts["split"] = row.split
-        if not row.task:
+        if not (row.task or row.tag):
             texts["benchmark"] = row.benchmark
         if several:
             texts["run"] = row.run
@@ -361,10 +361,11 @@ def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame
     frame = pd.DataFrame(table)
     if all(row.track == NO_TRACK or row.tag for row in rows):
         del frame["track"]  # nothing has learned
-    if "depth %" in frame and (frame["depth %"] == "-").all():
-        del frame["depth %"]  # no goal has an order
+    for heading in map(heading_of, (*MEASURES[1:], *measures)):
+        if heading in frame and (frame[heading] == "-").all():
+            del frame[heading]
     if rows and TURNS.name in rows[0].measures and not any(row.steps.value for row in rows):
-        del frame["steps"], frame["reward/step"]  # a world without time
+        frame = frame.drop(columns=["steps", "reward/step"], errors="ignore")  # without time
     return frame
 
 
