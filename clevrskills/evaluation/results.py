@@ -560,6 +560,21 @@ def read_content(root: Path) -> Content:
     return run, judged(read_results(root), run.accept_restarts), None
 
 
+def read_benchmark(root: Path) -> dict[str, Any]:
+    """Read ``benchmark.json``: what was asked for, and the names of its ``cells``.
+
+    Raises:
+        ClevrSkillsError: It is damaged.
+    """
+    path = root / BENCHMARK_FILE
+    try:
+        with storage_errors(path):
+            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return {**data, "cells": [*map(str, data["cells"])]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
+
+
 def run_folders(root: Path) -> list[Path]:
     """Return the folders of the runs of ``clevrskills benchmark`` in a folder; of any other folder
     itself.
@@ -567,15 +582,9 @@ def run_folders(root: Path) -> list[Path]:
     Raises:
         ClevrSkillsError: None has begun, or the file that lists them is damaged.
     """
-    path = root / BENCHMARK_FILE
-    if not path.is_file():
+    if not (root / BENCHMARK_FILE).is_file():
         return [root]
-    with storage_errors(path):
-        text = path.read_text(encoding="utf-8")
-    try:
-        found = [root / cell for cell in json.loads(text)["cells"]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
+    found = [root / cell for cell in read_benchmark(root)["cells"]]
     if begun := [folder for folder in found if (folder / RUN_FILE).is_file()]:
         return begun
     raise ClevrSkillsError(f"{root}: no run of the benchmark has begun")

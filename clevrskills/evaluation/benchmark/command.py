@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -211,14 +210,15 @@ def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
     Raises:
         ClevrSkillsError: It holds something else.
     """
-    from clevrskills.evaluation.results import BENCHMARK_FILE, RUN_FILE
+    from clevrskills.core.policy_loader import absolute_name
+    from clevrskills.evaluation.results import BENCHMARK_FILE, RUN_FILE, read_benchmark
 
-    made = {"suite": suite.name, "policy": args.policy, "policy_arg": [*args.policy_arg]}
-    made |= {"interface": args.interface, "quick": args.quick}
+    made = {"suite": suite.name, "policy": absolute_name(args.policy), "quick": args.quick}
+    made |= {"policy_arg": [*args.policy_arg], "interface": args.interface}
     cells = [part.cell.name for part in parts]
     path = args.out / BENCHMARK_FILE
     if open_folder(args.out, BENCHMARK_FILE, "no folder of `clevrskills benchmark`"):
-        begun = json.loads(path.read_text("utf-8"))
+        begun = read_benchmark(args.out)
         known = [cell for cell in begun["cells"] if (args.out / cell / RUN_FILE).is_file()]
         if known:
             check_settings(args.out, begun, made)

@@ -89,6 +89,9 @@ def test_rows_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert paired_folders(tmp_path / "a/test", tmp_path / "b/test")
     with pytest.raises(ClevrSkillsError, match="no cell of the protocol in common"):
         paired_folders(tmp_path / "a", tmp_path / "elsewhere")
+    (tmp_path / "a" / "benchmark.json").write_text('{"cells": 3}')
+    with pytest.raises(ClevrSkillsError, match=r"benchmark\.json is damaged"):
+        open_evaluations([tmp_path / "a"])
 
 
 def test_declarations(tmp_path: Path) -> None:
