@@ -69,6 +69,28 @@ clevrskills submission verify submission.json --policy checkpoint:mine --out sub
 - Rows of language models state model, date, temperature, limit of tokens, tokens and price. Their transcripts are scored
   again without the model (`--transcripts DIR`), and a small fresh sample asks it: 2 episodes of each task.
 
+Files of 50 episodes a task that are refused, in %, of 1000 each (`python benchmarks/submissions.py`, coins): outcomes of the sample are
+those of the file (`same`), a tenth of them is drawn anew (`other CPU`), or all are (`random`, a policy that draws its actions). Inflated
+files claim ten points more than is true. Of 12,000 honest files 30 are refused, 0.25 %; of 40 files of 80 % for a policy of
+0 % all, and of 40 parrots, which solve the episodes of the file and no other, all.
+
+| numbers | rates of the tasks | outcomes | honest, % | inflated, % | sample |
+|---|---|---|---|---|---|
+| L0 (12 tasks) | all 50 % | same | 0.3 | 99.9 | 100 |
+| | | other CPU | 0.2 | 100.0 | 208 |
+| | | random | 0.3 | 83.0 | 600 |
+| | 0 to 100 % | same | 0.1 | 99.6 | 100 |
+| | | other CPU | 0.1 | 99.9 | 149 |
+| | | random | 0.3 | 96.2 | 600 |
+| L0, L1+L2 (33 tasks) | all 50 % | same | 0.1 | 100.0 | 100 |
+| | | other CPU | 0.2 | 97.2 | 133 |
+| | | random | 0.6 | 92.0 | 243 |
+| | 0 to 100 % | same | 0.4 | 100.0 | 100 |
+| | | other CPU | 0.4 | 99.6 | 115 |
+| | | random | 0.0 | 97.7 | 243 |
+
+`sample` is the mean number of episodes of an honest file that are run again, besides the 120 or 330 fresh ones.
+
 A digest shows accidents, not intent.
 
 """  # noqa: E501

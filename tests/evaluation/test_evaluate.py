@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -112,6 +112,12 @@ def test_tracks(tmp_path: Path) -> None:
     args = args_for(tmp_path / "x", learned, track="standard-1000", tasks=("reach",), episodes=1)
     with pytest.raises(ClevrSkillsError, match="the policy says 'standard-100' itself"):
         evaluate(args, FakeSuite())
+    named = args_for(tmp_path / "1", "fake_policies:Wanderer", tasks=("reach",), episodes=1)
+    assert evaluate(replace(named, track="open"), FakeSuite()) == 0, "a label can be given later"
+    assert read_run(tmp_path / "1").track == "open"
+    for track, told in (("none", "made with track open, not none"), ("bananas", "unknown track")):
+        with pytest.raises(ClevrSkillsError, match=told):
+            evaluate(replace(named, track=track), FakeSuite())
 
 
 @pytest.mark.usefixtures("inline")

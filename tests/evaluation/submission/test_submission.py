@@ -22,7 +22,7 @@ from clevrskills.evaluation.submission.document import (
     read_submission,
 )
 from clevrskills.evaluation.submission.packing import pack
-from clevrskills.evaluation.submission.verification import Verifier, verify
+from clevrskills.evaluation.submission.verification import Verifier, transcribed, verify
 from clevrskills.jobs.files import to_json
 
 ROOT = Path(__file__).parents[3]
@@ -373,6 +373,28 @@ def test_language_models_state_what_they_are(tmp_path: Path) -> None:
         **{"model": "some-model", "date": "2026-01-02", "temperature": 0.2, "max_tokens": 4096},
         **{"requests": 4, "prompt_tokens": 200, "completion_tokens": 14, "cost": 1.0},
     }
+
+
+def test_transcripts_are_scored_again(tmp_path: Path) -> None:
+    command = [*COMMAND[:-3], "3", "--policy", "chat:oracle", "--out", str(tmp_path / "run")]
+    with one_worker_here():
+        assert main(command) == 0
+    found = pack(tmp_path / "run", "a", "", "", "")
+    (cell,) = found.cells
+    assert found.cells[cell].run["privileged"]
+    results = transcribed(found, tmp_path / "run")[cell]
+    assert [r.success_at_end for r in results] == [True] * 3
+    paths = sorted((tmp_path / "run" / "transcripts").iterdir())
+    head, *turns = paths[0].read_text().splitlines()
+    paths[0].write_text(f"{head}\n")  # nothing was said
+    lost, *_ = transcribed(found, tmp_path / "run")[cell]
+    assert not lost.success_at_end and len(turns) > 0
+    paths[0].write_text(paths[1].read_text())
+    with pytest.raises(ClevrSkillsError, match="of another episode"):
+        transcribed(found, tmp_path / "run")
+    paths[0].unlink()
+    with pytest.raises(ClevrSkillsError, match="no transcript of geoms_base_000"):
+        transcribed(found, tmp_path / "run")
 
 
 def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
