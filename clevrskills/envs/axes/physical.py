@@ -210,7 +210,7 @@ def draw_disturbance(draft: Draft, most: Range, generator: np.random.Generator) 
         happens.append(Disturbance("drop", steps.pop()))
     begin = int(generator.integers(limit // 2))
     if most["late"]:
-        happens.append(Disturbance("delay", begin, steps=20, by=float(most["late"])))
+        happens.append(Disturbance("delay", begin, steps=int(most["late"]), by=1.0))
     scale = 1.0 + float(generator.choice([-1.0, 1.0])) * most["scale_%"] / 100
     happens.append(Disturbance("scale", 0, steps=10_000, by=round(scale, 6)))
     order = sorted(happens, key=lambda one: (one.step, one.kind))

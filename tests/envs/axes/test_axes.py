@@ -8,8 +8,12 @@ from math import dist, hypot
 import numpy as np
 import pytest
 
+from clevrskills.assets import texture, texture_names
+from clevrskills.assets.palettes import lab
+from clevrskills.assets.textures import surface_texture
 from clevrskills.core.suite import load_suite
 from clevrskills.envs.axes import AXES, LEVELS, perturb
+from clevrskills.envs.axes.axis import Draft
 from clevrskills.envs.axes.semantic import looks_apart, misspeller
 from clevrskills.envs.disturber import Disturber
 from clevrskills.envs.environment import ClevrSkillsEnv
@@ -17,6 +21,7 @@ from clevrskills.envs.scene_sampling import keystep_scenes, scene_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.conditions import Disturbance
+from clevrskills.tasks import Layout
 from clevrskills.tasks import task as draft_task
 
 SUITE = load_suite()
@@ -188,6 +193,37 @@ def test_axes_of_another_suite_with_its_camera_straight_above():
     assert off == sorted(off) and 0.0 < off[0] < off[-1]
 
 
+def table_color(surfaces=None):
+    """Mean color of the table in CIELAB."""
+    wood = surface_texture("table wood").reshape(-1, 3).mean(axis=0)
+    if surfaces is None:
+        return lab(wood)
+    return lab((1 - surfaces.stain) * wood + surfaces.stain * 255 * np.array(surfaces.table))
+
+
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_table_hides_an_object(every):
+    """Textures alone, and those of scenes, at every level; on the usual table the least
+    contrast of a texture is 13.
+    """
+    usual = table_color()
+    color = {
+        name: lab(texture(name).reshape(-1, 3).mean(axis=0)) for name in texture_names()[::every]
+    }
+    assert min(dist(usual, one) for one in color.values()) > 13
+    (body, *_), axis = filter(None, frozen("pick").layout.bodies), AXES["background"]
+    scenes = [[replace(body, texture=name)] for name in color]
+    scenes += [[*filter(None, frozen(task, 7).layout.bodies)] for task in SOME[:2]]
+    for seed, bodies in enumerate(scenes):
+        for most in axis.levels:
+            draft = Draft(frozen("pick"), draft_task("pick"), Layout(tuple(bodies), {}), "xarm6")
+            axis.draw(draft, most, np.random.default_rng(seed))
+            table = table_color(draft.conditions["surfaces"])
+            for name in {body.texture for body in bodies} & set(color):
+                least = min(20, 0.75 * dist(usual, color[name]))
+                assert dist(table, color[name]) >= least, (seed, name)
+
+
 @pytest.fixture(scope="module")
 def env():
     made = ClevrSkillsEnv("sort", obs_mode="none", render_backend="none")
@@ -273,6 +309,11 @@ def test_what_is_seen_changes_and_the_clean_image_does_not():
     assert np.array_equal(image({"noise": 3}), image({"noise": 3}))
     env.close()
     assert hidden(perturb(episode, {"light": 2})) == ""
+    muted = perturb(frozen("touch", 7), {"background": 5})
+    assert hidden(muted) == ""
+    navy = replace(muted.conditions.surfaces, table=(0.258435, 0.28946, 0.397592))
+    dark = replace(muted, conditions=replace(muted.conditions, surfaces=navy))
+    assert hidden(dark) == "object_0 stands out against its surroundings by 16 only"  # of purple
     base = next(b for b in episode.layout.bodies if b)
     covered = replace(base, key="clutter_0", shape="cube", size=(0.5, 0.5, 0.5))
     x, y, _ = base.pose[:3]
