@@ -270,7 +270,7 @@ CLUTTER = Axis(
 DISTURBANCE = Axis(
     "disturbance",
     "Objects are pushed or lost while the robot works; movements come late, short or not at all",
-    "pushes and how far they slide, lost holds, lost control steps, delay, scale of movements",
+    "pushes and how far they slide, lost holds, lost control steps, late ones, scale of movements",
     tuple(
         {
             "pushes": pushes,
@@ -284,12 +284,12 @@ DISTURBANCE = Axis(
             (1, 0.01, 0, 2, 0, 3),
             (1, 0.015, 1, 4, 0, 6),
             (2, 0.02, 1, 6, 0, 9),
-            (2, 0.025, 2, 8, 1, 12),
-            (3, 0.03, 2, 10, 2, 15),
+            (2, 0.025, 2, 8, 5, 12),
+            (3, 0.03, 2, 10, 10, 15),
         )
     ),
-    "Friction stops a push within 1 to 3 cm; two control steps of delay are 0.1 s, and one is "
-    "enough for a touch that comes too hard",
+    "Friction stops a push within 1 to 3 cm; movements are 0.05 s late for a quarter or half a"
+    " second, as the oracle fails too often with longer delays",
     visual=False,
     physical=True,
     draw=draw_disturbance,
