@@ -1,5 +1,6 @@
 r"""Failures to be labeled by eye: contact sheets of the failed episodes of runs, in an order that
-tells nothing, and how often the first cause that events name agrees with the labels.
+tells nothing, and how often events agree with the labels. A label is what happened, as kinds of
+events separated by commas, the cause first, or "nothing noted".
 
     cd benchmarks
     clevrskills evaluate --policy failures:Clumsy --policy-arg mistake='"target"' sort place \
@@ -31,9 +32,9 @@ from PIL import Image, ImageDraw
 from clevrskills.core.goal.predicate import Leaf, Predicate
 from clevrskills.core.policy import GaveUp, Observation, PromptInput
 from clevrskills.envs.environment import ClevrSkillsEnv
-from clevrskills.envs.events.kinds import NOTHING
+from clevrskills.envs.events.kinds import KINDS, NOTHING
 from clevrskills.evaluation.report.failures import first_kind
-from clevrskills.evaluation.results import Evaluation, open_evaluations
+from clevrskills.evaluation.results import EpisodeResult, Evaluation, open_evaluations
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.predicates import AtPosition, Hit, OnTop
 from clevrskills.solvers.motion import Actions, SkillFailed
@@ -157,7 +158,7 @@ def main(args: Args) -> None:
     labels = json.loads(path.read_text()) if path.exists() else {}
     names = [f"{e.label} {r.id}" for e, r in failed]
     if all(labels.get(name) for name in names):
-        count([(labels[name], first_kind(r)) for name, (_, r) in zip(names, failed, strict=True)])
+        count([(labels[name], result) for name, (_, result) in zip(names, failed, strict=True)])
         return
     args.out.mkdir(parents=True, exist_ok=True)
     for begin in range(0, len(failed), ROWS):
@@ -166,7 +167,7 @@ def main(args: Args) -> None:
     write_whole(path, to_json({name: labels.get(name, "") for name in names}, indent=1) + "\n")
 
 
-def strip(number: int, evaluation: Evaluation, result: Any) -> np.ndarray:
+def strip(number: int, evaluation: Evaluation, result: EpisodeResult) -> np.ndarray:
     """Return images of an episode beside each other, with its number and task."""
     film = iio.imread(evaluation.video(result))
     chosen = film[np.linspace(0, len(film) - 1, FRAMES).round().astype(int)]
@@ -180,25 +181,26 @@ def strip(number: int, evaluation: Evaluation, result: Any) -> np.ndarray:
     return np.asarray(image)
 
 
-def count(pairs: Sequence[tuple[str, str]]) -> None:
-    """Print how often each kind was the label, and the first cause, and both."""
-    counts = Counter(pairs)
-    kinds = sorted({kind for pair in pairs for kind in pair} - {NOTHING}) + [NOTHING]
-    rows = [
-        [
-            kind,
-            str(sum(n for (_, found), n in counts.items() if found == kind)),
-            str(sum(n for (label, _), n in counts.items() if label == kind)),
-            str(counts[kind, kind]),
-            ", ".join(
-                f"{label} {n}" for (label, found), n in counts.items() if found == kind != label
-            ),
-        ]
-        for kind in kinds
-    ]
-    print_table(
-        f"{len(pairs)} failures", ["first cause", "events", "labels", "both", "else by eye"], rows
-    )
+def count(failures: Sequence[tuple[str, EpisodeResult]]) -> None:
+    """Print, for each kind of event and label, in how many episodes it was, how often both agree,
+    and how often the first cause is the first label.
+    """
+    rows: list[list[str]] = []
+    for kind in (*KINDS, NOTHING):
+        first = [label.split(", ")[0] for label, r in failures if first_kind(r) == kind]
+        found = [label for label, r in failures if kind in {event["kind"] for event in r.events}]
+        by_eye = sum(kind in label.split(", ") for label, _ in failures)
+        both = sum(kind in label.split(", ") for label in found)
+        others = Counter(label for label in first if label != kind)
+        rows.append(
+            [
+                *(kind, str(len(found)), str(by_eye), str(both), str(len(first))),
+                str(first.count(kind)),
+                ", ".join(f"{label} {n}" for label, n in others.most_common()),
+            ]
+        )
+    columns = ["kind", "events", "by eye", "both", "first causes", "right", "else by eye"]
+    print_table(f"{len(failures)} failures", columns, rows)
 
 
 if __name__ == "__main__":
