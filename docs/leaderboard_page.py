@@ -176,6 +176,7 @@ def _table(rows: list[Row]) -> str:
     protocol = protocol_of(suite)
     known = [number.name for number in protocol.numbers] if protocol else sorted(there)
     names = [name for name in known if name in there]
+    expected = {cell.name: cell.episodes for cell in protocol.cells} if protocol else {}
     asks = any(row.cell.model for row in rows)
     head = [
         "policy",
@@ -202,6 +203,8 @@ def _table(rows: list[Row]) -> str:
         note = f" ({escaped(', '.join(marks))})" if marks else ""
         badge = row.record["badge"] if row.record else SELF_REPORTED
         count = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{min(counts)}"
+        if expected.get(row.name) and counts != {expected[row.name]}:
+            count += f" of {expected[row.name]}"
         cells = [_cell(row, number, suite) for number in names]
         about = [linked + note, escaped(found.by), escaped(found.track), found.trained_on]
         model = [_model(row.cell.model)] * asks

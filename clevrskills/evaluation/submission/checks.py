@@ -24,7 +24,7 @@ from clevrskills.core.suite import (
 )
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.benchmark.protocol import cell_tasks, declared, deviations
-from clevrskills.evaluation.results import EpisodeResult, Run, check_track
+from clevrskills.evaluation.results import EpisodeResult, Run, allowed, check_track
 from clevrskills.evaluation.selection import frozen_tasks
 from clevrskills.evaluation.submission.document import (
     Cell,
@@ -36,10 +36,6 @@ from clevrskills.evaluation.submission.document import (
 _URL = re.compile(r"https?://[^\s<>()\[\]{}|`\"'\\]+")
 _LONGEST = 200
 """Characters of a name, an author and a note."""
-RESTARTS = 0.01
-"""Share of the episodes that may be started a second time."""
-FEW_RESTARTS = 2
-"""Second starts that are allowed to every run."""
 
 
 def check(found: Submission) -> None:
@@ -92,13 +88,26 @@ def _check_cell(cell: Cell, suite: Suite, found: Submission) -> None:
     run = run_of(cell, found)
     _check_protocol(run, suite)
     declared(run, suite)
-    allowed = max(FEW_RESTARTS, round(RESTARTS * cell.count))
-    if cell.restarts > allowed and not run.accept_restarts:  # else they count as failures
-        raise ClevrSkillsError(f"{cell.restarts} second starts of episodes; allowed: {allowed}")
+    most = allowed(cell.count)
+    if cell.restarts > most and not run.accept_restarts:  # else they count as failures
+        raise ClevrSkillsError(f"{cell.restarts} second starts of episodes; allowed: {most}")
     if {k: list(v) for k, v in cell.rates.items()} != rates_of(
         cell.tasks, cell.run, suite, found.trained_on
     ):
         raise ClevrSkillsError("its rates are not those of its outcomes")
+
+
+def check_lines(root: Path, lines: Sequence[EpisodeResult]) -> None:
+    """Check that each episode of a run has one result that counts.
+
+    Raises:
+        ClevrSkillsError: One has several.
+    """
+    counted = Counter(result.id for result in lines if result.counts)
+    if twice := [name for name, count in counted.items() if count > 1]:
+        raise ClevrSkillsError(
+            f"{root}: {twice[0]} has {counted[twice[0]]} results; a submission is of one run"
+        )
 
 
 def check_results(root: Path, run: Run, suite: Suite, results: Sequence[EpisodeResult]) -> None:
@@ -108,7 +117,7 @@ def check_results(root: Path, run: Run, suite: Suite, results: Sequence[EpisodeR
         root: Its folder.
         run: The run.
         suite: Its suite.
-        results: All lines of its results.
+        results: Its results, as they count.
 
     Raises:
         ClevrSkillsError: It cannot.
@@ -127,12 +136,7 @@ def check_results(root: Path, run: Run, suite: Suite, results: Sequence[EpisodeR
         raise ClevrSkillsError(f"{root} stopped early: evaluate a number of episodes of each task")
     if any(result.repeat for result in results):
         raise ClevrSkillsError(f"{root} repeats episodes: evaluate each once")
-    counted = Counter(result.id for result in results if result.counts)
-    if twice := [name for name, lines in counted.items() if lines > 1]:
-        raise ClevrSkillsError(
-            f"{root}: {twice[0]} has {counted[twice[0]]} results; a submission is of one run"
-        )
-    if errors := [r.id for r in results if r.id not in counted]:
+    if errors := [result.id for result in results if not result.counts]:
         raise ClevrSkillsError(
             f"{root}: {len(errors)} episodes ended in errors, {errors[0]} for one: evaluate again"
         )

@@ -55,6 +55,8 @@ class SubmissionArgs:
     policy_arg: Repeated[str] = ()
     """verify: argument of the policy, NAME=VALUE, in place of the file's; may be given several
     times."""
+    controller: str = ""
+    """verify: the policy that carries out the commands of the first one; never that of the file."""
     fresh: int | None = None
     """verify: fresh episodes of each task, drawn from random bits and screened like frozen ones; by
     default 10, of language models 2."""
@@ -74,7 +76,7 @@ class SubmissionArgs:
 
 
 _PACK = ("name", "by", "link", "note", "track", "trained_on")
-_VERIFY = ("policy", "policy_arg", "fresh", "sample", "transcripts", "seed")
+_VERIFY = ("policy", "policy_arg", "controller", "fresh", "sample", "transcripts", "seed")
 
 
 def submission(args: SubmissionArgs) -> int:
@@ -137,6 +139,7 @@ def _verify(args: SubmissionArgs) -> int:
         seed=args.seed,
         workers=args.workers,
         transcripts=args.transcripts,
+        controller=args.controller,
     )
     if args.out:
         with storage_errors(args.out):

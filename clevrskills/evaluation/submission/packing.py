@@ -19,10 +19,14 @@ from clevrskills.evaluation.results import (
     EpisodeResult,
     Run,
     all_results,
+    judged,
+    lost,
+    read_results,
     read_run,
 )
 from clevrskills.evaluation.submission.checks import (
     check,
+    check_lines,
     check_results,
     differences,
     rates_of,
@@ -117,11 +121,11 @@ def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> Cell:
     Raises:
         ClevrSkillsError: It can't be handed in.
     """
-    results = [*all_results(root)]
+    lines, latest = [*all_results(root)], [*read_results(root)]
+    check_lines(root, lines)
+    results = judged(latest, run.accept_restarts)
     check_results(root, run, suite, results)
-    split = split_of(run, suite)
-    counted = sorted((r for r in results if r.counts), key=lambda r: (r.task, r.split, r.index))
-    tasks = dict(_outcomes(run, suite, split, counted))
+    tasks = dict(_outcomes(run, suite, split_of(run, suite), results))
     kept = json.loads(to_json({key: getattr(run, key) for key in _KEPT}))
     kept["policy"] = _without_folder(kept["policy"])
     files = enumerate(run.content.items(), 1)
@@ -130,8 +134,8 @@ def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> Cell:
         run=kept,
         tasks=tasks,
         rates=rates_of(tasks, kept, suite, trained_on),
-        restarts=sum(result.starts - 1 for result in counted),
-        model=_model(run, results),
+        restarts=lost(latest),
+        model=_model(run, lines),
     )
 
 
@@ -147,8 +151,7 @@ def _outcomes(
             raise ClevrSkillsError(
                 f"{name}: the episodes are not the first {len(mine)}: let the run end"
             )
-        solved = [r.success_at_end and not (run.accept_restarts and r.starts > 1) for r in mine]
-        letters = "".join(SOLVED if one else FAILED for one in solved)
+        letters = "".join(SOLVED if r.success_at_end else FAILED for r in mine)
         hashes = episodes_hash([r.episode for r in mine])
         yield name, TaskOutcomes(run.episodes[name], hashes, letters)
 

@@ -104,6 +104,10 @@ class Verifier:
         folder: Folder for what is evaluated.
         seed: What the episodes are drawn from; ``None``: new random bits.
         workers: Number of processes.
+        controller: The policy that carries out its commands, as the verifier names it.
+
+    Raises:
+        ClevrSkillsError: The file is of a controller, and none is named, or the other way round.
     """
 
     def __init__(
@@ -114,9 +118,14 @@ class Verifier:
         folder: Path,
         seed: int | None = None,
         workers: int = 1,
+        controller: str = "",
     ) -> None:
         self._found, self._policy, self._folder = found, policy, folder
         self._given, self._workers = policy_arguments(policy_args), workers
+        self._controller = controller
+        for cell in found.cells.values():
+            if bool(own := cell.run["controller"]) != bool(controller):
+                raise ClevrSkillsError(f"--controller {controller}; the file says {own or 'none'}")
         self.suite = load_suite(found.suite)
         self.seed = secrets.randbits(SECRET_BITS) if seed is None else seed
         self.runs: dict[str, Run] = {}
@@ -278,7 +287,7 @@ class Verifier:
             chunk=run["chunk"],
             strict_actions=not run["clip"],
             policy_arg=_options(arguments),
-            controller=run["controller"] or None,
+            controller=self._controller or None,
             controller_arg=_options(run["controller_args"]),
             workers=self._workers,
             isolate=True,
@@ -297,6 +306,7 @@ def verify(
     seed: int | None = None,
     workers: int = 1,
     transcripts: Path | None = None,
+    controller: str = "",
 ) -> Verification:
     """Evaluate the policy of a submission again, and test the file against what comes out.
 
@@ -310,13 +320,14 @@ def verify(
         workers: Number of processes.
         transcripts: Folder of a run with transcripts, whose episodes are scored again in place of
             a sample.
+        controller: The policy that carries out its commands, as the verifier names it.
 
     Raises:
         ClevrSkillsError: The policy can't be made, an episode ended in an error, or a transcript is
             missing.
     """
     with tempfile.TemporaryDirectory() as name:
-        verifier = Verifier(found, policy, policy_args, Path(name), seed, workers)
+        verifier = Verifier(found, policy, policy_args, Path(name), seed, workers, controller)
         suite, tasks = verifier.suite, sum(len(cell.tasks) for cell in found.cells.values())
         new = verifier.fresh(fresh) if fresh else {}
         if transcripts is not None:

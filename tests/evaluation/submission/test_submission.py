@@ -397,6 +397,16 @@ def test_transcripts_are_scored_again(tmp_path: Path) -> None:
         transcribed(found, tmp_path / "run")
 
 
+def test_a_controller_is_named_by_the_verifier(packed: Path, tmp_path: Path) -> None:
+    found = read_submission(packed)
+    (name,) = found.cells
+    run = {**found.cells[name].run, "controller": "os:system"}
+    other = replace(found, cells={name: replace(found.cells[name], run=run)})
+    for of, given in ((other, ""), (found, "zero")):
+        with pytest.raises(ClevrSkillsError, match="--controller"):
+            Verifier(of, "zero", (), tmp_path, controller=given)
+
+
 def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text.json").write_text("no JSON")
     for command, told in (
