@@ -35,7 +35,7 @@ def test_help(name: str) -> None:
     assert len(options) == len(explained)
     if name == "evaluate":
         assert len(options) <= MAX_OPTIONS_OF_EVALUATE and len(groups) == MAX_GROUPS
-        assert "--stop {goal,limit,declared}" in page and "(default: 600.0)" in page
+        assert "--stop {goal,limit,declared}" in page and "(default: 60.0)" in page
 
 
 def test_help_of_all_commands_needs_no_command() -> None:

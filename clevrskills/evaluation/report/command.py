@@ -20,7 +20,7 @@ PAGE = "report.html"
 FIGURE = "composition.svg"
 """Figure of parts of episodes, if there are any."""
 SHOWN = (
-    *("level", "tasks", "split", "run", "track", "episodes"),
+    *("level", "tasks", "split", "run", "track", "episodes", "errors", "restarts"),
     *("success %", "goals met %", "reward/step"),
 )
 """Columns of the table on the terminal; the files have all."""
@@ -96,11 +96,10 @@ def report(args: ReportArgs) -> int:
         print(to_json(data, indent=1))
         return 0
     measures = tables.measures_of(evaluations)
-    headings = [f"{m.heading} %" if m.kind == "share" else m.heading for m in measures]
     if levels:
         texts = tables.words(levels, measures)
-        shown = [name for name in (*SHOWN, *headings, "errors") if name in texts]
-        tables.print_table(texts[shown])
+        shown = [*SHOWN, *map(tables.heading_of, measures)]
+        tables.print_table(texts[[name for name in shown if name in texts]])
     tables.print_tables(further)
     tables.print_lines(*tables.clipped_lines(evaluations))
     tables.print_lines(f"{out / PAGE}, and the tables beside it")

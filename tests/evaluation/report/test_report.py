@@ -48,7 +48,7 @@ def test_one_run(runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) ->
         "tasks.csv",
     ]
     printed = capsys.readouterr().out
-    assert re.search(r"L0 +2 of 12 +train +not stated +4 +16\.7 \[\d\.\d, \d\d\.\d\] ", printed)
+    assert re.search(r"L0 +2 of 12 +train +not stated +4 +1 +16\.7 \[\d\.\d, \d\d\.\d\] ", printed)
     assert f"{out / 'report.html'}, and the tables beside it" in printed
     assert data_of((out / "report.html").read_text())["comparisons"] == []
     assert len(pd.read_csv(out / "episodes.csv")) == 7
