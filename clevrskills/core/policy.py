@@ -59,7 +59,8 @@ class PromptInput:
         text: The task, with placeholders such as ``{obj:object_0}`` or all in words.
         images: Placeholder -> (256, 256, 3) uint8; empty if all is in words, or if the policy
             observes no images.
-        seed: Seed of what the policy draws at random; it follows from the episode.
+        seed: Seed of what the policy draws at random; it follows from the episode and from the salt
+            of the run, so that it does not tell which frozen episode it is.
         about: Public facts of the episode, by the suite, such as the size of a board.
     """
 

@@ -46,6 +46,8 @@ OF_FOLDER = {
 """Policies that are made from a folder, as in ``replay:DATASET``, or from an address."""
 WEIGHTS = ("path", "checkpoint", "ckpt", "weights", "model")
 """Parts of the names of arguments that may be files or folders that a policy is made of."""
+PARTS = ("planner", "actor")
+"""Names of arguments that are policies themselves."""
 FOLDERS = ("replay", "checkpoint", "rl", "lerobot")
 CONNECT = "clevrskills.serving:connect"
 """Function that connects to policies behind an address."""
@@ -175,9 +177,9 @@ class PolicySource:
 
     def content(self) -> dict[str, str]:
         """Return the SHA-256 of each file and folder that the policy is made of, by absolute path:
-        checkpoints, also those of arguments with one of :data:`WEIGHTS` in their names, and the
-        file of a module but not of what it imports.
-        Policies of this package have none, nor have those behind an address.
+        checkpoints, also those of arguments with one of :data:`WEIGHTS` in their names or that are
+        policies themselves, and the file of a module but not of what it imports. Policies of this
+        package have none, nor have those behind an address.
 
         Raises:
             ClevrSkillsError: There is no such checkpoint, or a file cannot be read.
@@ -188,6 +190,8 @@ class PolicySource:
                 of_zoo = value.removeprefix(f"{ZOO.name}/") in zoo_names()
                 path = located(Path(value)) if of_zoo else Path(value)
                 paths.append(latest(path)[1] or path)
+            elif isinstance(value, str) and name in PARTS and ":" in value:
+                paths += PolicySource(value, folder=self.folder)._files()
         outside = (path for path in paths if path.suffix != ".py" or PACKAGE not in path.parents)
         return {str(path.absolute()): content_hash(path) for path in outside if path.exists()}
 

@@ -117,6 +117,7 @@ class Row:
         rejected: Frozen episodes of the task that were left out, as perturbed they can't be solved
             or seen.
         restarts: Second and further starts of the episodes.
+        privileged: Whether the policy was given the environment or the identity of episodes.
         tag: Name of the tag, for all tasks whose episodes have it; else empty.
         value: Its value.
     """
@@ -145,6 +146,7 @@ class Row:
     value: str = ""
     rejected: int = 0
     restarts: int = 0
+    privileged: bool = False
 
 
 def heading_of(measure: Measure) -> str:
@@ -347,7 +349,7 @@ def words(rows: Sequence[Row], measures: Sequence[Measure] = ()) -> pd.DataFrame
             texts["benchmark"] = row.benchmark
         if several:
             texts["run"] = row.run
-        texts["track"] = row.track or "not stated"
+        texts["track"] = (row.track or "not stated") + ", privileged" * row.privileged
         texts["episodes"] = str(row.episodes)
         for measure in (*MEASURES, *measures):
             texts[heading_of(measure)] = text_of(row, measure)
@@ -457,6 +459,7 @@ def _rows(
                 **about,
                 of_tasks=0 if task else sum(t.level == level and split in t.splits for t in known),
                 track=run.track,
+                privileged=run.privileged,
                 benchmark=run.row,
                 axes=" ".join(f"{axis}:{strength}" for axis, strength in run.axes.items()),
                 rejected=len(run.rejected.get(frozen_name(task, split), ())),
