@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 import tyro
 from common import print_table
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from clevrskills.evaluation.power import paired_episodes
 from clevrskills.evaluation.sequential.confidence import ALPHA, first_within, p_values
 
 Floats = NDArray[np.float64]
+Rate = float | Floats
 Draw = Callable[[np.random.Generator, tuple[int, int, int]], Floats]
 """Values of (runs, rounds, tasks); of two policies (second - first + 1) / 2."""
 
@@ -37,13 +38,13 @@ RATIOS = {1: (1.0, 1.7), 12: (1.3, 2.1), 33: (1.3, 2.1)}
 Z_LEVEL, Z_POWER = 1.959964, 1.281552
 
 
-def coins(generator: np.random.Generator, shape: tuple[int, int, int], rate: ArrayLike) -> Floats:
+def coins(generator: np.random.Generator, shape: tuple[int, int, int], rate: Rate) -> Floats:
     """Return independent outcomes."""
     return (generator.random(shape) < rate).astype(float)
 
 
 def independent(
-    generator: np.random.Generator, shape: tuple[int, int, int], one: ArrayLike, other: ArrayLike
+    generator: np.random.Generator, shape: tuple[int, int, int], one: Rate, other: Rate
 ) -> Floats:
     """Return differences of two policies whose outcomes are independent given their rates."""
     return (coins(generator, shape, other) - coins(generator, shape, one) + 1) / 2
@@ -92,7 +93,7 @@ def twins(generator: np.random.Generator, shape: tuple[int, int, int], same: flo
     return (one + np.where(generator.random(shape) < same, one, other)) / 2
 
 
-def ever_below(draw: Draw, tasks: int, runs: int, mean: float | None = 0.5) -> dict[int, float]:
+def ever_below(draw: Draw, tasks: int, runs: int, mean: float = 0.5) -> dict[int, float]:
     """Return the share of runs that ever had p < 0.05, by the rounds after which one stops looking.
 
     Args:
@@ -215,9 +216,9 @@ def main(
     once[100] = 1.0
     data["one_of_200_p"] = float(p_values(once)[-1])
     data["decisions"] = [decisions(k, d, 0.2, runs) for k in TASKS for d in (0.24, 0.35, 0.5)]
-    cells = ((1, 0.2, 0.5), (1, 0.14, 0.5), (1, 0.14, 0.05))
-    cells += tuple((k, w, 0.5) for k, w in ((12, 0.14), (12, 0.1), (33, 0.1), (33, 0.05)))
-    cells += tuple((k, w, None) for k, w in ((12, 0.14), (12, 0.1), (33, 0.1), (33, 0.05)))
+    several = ((12, 0.14), (12, 0.1), (33, 0.1), (33, 0.05))
+    cells: list[tuple[int, float, float | None]] = [(1, 0.2, 0.5), (1, 0.14, 0.5), (1, 0.14, 0.05)]
+    cells += [(*cell, rate) for rate in (0.5, None) for cell in several]
     data["widths"] = [widths(*cell, widths_of) for cell in cells]
     data["cpu_s"] = round(time.process_time() - began_s)
     if out is not None:
