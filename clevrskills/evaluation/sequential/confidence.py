@@ -111,9 +111,8 @@ def interval(
         most: As in :func:`p_values`.
         alpha: Probability that any of the intervals misses the mean, at most.
     """
-    x = np.asarray(x, float)
-    most = x if most is None else np.asarray(most, float)
-    return _lower(x, alpha / 2), 1 - _lower(1 - most, alpha / 2)
+    least, most = np.asarray(x, float), np.asarray(x if most is None else most, float)
+    return _lower(least, alpha / 2), 1 - _lower(np.subtract(1.0, most), alpha / 2)
 
 
 def first_within(x: ArrayLike, width: float, most: ArrayLike | None = None) -> int | None:
