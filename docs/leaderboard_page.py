@@ -62,7 +62,7 @@ clevrskills submission verify submission.json --policy checkpoint:mine --out sub
 - Three exact one-sided tests against inflation: outcomes lost against outcomes gained in the sample (McNemar, level 0.0003), fresh
   episodes against the file (Mantel-Haenszel by task, 0.0002), and both together, for each number and for all (0.0045). Together
   they refuse an honest file once in 200 times at most, whether or not policy and machine repeat outcomes.
-- A single lost outcome refuses a file only if CPU, renderer, planner and all versions are those of the file, and
+- A single lost outcome refuses a file only if CPU, renderer, planner and all versions are those of the file, PyTorch uses no GPU, and
   the policy loses it again, step by step.
 - A row then shows the verifier's number, the file's beside it, and a badge: `self-reported`, `sampled`, `fresh` (on a server of the
   authors), or `fresh, weights held`.

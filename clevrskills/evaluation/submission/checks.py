@@ -213,21 +213,31 @@ def numbers_of(run: Mapping[str, Any], suite: Suite, trained_on: str) -> dict[st
 def rates_of(
     tasks: Mapping[str, TaskOutcomes], run: Mapping[str, Any], suite: Suite, trained_on: str
 ) -> dict[str, list[float]]:
-    """Return the success rate of each headline number whose tasks are all there, with its interval.
-
-    The rate is the mean of the tasks' rates, or that of all episodes where the suite's paper pools
-    so; the interval is Wilson's of as many episodes.
+    """Return the success rate of each headline number whose tasks are all there, with its
+    interval.
     """
-    protocol, rates = protocol_of(suite), {}
-    for name, keys in numbers_of(run, suite, trained_on).items():
-        if keys and not {*keys} - {*tasks}:
-            some = [tasks[key] for key in keys]
-            count, solved = sum(of.count for of in some), sum(of.solved for of in some)
-            mean = sum(of.solved / of.count for of in some) / len(some)
-            if protocol is not None and protocol.pool == "episodes":
-                mean = solved / count
-            rates[name] = [round(v, 6) for v in (mean, *wilson(mean * count, count))]
-    return rates
+    numbers = numbers_of(run, suite, trained_on).items()
+    complete = {name: keys for name, keys in numbers if keys and not {*keys} - {*tasks}}
+    return {
+        name: rate_of([(tasks[key].solved, tasks[key].count) for key in keys], suite)
+        for name, keys in complete.items()
+    }
+
+
+def rate_of(counts: Sequence[tuple[int, int]], suite: Suite) -> list[float]:
+    """Return a success rate and its Wilson 95 % interval, that of as many episodes: the mean of the
+    tasks' rates, or that of all episodes where the suite's paper pools so.
+
+    Args:
+        counts: Solved episodes and episodes of each task.
+        suite: The suite.
+    """
+    protocol = protocol_of(suite)
+    n, solved = sum(count for _, count in counts), sum(k for k, _ in counts)
+    mean = sum(k / count for k, count in counts) / len(counts)
+    if protocol is not None and protocol.pool == "episodes":
+        mean = solved / n
+    return [round(value, 6) for value in (mean, *wilson(mean * n, n))]
 
 
 def split_name(name: str, suite: Suite) -> tuple[str, str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -16,8 +15,6 @@ import numpy as np
 from clevrskills.core.episode import frozen_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import policy_arguments
-from clevrskills.core.report import protocol_of
-from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.arguments import EvaluateArgs
@@ -29,7 +26,7 @@ from clevrskills.evaluation.freeze.screening import Screener
 from clevrskills.evaluation.request import make_request
 from clevrskills.evaluation.results import EpisodeResult, Run, read_results, read_run
 from clevrskills.evaluation.runner import run as evaluate
-from clevrskills.evaluation.submission.checks import numbers_of, run_of, split_name
+from clevrskills.evaluation.submission.checks import numbers_of, rate_of, run_of, split_name
 from clevrskills.evaluation.submission.document import Cell, Submission
 from clevrskills.evaluation.submission.inflation import FIRST as FIRST_PART
 from clevrskills.evaluation.submission.inflation import (
@@ -145,15 +142,21 @@ class Verifier:
             for k in range(outcomes.count)
         ]
         order = np.random.default_rng((self.seed, 1)).permutation(len(refs))
-        first = self._evaluate_some([refs[k] for k in order[: count or FIRST_PART]], "sample")
-        if count is not None:
-            return first
-        lost = [r for cell, results in first.items() for r in self.lost(cell, results)]
-        if settled(len(lost), min(FIRST_PART, len(refs))):
-            return first
-        size = sample_size(len(refs), fresh, len(numbers(self._found, self.suite)))
-        rest = self._evaluate_some([refs[k] for k in order[FIRST_PART:size]], "more")
-        return {cell: [*first.get(cell, ()), *rest.get(cell, ())] for cell in {**first, **rest}}
+        found: dict[str, list[EpisodeResult]] = {}
+
+        def run(numbers: Sequence[int]) -> None:
+            for cell in self._found.cells:
+                if chosen := [refs[k][1] for k in sorted(numbers) if refs[k][0] == cell]:
+                    folder = f"sample-{cell}-{len(found.get(cell, ()))}"
+                    more = self._evaluate(cell, chosen, folder, self.suite)
+                    found.setdefault(cell, []).extend(more)
+
+        run(order[: count or FIRST_PART])
+        lost = sum(len(self.lost(cell, results)) for cell, results in found.items())
+        if count is None and not settled(lost, min(FIRST_PART, len(refs))):
+            size = sample_size(len(refs), fresh, len(numbers(self._found, self.suite)))
+            run(order[FIRST_PART:size])
+        return found
 
     def fresh(self, count: int) -> dict[str, list[EpisodeResult]]:
         """Evaluate fresh episodes, as many of each task and split of the file, by cell: drawn from
@@ -161,31 +164,23 @@ class Verifier:
         """
         folder = self._folder / "episodes"
         folder.mkdir()
-        names = dict.fromkeys(name for cell in self._found.cells.values() for name in cell.tasks)
-        pairs = [split_name(name, self.suite) for name in names]
-        robots = {self.suite.frozen(*pair).header.robot: None for pair in pairs}
-        for robot in robots:
-            mine = [p for p in pairs if self.suite.frozen(*p).header.robot == robot]
-            queues = open_queues(folder, mine, robot, count, self.suite, secret=self.seed)
-            pool = partial(
-                work.open_pool, "local", partial(Screener, self.suite), folder, self._workers, 600.0
-            )
-            with Display("fresh episodes", count * len(mine)) as display:
+        pairs: dict[str, dict[tuple[str, str], None]] = {}
+        for cell in self._found.cells.values():
+            mine = dict.fromkeys(split_name(name, self.suite) for name in cell.tasks)
+            pairs.setdefault(cell.run["robot"], {}).update(mine)
+        make = partial(Screener, self.suite)
+        for robot, own in pairs.items():
+            queues = open_queues(folder, [*own], robot, count, self.suite, secret=self.seed)
+            pool = partial(work.open_pool, "local", make, folder, self._workers, 600.0)
+            with Display("fresh episodes", count * len(own)) as display:
                 work.work(FreezeQueue(queues, folder, display), pool)
         suite = load_suite(self._found.suite, folder=folder)
-        return {
-            cell: self._evaluate(
-                cell,
-                [
-                    EpisodeRef(*split_name(name, suite), k)
-                    for name in of.tasks
-                    for k in range(count)
-                ],
-                f"fresh-{cell}",
-                suite,
-            )
-            for cell, of in self._found.cells.items()
-        }
+        found = {}
+        for name, cell in self._found.cells.items():
+            of = [split_name(task, suite) for task in cell.tasks]
+            refs = [EpisodeRef(*pair, k) for pair in of for k in range(count)]
+            found[name] = self._evaluate(name, refs, f"fresh-{name}", suite)
+        return found
 
     def repeats(self, sample: Mapping[str, list[EpisodeResult]], replayed: bool = False) -> bool:
         """Return whether an outcome that was lost on the same kind of machine is lost again, step
@@ -198,7 +193,9 @@ class Verifier:
         for cell, results in sample.items():
             lost = self.lost(cell, results)
             run = self.runs.get(cell)
-            if not lost or run is None or not same_machine(self._found.cells[cell], run):
+            if not lost or run is None or "://" in self._policy:
+                continue
+            if not same_machine(self._found.cells[cell], run):
                 continue
             if replayed:
                 return True
@@ -220,23 +217,6 @@ class Verifier:
             if tasks[frozen_name(r.task, r.split)].outcomes[r.index] == SOLVED
             and not r.success_at_end
         ]
-
-    def _evaluate_some(
-        self, refs: Sequence[tuple[str, EpisodeRef]], folder: str
-    ) -> dict[str, list[EpisodeResult]]:
-        order = {(task, split): k for k, (task, split) in enumerate(self._pairs())}
-        found = {}
-        for cell in self._found.cells:
-            mine = [ref for name, ref in refs if name == cell]
-            mine.sort(key=lambda ref: (order[ref.task, ref.split], ref.index))
-            if mine:
-                found[cell] = self._evaluate(cell, mine, f"{folder}-{cell}", self.suite)
-        return found
-
-    def _pairs(self) -> Iterator[tuple[str, str]]:
-        for task in self.suite.tasks:
-            for split in self.suite.tasks[task].splits:
-                yield task, split
 
     def _evaluate(
         self, cell: str, refs: Sequence[EpisodeRef], folder: str, suite: Suite
@@ -389,10 +369,12 @@ def numbers(found: Submission, suite: Suite) -> dict[str, list[str]]:
 
 def same_machine(cell: Cell, run: Run) -> bool:
     """Return whether a run of a file and one of the verifier were on the same kind of machine, with
-    the same versions, among them those of the planner, and the same renderer.
+    the same versions, among them those of the planner, and the same renderer. With a PyTorch that
+    may use a GPU that is not known.
     """
     names = ("cpu", "renderer", "versions")
-    return bool(run.cpu) and all(cell.run[name] == getattr(run, name) for name in names)
+    known = bool(run.cpu) and str(run.versions.get("torch")).endswith("+cpu")
+    return known and all(cell.run[name] == getattr(run, name) for name in names)
 
 
 def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]:
@@ -439,7 +421,7 @@ def _rates(
     found: Submission, suite: Suite, outcomes: Mapping[str, Outcomes]
 ) -> dict[str, dict[str, list[float]]]:
     """Return the verifier's rates, by cell and number."""
-    protocol, rates = protocol_of(suite), dict[str, dict[str, list[float]]]()
+    rates: dict[str, dict[str, list[float]]] = {}
     for name, keys in numbers(found, suite).items():
         tasks = [outcomes[key] for key in keys]
         counts = [
@@ -449,14 +431,8 @@ def _rates(
         ]
         if not counts:
             continue
-        n, solved = sum(count for _, count in counts), sum(k for k, _ in counts)
-        mean = math.fsum(k / count for k, count in counts) / len(counts)
-        if protocol is not None and protocol.pool == "episodes":
-            mean = solved / n
         cell, _, number = name.partition("/")
-        rates.setdefault(cell, {})[number] = [
-            round(value, 6) for value in (mean, *wilson(mean * n, n))
-        ]
+        rates.setdefault(cell, {})[number] = rate_of(counts, suite)
     return rates
 
 

@@ -152,7 +152,6 @@ def test_a_policy_that_does_not_do_it_contradicts(
     code, record = verified(capsys, packed, "--policy", "zero", "--fresh", "0", "--sample", "30")
     assert code == 1 and record["badge"] == "sampled"
     assert "sample" in record["failed"] and record["gained"] == 0 < record["lost"]
-    assert "repeat" in record["failed"], "the same machine, and zero repeats itself"
 
 
 def test_a_single_flip_refuses_on_the_same_machine_alone(
@@ -162,7 +161,8 @@ def test_a_single_flip_refuses_on_the_same_machine_alone(
     (cell,) = found.cells
     (of,) = found.cells[cell].tasks.values()
     lost = of.outcomes.index("1")
-    same = dict(found.cells[cell].run)
+    same = {**found.cells[cell].run, "versions": {"torch": "2.0+cpu"}}
+    found = replace(found, cells={cell: replace(found.cells[cell], run=same)})
 
     def evaluate(
         self: Verifier, name: str, refs: list[EpisodeRef], folder: str, suite: Any
