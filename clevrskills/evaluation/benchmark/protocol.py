@@ -122,11 +122,14 @@ def deviations(run: Run, suite: Suite, results: Sequence[EpisodeResult] = ()) ->
 
 def _deviations(run: Run, suite: Suite, cell: Cell, results: Sequence[EpisodeResult]) -> list[str]:
     expected = _settings(suite, cell)
-    actual = {name: _actual(run, name) for name in expected}
+    differ = [name for name, value in expected.items() if _actual(run, name) != value]
+    if "preset" in differ:  # its name says all, and nothing where all it sets is the same
+        of = suite.presets()[expected["preset"]]
+        matters = of.prompt or not of.options.keys().isdisjoint(differ)
+        left_out = of.options.keys() if matters else {"preset"}
+        differ = [name for name in differ if name not in left_out]
     found = [
-        f"{name} {_words(actual[name])}, not {_words(value)}"
-        for name, value in expected.items()
-        if actual[name] != value
+        f"{name} {_words(_actual(run, name))}, not {_words(expected[name])}" for name in differ
     ]
     if run.seed is not None or not run.episodes:
         return [*found, "no frozen episodes"]
@@ -198,4 +201,4 @@ def _actual(run: Run, name: str) -> Any:
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         value = tuple(f"{name}:{level}" for name, level in value.items())
-    return (" and ".join(map(str, value)) if isinstance(value, tuple) else str(value)) or "none"
+    return (" and ".join(value) if isinstance(value, tuple) else str(value or "")) or "none"

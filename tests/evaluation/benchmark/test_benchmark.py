@@ -226,6 +226,25 @@ def test_deviations_of_results_and_of_cells() -> None:
     assert deviations(replace(run, noise="p40"), FakeSuite()) == []  # it has no protocol
 
 
+def test_deviations_of_presets() -> None:
+    """The name of a preset is said alone; what it sets may be given one by one."""
+    suite, frozen = load_suite("ivispar"), load_suite("ivispar").frozen("geoms", "base")
+    run = Run("p", "p", "", "paper", protocol="text", episodes={"geoms_base": frozen.content_hash})
+    assert deviations(run, suite) == ["preset none, not text"]
+    shown = {"views": ["text", "text@goal"]}
+    given = replace(run, observation=shown, feedback="none")
+    assert deviations(given, suite) == deviations(replace(given, preset="text"), suite) == []
+    other = replace(given, preset="text", feedback="simple")
+    assert deviations(other, suite) == ["feedback simple, not none"]
+    house = load_suite("asgardbench")
+    frozen = house.frozen("coffee", "test")
+    run = Run(
+        "p", "p", "", "paper", preset="no_hand", episodes={"coffee_test": frozen.content_hash}
+    )
+    run = replace(run, observation={"views": ["first_person-no_hand"]})
+    assert deviations(run, house) == ["preset no_hand, not baseline"]
+
+
 @pytest.mark.parametrize("name", SUITES)
 def test_protocols_of_the_package(name: str) -> None:
     suite = load_suite(name)
