@@ -34,12 +34,16 @@ _CPU_FEATURES = {
     "asimd",
 }
 _CPU = ("ATEN_CPU_CAPABILITY", "GALLIUM_OVERRIDE_CPU_CAPS", "OPENBLAS_CORETYPE")
-_PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib")
+PLANNER_VARIABLE = "CLEVRSKILLS_PLANNER"
+"""Environment variable that names the planning backend of oracles."""
+_PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib", "python-fcl", "toppra")
 
 
 @functools.cache
 def versions() -> dict[str, str | None]:
-    """Versions of Python and of the packages that shape an episode; ``None``: absent."""
+    """Return versions of Python and of the packages that shape an episode, ``None`` where one is
+    absent, and the name of the planning backend.
+    """
     found: dict[str, str | None] = {
         "clevrskills": clevrskills.__version__,
         "python": platform.python_version(),
@@ -49,7 +53,12 @@ def versions() -> dict[str, str | None]:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
-    return found
+    return found | {"planner": planner_name()}
+
+
+def planner_name() -> str:
+    """Return the name of the planning backend: $CLEVRSKILLS_PLANNER, by default ``mplib``."""
+    return os.environ.get(PLANNER_VARIABLE) or "mplib"
 
 
 @functools.cache

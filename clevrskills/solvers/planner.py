@@ -1,17 +1,12 @@
-"""Motion planning with MPlib: nearest inverse kinematics, straight joint line, RRT-Connect only
-when that is blocked.
+"""Motion planning: nearest inverse kinematics, straight joint line, RRT-Connect only when that is
+blocked. Collisions and RRT-Connect are those of a planning backend.
 """
 
 from __future__ import annotations
 
-import ctypes
 import itertools
-import re
-import tempfile
 from collections.abc import Collection, Iterator
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sapien import Pose
@@ -20,7 +15,8 @@ from scipy.spatial.transform import Rotation, Slerp
 from clevrskills.sim.robots.controller import Kinematics, kinematics
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.sim.robots.description import robot
-from clevrskills.solvers.requirements import require_planner
+from clevrskills.solvers.backends.backend import Solid, load_backend
+from clevrskills.solvers.requirements import planner_name
 
 JOINT_SPEED_RAD_PER_S = 2.0
 JOINT_ACCELERATION_RAD_PER_S2 = 8.0
@@ -40,140 +36,63 @@ TURN_LIMIT_RAD = 3.5
 """Limit of the joints that can turn around wholly: paths never go the long way round."""
 CHECKS_PER_STEP = 3
 """Collision checks of a timed path for each control step."""
-PLANNING_TIME_S = 5.0
-"""Never the reason to stop in practice: a wall-clock limit would make plans depend on the machine's
-load."""
 IK_RESTARTS = 8
 NEAR_RAD = 1.5
 """A joint distance that is near enough to stop looking for a nearer solution."""
 TABLE_TOP_M = -0.002
 TABLE_SIZE_M = (2.4, 2.4, 0.04)
-HELD_LINK = """<link name="held"><collision><origin xyz="{xyz}"/>
-<geometry><box size="{size}"/></geometry></collision></link>
-<joint name="held_mount" type="fixed"><parent link="{tcp}"/><child link="held"/></joint>
-"""
-
-
-@cache
-def _seed_function() -> Any:
-    """Set the seed of OMPL's generators, which MPlib 0.1.1 does not offer itself."""
-    import mplib
-
-    package = Path(mplib.__file__).parent
-    library = ctypes.CDLL(str(next(package.parent.glob("mplib.libs/libompl*"))))
-    function = library._ZN4ompl3RNG7setSeedEm
-    function.argtypes, function.restype = [ctypes.c_ulong], None
-    return function
 
 
 @cache
 def motion_planner(robot_name: str) -> MotionPlanner:
-    """The planner for a robot, made once in a process."""
-    return MotionPlanner(robot_name)
+    """Return the planner for a robot, made once in a process."""
+    return MotionPlanner(robot_name, planner_name())
 
 
 class MotionPlanner:
-    """Plans joint paths for a robot among boxes; all poses are in the frame of its base."""
+    """Plans joint paths for a robot among boxes; all poses are in the frame of its base.
 
-    def __init__(self, robot_name: str) -> None:
-        require_planner()
-        import mplib
-        from mplib.pymp.collision_detection import fcl
+    Args:
+        robot_name: Key of the robot.
+        backend: Name of the planning backend.
 
-        self._fcl = fcl
-        self._make = mplib.Planner
+    Raises:
+        ClevrSkillsError: The backend is not installed or can't run.
+    """
+
+    def __init__(self, robot_name: str, backend: str) -> None:
         self._description = robot(robot_name)
         self.kinematics: Kinematics = kinematics(robot_name)
         self.lower = np.maximum(self.kinematics.lower, -TURN_LIMIT_RAD)
         self.upper = np.minimum(self.kinematics.upper, TURN_LIMIT_RAD)
-        self._free = self._planner = self._load(None)
-        self._held: tuple[np.ndarray, Any] | None = None
+        self._backend = load_backend(backend)(self._description, self.lower, self.upper)
+        self.set_scene({}, None)
 
-    def _load(self, held: tuple[np.ndarray, np.ndarray] | None) -> Any:
-        """An MPlib planner for the arm; what it holds is one more link.
-
-        MPlib 0.1.1 has attached boxes of its own, but tests them against point clouds only.
-        """
-        description = self._description
-        link = pairs = ""
-        if held is not None:
-            size, center = (" ".join(f"{v:.6f}" for v in values) for values in held)
-            link = HELD_LINK.format(tcp=description.tcp_link, size=size, xyz=center)
-            pairs = "".join(
-                f'<disable_collisions link1="held" link2="{name}" reason="Adjacent"/>'
-                for name in (description.tcp_link, description.gripper_link)
-            )
-        urdf = re.sub(
-            r'(lower|upper)="(-?)6\.28\d*"',
-            rf'\1="\g<2>{TURN_LIMIT_RAD}"',
-            description.urdf(visual=False).read_text(),
-        )
-        joints = len(description.joint_names)
-        with tempfile.TemporaryDirectory(prefix="clevrskills-planner-") as folder:
-            files = {}
-            for kind, text, extra in (
-                ("urdf", urdf, link),
-                ("srdf", description.srdf().read_text(), pairs),
-            ):
-                files[kind] = f"{folder}/robot.{kind}"
-                Path(files[kind]).write_text(text.replace("</robot>", extra + "</robot>"))
-            return self._make(
-                **files,
-                move_group=description.tcp_link,
-                joint_vel_limits=np.full(joints, JOINT_SPEED_RAD_PER_S),
-                joint_acc_limits=np.full(joints, JOINT_ACCELERATION_RAD_PER_S2),
-            )
-
-    def set_scene(
-        self,
-        boxes: dict[str, tuple[np.ndarray, np.ndarray]],
-        held: tuple[np.ndarray, np.ndarray] | None,
-    ) -> None:
-        """Say what is in the way, besides the table, and what the gripper holds.
+    def set_scene(self, boxes: dict[str, Solid], held: Solid | None) -> None:
+        """Set what is in the way, besides the table, and what the gripper holds.
 
         Args:
             boxes: Name -> (full size (3,), pose (7,)) in the frame of the base.
             held: Full size (3,) and centre (3,) of a box in the end-effector frame; ``None``:
                 nothing.
         """
-        if held is None:
-            self._planner = self._free
-        else:
-            if self._held is None or not np.array_equal(held, self._held[0]):
-                self._held = np.stack(held), self._load(held)
-            self._planner = self._held[1]
-        self._boxes = boxes
+        self._boxes, self._held = boxes, held
         self._fill_world()
 
     def _fill_world(self, swell_m: float = 0.0, but: Collection[str] = ()) -> None:
-        """Put the table and the boxes into the planner's world, all but some boxes swollen."""
-        world = self._planner.planning_world
-        for name in world.get_normal_object_names():
-            world.remove_normal_object(name)
+        """Give the backend the table and the boxes, all but some boxes swollen."""
         table = np.array([0.5, 0.0, TABLE_TOP_M - TABLE_SIZE_M[2] / 2, 1.0, 0.0, 0.0, 0.0])
         swollen = {
             name: (size if name in but else size + 2 * swell_m, pose)
             for name, (size, pose) in self._boxes.items()
         }
-        for name, (size, pose) in {"table": (np.array(TABLE_SIZE_M), table), **swollen}.items():
-            box = self._fcl.Box(np.asarray(size, dtype=np.float64))
-            pose = np.asarray(pose, dtype=np.float64)
-            world.set_normal_object(name, self._fcl.CollisionObject(box, pose[:3], pose[3:]))
+        self._backend.set_scene({"table": (np.array(TABLE_SIZE_M), table), **swollen}, self._held)
 
     def collides(self, qpos: np.ndarray) -> bool:
-        """Whether the arm, or what it holds, touches itself or an obstacle at joint angles (n,)."""
-        return bool(self._touched(qpos))
-
-    def _touched(self, qpos: np.ndarray) -> set[str]:
-        """Names of what the arm touches at joint angles (n,); its base, which stands, excepted."""
-        self._planner.robot.set_qpos(qpos, True)
-        base = self._planner.user_link_names[0]
-        return {
-            name
-            for pair in self._planner.planning_world.collide_full()
-            for name in (pair.object_name1, pair.object_name2)
-            if pair.link_name1 != base or pair.object_name1 == pair.object_name2
-        }
+        """Return whether the arm, or what it holds, touches itself or an obstacle at joint angles
+        (n,).
+        """
+        return bool(self._backend.touched(qpos))
 
     def solve(
         self, pose: Pose, near: np.ndarray, generator: np.random.Generator
@@ -254,19 +173,20 @@ class MotionPlanner:
         """Joint angles of a smooth motion through points (N, n), one row per control step."""
         if np.abs(points - points[0]).max() < ONE_STEP_RAD:
             return points[[0, -1]]
-        timed = self._planner.TOPP(points, 1.0 / CONTROL_HZ)[1]
+        limits = JOINT_SPEED_RAD_PER_S, JOINT_ACCELERATION_RAD_PER_S2
+        timed = self._backend.timed(points, *limits, 1.0 / CONTROL_HZ)
         start = timed if len(timed) else points[:1]  # none at all for what takes less than a step
         return np.concatenate((start, points[-1:]))
 
     def _blocked(self, timed: np.ndarray) -> bool:
         """Whether a motion collides at or between its steps."""
         between = [_points(a, b, CHECKS_PER_STEP + 1)[:-1] for a, b in itertools.pairwise(timed)]
-        return any(self.collides(qpos) for qpos in np.concatenate(between)[1:])
+        return self._backend.blocked(np.concatenate(between)[1:])
 
     def _line(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
         """The straight joint line, (N, n), if it is free of collisions."""
         count = int(np.abs(goal - start).max() / LINE_STEP_RAD) + 1
-        if any(self.collides(qpos) for qpos in _points(start, goal, count + 1)[1:-1]):
+        if self._backend.blocked(_points(start, goal, count + 1)[1:-1]):
             return None
         return _points(start, goal)
 
@@ -314,26 +234,11 @@ class MotionPlanner:
         seed = int(generator.integers(1, 2**31))
         # only what leaves both ends free can be swollen
         self._fill_world(swell_m)
-        touched = self._touched(start) | self._touched(goal)
+        touched = self._backend.touched(start) | self._backend.touched(goal)
         self._fill_world(swell_m, touched)
-        ctypes.CDLL(None).srand(ctypes.c_uint(seed))
-        _seed_function()(seed)
-        self._planner.robot.set_qpos(start, True)
-        status, path = self._planner.planner.plan(
-            start,
-            [goal],
-            range=range_rad,
-            time=PLANNING_TIME_S,
-            fixed_joints=set(),
-            planner_name="RRTConnect",
-            no_simplification=False,
-            constraint_function=None,
-            constraint_jacobian=None,
-            constraint_tolerance=1e-3,
-            verbose=False,
-        )
+        path = self._backend.rrt_connect(start, goal, range_rad, seed)
         self._fill_world()
-        return np.asarray(path) if status == "Exact solution" else None
+        return path
 
 
 def _points(start: np.ndarray, goal: np.ndarray, count: int = 6) -> np.ndarray:

@@ -4,21 +4,32 @@ import importlib.metadata
 import importlib.util
 
 from clevrskills.core.suite import NO_ROBOT, Suite, all_robots
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.run_folder import PLANNER_VARIABLE, planner_name
 
 INSTALL_COMMAND = "pip install 'clevrskills[oracle]'"
+PLANNERS = {"mplib": ("MPlib", "mplib"), "fcl": ("python-fcl", "fcl")}
+"""Planning backends: name -> what it is made of, and the module that this is imported as."""
 
 
-def planner_obstacle() -> str | None:
-    """Says what keeps MPlib from being used, or None if nothing does.
+def planner_obstacle(planner: str = "") -> str | None:
+    """Return what keeps a planning backend, by default the chosen one, from being used, or ``None``
+    if nothing does.
 
-    MPlib is looked up, never imported: on numpy 2 its binaries end the process with a segmentation
-    fault as soon as an array reaches them.
+    Packages are looked up, never imported: on numpy 2 MPlib's binaries end the process with a
+    segmentation fault as soon as an array reaches them.
+
+    Raises:
+        UnknownNameError: There is no backend of this name.
     """
-    if importlib.util.find_spec("mplib") is None:
-        return "MPlib is not installed"
+    planner = planner or planner_name()
+    if planner not in PLANNERS:
+        raise UnknownNameError(f"planner (${PLANNER_VARIABLE})", planner, tuple(PLANNERS))
+    for package, module in (PLANNERS[planner], ("toppra", "toppra")):
+        if importlib.util.find_spec(module) is None:
+            return f"{package} is not installed"
     numpy_version = importlib.metadata.version("numpy")
-    if int(numpy_version.split(".")[0]) >= 2:
+    if planner == "mplib" and int(numpy_version.split(".")[0]) >= 2:
         return f"MPlib crashes on numpy 2, and numpy {numpy_version} is installed"
     return None
 
@@ -28,20 +39,25 @@ def require_oracle(suite: Suite) -> None:
     planner.
 
     Raises:
-        ClevrSkillsError: MPlib is missing, or numpy is version 2 or later.
+        ClevrSkillsError: A package is missing, or numpy is too new for MPlib.
     """
     if NO_ROBOT not in all_robots(suite):
         require_planner()
 
 
-def require_planner() -> None:
-    """Makes sure that MPlib can be imported; to be called before every `import mplib`.
+def require_planner(planner: str = "") -> None:
+    """Check that a planning backend, by default the chosen one, can be imported; to be called
+    before every import of one.
 
     Raises:
-        ClevrSkillsError: MPlib is missing, or numpy is version 2 or later.
+        ClevrSkillsError: A package is missing, or numpy is too new for MPlib.
     """
-    obstacle = planner_obstacle()
-    if obstacle is not None:
-        raise ClevrSkillsError(
-            f"the oracle needs MPlib with numpy < 2, but {obstacle}; run: {INSTALL_COMMAND}"
-        )
+    obstacle = planner_obstacle(planner)
+    if obstacle is None:
+        return
+    if (planner or planner_name()) == "mplib":
+        needs = f"the oracle needs MPlib with numpy < 2, but {obstacle}; run: {INSTALL_COMMAND}"
+        raise ClevrSkillsError(f"{needs}, or 'clevrskills[fcl]' and set {PLANNER_VARIABLE}=fcl")
+    raise ClevrSkillsError(
+        f"the oracle needs python-fcl, but {obstacle}; run: pip install 'clevrskills[fcl]'"
+    )

@@ -14,7 +14,7 @@ from gymnasium import spaces
 from mani_skill.agents.controllers.base_controller import BaseController, ControllerConfig
 from mani_skill.envs.scene import ManiSkillScene
 from sapien import Pose
-from sapien.wrapper.pinocchio_model import PinocchioModel
+from sapien.pysapien_pinocchio import PinocchioModel  # whether or not the package pin is there
 
 from clevrskills.core.geometry import length_np, rotation_quaternion_np
 from clevrskills.errors import ClevrSkillsError

@@ -1,0 +1,1 @@
+"""Planning backends: collision checking and RRT-Connect, by MPlib or by FCL."""

@@ -1,0 +1,108 @@
+"""RRT-Connect: two trees that grow towards each other (Kuffner and LaValle 2000)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+SAMPLES = 2000
+SHORTCUTS = 60
+"""Random shortcuts that are tried on a path that was found."""
+
+
+def rrt_connect(
+    start: np.ndarray,
+    goal: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    free: Callable[[np.ndarray, np.ndarray], bool],
+    range_rad: float,
+    generator: np.random.Generator,
+) -> np.ndarray | None:
+    """Return corners (N, n) of a collision-free path, shortened; ``None`` if none is found with
+    :data:`SAMPLES` samples.
+
+    Args:
+        start: Configuration (n,) at which it begins.
+        goal: Configuration (n,) at which it ends.
+        lower: Least joint angles (n,).
+        upper: Greatest joint angles (n,).
+        free: Whether the straight line between two configurations is free of collisions.
+        range_rad: Longest step of a tree.
+        generator: Source of the samples.
+    """
+    growing, other = _Tree(start), _Tree(goal)
+    for _ in range(SAMPLES):
+        new = growing.extend(generator.uniform(lower, upper), free, range_rad)
+        if new is not None:
+            target, reached = growing.points[new], None
+            while (step := other.extend(target, free, range_rad)) is not None:
+                reached = step
+                if np.array_equal(other.points[step], target):
+                    halves = [growing.branch(new)[::-1], other.branch(reached)[1:]]
+                    path = np.array([*halves[0], *halves[1]])
+                    path = path if np.array_equal(path[0], start) else path[::-1]
+                    return _shortened(path, free, generator)
+        growing, other = other, growing
+    return None
+
+
+class _Tree:
+    """A tree of configurations (n,), the root first."""
+
+    def __init__(self, root: np.ndarray) -> None:
+        self.points, self._parents = [root], [0]
+
+    def extend(
+        self,
+        target: np.ndarray,
+        free: Callable[[np.ndarray, np.ndarray], bool],
+        range_rad: float,
+    ) -> int | None:
+        """Grow one step from the nearest configuration towards another; return the index of the
+        new one, or ``None`` if the step is blocked.
+        """
+        change = target - np.array(self.points)
+        nearest = int((change**2).sum(1).argmin())
+        length = float(np.linalg.norm(change[nearest]))
+        near = self.points[nearest]
+        point = target if length <= range_rad else near + change[nearest] * (range_rad / length)
+        if not free(near, point):
+            return None
+        self.points.append(point)
+        self._parents.append(nearest)
+        return len(self.points) - 1
+
+    def branch(self, index: int) -> list[np.ndarray]:
+        """Return the configurations from one of them back to the root."""
+        found = [self.points[index]]
+        while index:
+            index = self._parents[index]
+            found.append(self.points[index])
+        return found
+
+
+def _shortened(
+    path: np.ndarray,
+    free: Callable[[np.ndarray, np.ndarray], bool],
+    generator: np.random.Generator,
+) -> np.ndarray:
+    """Return a path (N, n) with detours replaced by straight lines between random points of it."""
+    for _ in range(SHORTCUTS):
+        if len(path) < 3:
+            break
+        lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
+        ends = np.concatenate(([0.0], np.cumsum(lengths)))
+        cuts = np.sort(generator.uniform(0.0, ends[-1], 2))
+        i, j = np.searchsorted(ends, cuts, side="right") - 1
+        i, j = min(int(i), len(path) - 2), min(int(j), len(path) - 2)
+        if i == j:
+            continue
+        a, b = (
+            path[k] + (path[k + 1] - path[k]) * ((cut - ends[k]) / max(lengths[k], 1e-12))
+            for k, cut in ((i, cuts[0]), (j, cuts[1]))
+        )
+        if free(a, b):
+            path = np.concatenate((path[: i + 1], (a, b), path[j + 1 :]))
+    return path
