@@ -4,7 +4,14 @@ import pytest
 
 from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import PartialDirectory
-from clevrskills.jobs.run_folder import INTERRUPTED, locked, remove_abandoned, versions, write_into
+from clevrskills.jobs.run_folder import (
+    INTERRUPTED,
+    locked,
+    planner_name,
+    remove_abandoned,
+    versions,
+    write_into,
+)
 
 
 def test_versions_name_what_is_missing() -> None:
@@ -18,7 +25,11 @@ def test_versions_name_what_is_missing() -> None:
         "torch",
         "numpy",
         "mplib",
+        "python-fcl",
+        "toppra",
+        "planner",
     }
+    assert found["planner"] == planner_name()
 
 
 def test_only_one_writer_of_a_name(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from sapien import Pose
 from clevrskills.sim.robots.description import ROBOTS, robot
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import OBSTACLE_MARGIN_M
-from clevrskills.solvers.planner import JOINT_SPEED_RAD_PER_S, motion_planner
+from clevrskills.solvers.planner import JOINT_SPEED_RAD_PER_S, MotionPlanner
+from clevrskills.solvers.requirements import PLANNERS, planner_obstacle
 
 LEFT, RIGHT = Pose([0.36, 0.18, 0.08], down(0.0)), Pose([0.36, -0.18, 0.08], down(0.0))
 LOW_WALL = {"wall": (np.array([0.5, 0.03, 0.24]), np.array([0.45, 0, 0.12, 1, 0, 0, 0.0]))}
@@ -25,12 +26,18 @@ def box_at(x, y, z, *size):
     return np.array(size, dtype=float), np.array([x, y, z, 1, 0, 0, 0.0])
 
 
-@pytest.fixture(params=ROBOTS)
-def planner(request):
-    made = motion_planner(request.param)
-    made.set_scene({}, None)
-    yield made
-    made.set_scene({}, None)
+@pytest.fixture(scope="module", params=[(b, r) for b in PLANNERS for r in ROBOTS], ids="-".join)
+def of_backend(request):
+    backend, robot_name = request.param
+    if obstacle := planner_obstacle(backend):
+        pytest.skip(obstacle)
+    return MotionPlanner(robot_name, backend)
+
+
+@pytest.fixture
+def planner(of_backend):
+    of_backend.set_scene({}, None)
+    return of_backend
 
 
 def generator():
@@ -210,27 +217,50 @@ def test_the_same_seed_gives_the_same_plan(planner):
     assert np.array_equal(*solved)
 
 
-def test_another_process_gives_the_same_plan():
+@pytest.mark.parametrize("backend", PLANNERS)
+def test_another_process_gives_the_same_plan(backend):
     """Its random numbers are seeded there as here, whatever was planned before."""
+    if obstacle := planner_obstacle(backend):
+        pytest.skip(obstacle)
     root = Path(__file__).parents[2]
     code = (
         "from tests.solvers.test_planner import *;"
-        "p = motion_planner('xarm6');"
+        f"p = MotionPlanner('xarm6', {backend!r});"
         "path = p.path(*far_ends(p), np.random.default_rng(5));"
         "print(path.tobytes().hex())"
     )
     run = subprocess.run(
         [sys.executable, "-c", code],
         cwd=root,
-        env=os.environ | {"PYTHONPATH": str(root)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(root), *sys.path))},
         capture_output=True,
         text=True,
     )
     assert run.returncode == 0, run.stderr[-2000:]
-    planner = motion_planner("xarm6")
-    path = planner.path(*far_ends(planner), np.random.default_rng(5))  # type: ignore[call-arg]
+    planner = MotionPlanner("xarm6", backend)
+    path = planner.path(*far_ends(planner), np.random.default_rng(5))
     assert run.stdout.split()[-1] == path.tobytes().hex()
-    planner.set_scene({}, None)
+
+
+@pytest.mark.skipif(
+    any(planner_obstacle(backend) for backend in PLANNERS), reason="needs both backends"
+)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_backends_find_the_same_collisions(name):
+    """Random configurations among boxes, with and without something in the gripper."""
+    drawn, found = generator(), set()
+    boxes = {f"box {k}": box_at(*drawn.uniform((0.2, -0.4, 0), 0.5), 0.1, 0.08, 0.2) for k in "ab"}
+    boxes["turned"] = (np.full(3, 0.2), np.array([0.3, 0.3, 0.3, 0.8, 0.36, 0.48, 0.0]))
+    one, other = (MotionPlanner(name, backend) for backend in PLANNERS)
+    for held in (None, HELD):
+        for each in (one, other):
+            each.set_scene(boxes, held)
+        for qpos in drawn.uniform(one.lower, one.upper, (150, len(one.lower))):
+            known = [each._backend.touched(qpos) & {"table", *boxes} for each in (one, other)]
+            assert known[0] == known[1]
+            assert one.collides(qpos) == other.collides(qpos) == other._backend.blocked(qpos[None])
+            found |= known[0] | {one.collides(qpos)}
+    assert found >= {True, False, "table", *boxes}
 
 
 def test_what_stands_beside_the_base_is_not_in_the_way(planner):

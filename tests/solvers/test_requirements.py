@@ -5,43 +5,63 @@ import sys
 import pytest
 
 from clevrskills.core.suite import load_suite
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.run_folder import PLANNER_VARIABLE
 from clevrskills.solvers.requirements import require_oracle, require_planner
 
 
 @pytest.fixture
 def installed(monkeypatch):
-    """Fakes the installed numpy and MPlib; gives a function (numpy version, MPlib there?)."""
+    """Fakes what is installed; gives a function (version of numpy, modules that are absent)."""
 
-    def fake(numpy_version: str, mplib: bool) -> None:
+    def fake(numpy_version: str, *absent: str) -> None:
         monkeypatch.setattr(importlib.metadata, "version", lambda name: numpy_version)
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if mplib else None)
+        monkeypatch.setattr(
+            importlib.util, "find_spec", lambda name: None if name in absent else object()
+        )
 
+    monkeypatch.delenv(PLANNER_VARIABLE, raising=False)
     return fake
 
 
 def test_numpy_2_is_refused_before_mplib_is_imported(installed, monkeypatch):
     monkeypatch.delitem(sys.modules, "mplib", raising=False)
-    installed("2.3.1", mplib=True)
+    installed("2.3.1")
     with pytest.raises(ClevrSkillsError, match=r"numpy 2\.3\.1.*clevrskills\[oracle\]") as error:
         require_planner()
     assert "\n" not in str(error.value)
     assert "mplib" not in sys.modules
 
 
-def test_missing_mplib_is_named(installed):
-    installed("1.26.4", mplib=False)
+def test_what_is_missing_is_named(installed):
+    installed("1.26.4", "mplib")
     with pytest.raises(ClevrSkillsError, match=r"MPlib is not installed.*clevrskills\[oracle\]"):
         require_planner()
+    installed("2.3.1", "fcl")
+    with pytest.raises(ClevrSkillsError, match=r"python-fcl is not installed.*clevrskills\[fcl\]"):
+        require_planner("fcl")
+    installed("2.3.1", "toppra")
+    with pytest.raises(ClevrSkillsError, match=r"toppra is not installed.*clevrskills\[fcl\]"):
+        require_planner("fcl")
 
 
-def test_mplib_with_numpy_1_is_accepted(installed):
-    installed("1.26.4", mplib=True)
+def test_mplib_with_numpy_1_and_fcl_with_any_are_accepted(installed, monkeypatch):
+    installed("1.26.4")
+    require_planner()
+    monkeypatch.setenv(PLANNER_VARIABLE, "fcl")
+    require_planner()
+    installed("2.3.1")
     require_planner()
 
 
+def test_an_unknown_planner_is_refused(installed, monkeypatch):
+    monkeypatch.setenv(PLANNER_VARIABLE, "fcll")
+    with pytest.raises(UnknownNameError, match="allowed: mplib, fcl; did you mean fcl"):
+        require_planner()
+
+
 def test_the_oracle_of_a_suite_needs_it_unless_tasks_have_no_arm(installed):
-    installed("1.26.4", mplib=False)
+    installed("1.26.4", "mplib")
     for name in ("clevrskills", "lohoravens"):
         with pytest.raises(ClevrSkillsError, match="MPlib is not installed"):
             require_oracle(load_suite(name))
