@@ -29,7 +29,7 @@ def test_a_path_leads_through_the_gap(gap):
     assert np.array_equal(path[0], START) and np.array_equal(path[-1], GOAL)
     assert all(wall(gap)(a, b) for a, b in zip(path, path[1:], strict=False))
     shortest = 2 * np.hypot(0.4, max(0.0, gap[0] - 0.5))
-    assert np.linalg.norm(np.diff(path, axis=0), axis=1).sum() < 1.2 * shortest
+    assert np.linalg.norm(np.diff(path, axis=0), axis=1).sum() < 1.25 * shortest
 
 
 def test_one_seed_gives_one_path():

@@ -54,7 +54,7 @@ class PlanningBackend(ABC):
     def rrt_connect(
         self, start: np.ndarray, goal: np.ndarray, range_rad: float, seed: int
     ) -> np.ndarray | None:
-        """Return corners (N, n) of a path from one configuration (n,) to another by RRT-Connect
+        """Return points (N, n) of a path from one configuration (n,) to another by RRT-Connect
         (Kuffner and LaValle 2000), shortened; ``None`` if none is found.
 
         Args:

@@ -11,8 +11,9 @@ from clevrskills.solvers.backends.backend import PlanningBackend, Solid
 from clevrskills.solvers.backends.collision import CollisionChecker
 from clevrskills.solvers.backends.rrt_connect import rrt_connect
 
-EDGE_STEP_RAD = 0.035
-"""Joint distance between collision checks on an edge of a tree."""
+EDGE_STEP_RAD = 0.1
+"""Joint distance between collision checks on an edge of a tree; obstacles are swollen meanwhile, and
+paths are checked more finely once they are timed."""
 
 
 class FclBackend(PlanningBackend):

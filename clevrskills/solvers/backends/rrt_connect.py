@@ -1,7 +1,10 @@
-"""RRT-Connect: two trees that grow towards each other (Kuffner and LaValle 2000)."""
+"""RRT-Connect: two trees that grow towards each other (Kuffner and LaValle 2000); the path is then
+shortened and smoothed.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +12,10 @@ import numpy as np
 SAMPLES = 2000
 SHORTCUTS = 60
 """Random shortcuts that are tried on a path that was found."""
+SPACING_RAD = 0.3
+"""Most between points of a path that is smoothed."""
+SMOOTHING_ROUNDS = 5
+"""How often each point is moved towards its neighbors: after more, paths hardly get faster."""
 
 
 def rrt_connect(
@@ -20,7 +27,7 @@ def rrt_connect(
     range_rad: float,
     generator: np.random.Generator,
 ) -> np.ndarray | None:
-    """Return corners (N, n) of a collision-free path, shortened; ``None`` if none is found with
+    """Return points (N, n) of a collision-free path, smoothed; ``None`` if none is found with
     :data:`SAMPLES` samples.
 
     Args:
@@ -35,15 +42,15 @@ def rrt_connect(
     growing, other = _Tree(start), _Tree(goal)
     for _ in range(SAMPLES):
         new = growing.extend(generator.uniform(lower, upper), free, range_rad)
-        if new is not None:
-            target, reached = growing.points[new], None
-            while (step := other.extend(target, free, range_rad)) is not None:
-                reached = step
-                if np.array_equal(other.points[step], target):
-                    halves = [growing.branch(new)[::-1], other.branch(reached)[1:]]
-                    path = np.array([*halves[0], *halves[1]])
-                    path = path if np.array_equal(path[0], start) else path[::-1]
-                    return _shortened(path, free, generator)
+        while new is not None:
+            target = growing.points[new]
+            met = other.extend(target, free, range_rad)
+            if met is None:
+                break
+            if np.array_equal(other.points[met], target):
+                path = np.array(growing.branch(new)[::-1] + other.branch(met)[1:])
+                path = path if np.array_equal(path[0], start) else path[::-1]
+                return _smoothed(_shortened(path, free, generator), free)
         growing, other = other, growing
     return None
 
@@ -106,3 +113,19 @@ def _shortened(
         if free(a, b):
             path = np.concatenate((path[: i + 1], (a, b), path[j + 1 :]))
     return path
+
+
+def _smoothed(path: np.ndarray, free: Callable[[np.ndarray, np.ndarray], bool]) -> np.ndarray:
+    """Return a path (N, n) with rounded corners, as far as that leaves it free of collisions."""
+    lines = [
+        np.linspace(a, b, int(np.abs(b - a).max() / SPACING_RAD) + 2)[:-1]
+        for a, b in itertools.pairwise(path)
+    ]
+    points = np.concatenate((*lines, path[-1:]))
+    for _ in range(SMOOTHING_ROUNDS):
+        for k in range(1, len(points) - 1):
+            before, here, after = points[k - 1 : k + 2]
+            moved = (before + 2 * here + after) / 4
+            if free(before, moved) and free(moved, after):
+                points[k] = moved
+    return points
