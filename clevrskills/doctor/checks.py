@@ -16,8 +16,10 @@ from json import JSONDecodeError, dumps, loads
 from pathlib import Path
 from typing import Any
 
+from clevrskills.errors import UnknownNameError
 from clevrskills.jobs.console import console
-from clevrskills.solvers.requirements import INSTALL_COMMAND, planner_obstacle
+from clevrskills.jobs.run_folder import PLANNER_VARIABLE, planner_name
+from clevrskills.solvers.requirements import INSTALL_COMMANDS, PLANNERS, planner_obstacle
 
 PROBE_TIMEOUT_S = 120
 MIN_FREE_DISK_GB = 2.0
@@ -109,20 +111,28 @@ def check_simulator() -> Check:
 
 
 def check_planner() -> Check:
-    """MPlib plans a motion of the xArm 6; off, which is allowed, without MPlib or on numpy 2."""
+    """The chosen planner plans a motion of the xArm 6; off, which is allowed, where it is missing
+    or can't run.
+    """
     name = "planner"
-    obstacle = planner_obstacle()
+    planner = planner_name()
+    try:
+        obstacle = planner_obstacle()
+    except UnknownNameError as error:
+        return Check(
+            name, False, str(error), f"set {PLANNER_VARIABLE} to one of these, or unset it"
+        )
     if obstacle is not None:
         detail = f"off: {obstacle}; environments, training and evaluation work without"
-        return Check(name, False, detail, INSTALL_COMMAND, required=False)
-    versions = f"MPlib {version('mplib')}, numpy {version('numpy')}"
+        return Check(name, False, detail, INSTALL_COMMANDS[planner], required=False)
+    versions = f"{planner} {version(PLANNERS[planner])}, numpy {version('numpy')}"
     try:
-        result = probe("plan")
+        waypoints = probe("plan")["waypoints"]
     except ProbeError as error:
-        return Check(name, False, f"{versions}: {error}", INSTALL_COMMAND)
-    if result["status"] != "Success":
-        return Check(name, False, f"{versions}: {result['status']}", INSTALL_COMMAND)
-    return Check(name, True, f"{versions}; a plan of {result['waypoints']} waypoints")
+        return Check(name, False, f"{versions}: {error}", INSTALL_COMMANDS[planner])
+    if not waypoints:
+        return Check(name, False, f"{versions}: no path found", INSTALL_COMMANDS[planner])
+    return Check(name, True, f"{versions}; a plan of {waypoints} waypoints")
 
 
 def check_renderer() -> Check:

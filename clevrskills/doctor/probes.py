@@ -69,25 +69,16 @@ def render() -> dict[str, Any]:
 
 
 def plan() -> dict[str, Any]:
-    """Plans a motion of the xArm 6 with MPlib."""
-    from clevrskills.solvers.requirements import require_planner
-
-    require_planner()
-    import mplib
+    """Plan a motion of the xArm 6 with the chosen planning backend."""
     import numpy as np
 
     from clevrskills.sim.robots.description import robot
+    from clevrskills.solvers.planner import motion_planner
 
-    arm = robot("xarm6")
-    planner = mplib.Planner(
-        urdf=str(arm.urdf(visual=False)), srdf=str(arm.srdf()), move_group=arm.tcp_link
-    )
-    start = np.array(arm.neutral_qpos)
-    model = planner.pinocchio_model
-    model.compute_forward_kinematics(start + 0.3)  # a goal that can be reached
-    goal = model.get_link_pose(planner.link_name_2_idx[arm.tcp_link])
-    result = planner.plan_qpos_to_pose(goal, start, time_step=0.05)
-    return {"status": result["status"], "waypoints": len(result.get("position", ()))}
+    start = np.array(robot("xarm6").neutral_qpos)
+    goal = start + np.array((0.3, 0.1, 0.0, 0.0, 0.0, 0.3))  # it is free of collisions
+    path = motion_planner("xarm6").path(start, goal, np.random.default_rng(0))
+    return {"waypoints": 0 if path is None else len(path)}
 
 
 def _device() -> Any:

@@ -7,9 +7,12 @@ from clevrskills.core.suite import NO_ROBOT, Suite, all_robots
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.run_folder import PLANNER_VARIABLE, planner_name
 
-INSTALL_COMMAND = "pip install 'clevrskills[oracle]'"
-PLANNERS = {"mplib": ("MPlib", "mplib"), "fcl": ("python-fcl", "fcl")}
-"""Planning backends: name -> what it is made of, and the module that this is imported as."""
+PLANNERS = {"mplib": "mplib", "fcl": "python-fcl"}
+"""Planning backends: name -> the package that they need besides toppra."""
+INSTALL_COMMANDS = {
+    "mplib": "pip install 'clevrskills[oracle]'",
+    "fcl": "pip install 'clevrskills[fcl]'",
+}
 
 
 def planner_obstacle(planner: str = "") -> str | None:
@@ -25,9 +28,9 @@ def planner_obstacle(planner: str = "") -> str | None:
     planner = planner or planner_name()
     if planner not in PLANNERS:
         raise UnknownNameError(f"planner (${PLANNER_VARIABLE})", planner, tuple(PLANNERS))
-    for package, module in (PLANNERS[planner], ("toppra", "toppra")):
-        if importlib.util.find_spec(module) is None:
-            return f"{package} is not installed"
+    for package in (PLANNERS[planner], "toppra"):
+        if importlib.util.find_spec(package.removeprefix("python-")) is None:
+            return f"{'MPlib' if package == 'mplib' else package} is not installed"
     numpy_version = importlib.metadata.version("numpy")
     if planner == "mplib" and int(numpy_version.split(".")[0]) >= 2:
         return f"MPlib crashes on numpy 2, and numpy {numpy_version} is installed"
@@ -52,12 +55,11 @@ def require_planner(planner: str = "") -> None:
     Raises:
         ClevrSkillsError: A package is missing, or numpy is too new for MPlib.
     """
-    obstacle = planner_obstacle(planner)
+    obstacle, planner = planner_obstacle(planner), planner or planner_name()
     if obstacle is None:
         return
-    if (planner or planner_name()) == "mplib":
-        needs = f"the oracle needs MPlib with numpy < 2, but {obstacle}; run: {INSTALL_COMMAND}"
-        raise ClevrSkillsError(f"{needs}, or 'clevrskills[fcl]' and set {PLANNER_VARIABLE}=fcl")
+    needs = "MPlib with numpy < 2" if planner == "mplib" else PLANNERS[planner]
     raise ClevrSkillsError(
-        f"the oracle needs python-fcl, but {obstacle}; run: pip install 'clevrskills[fcl]'"
+        f"the oracle needs {needs}, but {obstacle}; run: {INSTALL_COMMANDS[planner]}"
+        + (f", or set {PLANNER_VARIABLE}=fcl for any numpy" if planner == "mplib" else "")
     )

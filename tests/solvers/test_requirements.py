@@ -14,10 +14,15 @@ from clevrskills.solvers.requirements import require_oracle, require_planner
 def installed(monkeypatch):
     """Fakes what is installed; gives a function (version of numpy, modules that are absent)."""
 
+    find_spec = importlib.util.find_spec
+
     def fake(numpy_version: str, *absent: str) -> None:
+        specs = {name: None if name in absent else object() for name in ("mplib", "fcl", "toppra")}
         monkeypatch.setattr(importlib.metadata, "version", lambda name: numpy_version)
         monkeypatch.setattr(
-            importlib.util, "find_spec", lambda name: None if name in absent else object()
+            importlib.util,
+            "find_spec",
+            lambda name, *rest: specs[name] if name in specs else find_spec(name, *rest),
         )
 
     monkeypatch.delenv(PLANNER_VARIABLE, raising=False)

@@ -12,8 +12,8 @@ from clevrskills.solvers.backends.collision import CollisionChecker
 from clevrskills.solvers.backends.rrt_connect import rrt_connect
 
 EDGE_STEP_RAD = 0.1
-"""Joint distance between collision checks on an edge of a tree; obstacles are swollen meanwhile, and
-paths are checked more finely once they are timed."""
+"""Joint distance between collision checks on an edge of a tree. It may be wide, since obstacles are
+swollen meanwhile and paths are checked more finely once they are timed."""
 
 
 class FclBackend(PlanningBackend):
