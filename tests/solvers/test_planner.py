@@ -26,7 +26,10 @@ def box_at(x, y, z, *size):
     return np.array(size, dtype=float), np.array([x, y, z, 1, 0, 0, 0.0])
 
 
-@pytest.fixture(scope="module", params=[(b, r) for b in PLANNERS for r in ROBOTS], ids="-".join)
+CASES = [*(("mplib", name) for name in ROBOTS), ("fcl", "xarm6"), ("fcl", "panda")]
+
+
+@pytest.fixture(scope="module", params=CASES, ids="-".join)
 def of_backend(request):
     backend, robot_name = request.param
     if obstacle := planner_obstacle(backend):
