@@ -241,7 +241,7 @@ def test_another_process_gives_the_same_plan(backend):
     )
     assert run.returncode == 0, run.stderr[-2000:]
     planner = MotionPlanner("xarm6", backend)
-    path = planner.path(*far_ends(planner), np.random.default_rng(5))
+    path = planner.path(*far_ends(planner), np.random.default_rng(5))  # type: ignore[call-arg]
     assert run.stdout.split()[-1] == path.tobytes().hex()
 
 

@@ -102,4 +102,4 @@ def load_backend(name: str) -> type[PlanningBackend]:
     """
     require_planner(name)
     module = importlib.import_module(f"clevrskills.solvers.backends.{name}_backend")
-    return module.BACKEND  # type: ignore[no-any-return]
+    return module.BACKEND

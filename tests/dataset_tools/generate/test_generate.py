@@ -414,7 +414,7 @@ class NoOracle(FakeSource):
 def test_without_the_oracle_nothing_is_made_but_what_is_there_can_be_replayed(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requirements, "planner_obstacle", lambda: "there is none")
+    monkeypatch.setattr(requirements, "planner_obstacle", lambda _="": "there is none")
     with pytest.raises(ClevrSkillsError, match="the oracle needs MPlib .*, but there is none"):
         generate(args_for(tmp_path / "data"), NoOracle({}))
     assert not (tmp_path / "data").exists()
