@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from fake_suite import FakeSuite
 
-from clevrskills.core.policy import ConnectionLost, ObservationOptions
+from clevrskills.core.policy import ConnectionLost, ObservationOptions, PolicyInfo, PromptInput
+from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.policy_slots import make_runner
 from clevrskills.evaluation.report.tables import Row, summarise
 from clevrskills.evaluation.results import (
     RESTARTED,
@@ -206,6 +211,37 @@ def test_an_honest_laboratory(
     assert (found.episodes, found.restarts, found.success_once.value) == (1650, 3, SKILL)
     monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda *_: pytest.fail("all is done"))
     assert evaluate(args, FakeSuite()) == 0
+
+
+class Late:
+    """Holds on to an interrupted call, or waits in a thread."""
+
+    go_on = threading.Event()
+
+    def __init__(self, concurrency: str) -> None:
+        self.concurrency = concurrency
+
+    def reset(self, prompt: Any) -> None: ...
+
+    def act(self, observation: Any) -> Any:
+        try:
+            self.go_on.wait(observation)
+        except BaseException:
+            time.sleep(0.01)
+        return np.zeros(7)
+
+
+@pytest.mark.parametrize("concurrency", ["none", "threads"])
+def test_an_action_that_comes_too_late(concurrency: str) -> None:
+    Late.go_on.clear()
+    info, options = PolicyInfo(concurrency=concurrency), ObservationOptions()  # type: ignore[arg-type]
+    runner, _ = make_runner(lambda: LoadedPolicy("", Late(concurrency), info, options), 2, 0.3)
+    for _ in range(2):  # it is made anew
+        begins = SimpleNamespace(prompt=PromptInput("", {}), env=None, episode=None)
+        runner.reset({0: begins, 1: begins})
+        late = runner.act({0: 60.0, 1: 60.0})  # type: ignore[dict-item]
+        assert [str(late[k]) for k in (0, 1)] == ["no action within 0.3 s"] * 2
+    Late.go_on.set()
 
 
 def test_how_restarted_episodes_count() -> None:

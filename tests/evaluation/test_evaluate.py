@@ -320,6 +320,7 @@ def test_continuing(tmp_path: Path, whole: list[dict]) -> None:
     ("kind", "message", "batch"),
     [
         ("raise", "ValueError: a bug in the policy (fake_policies.py:", 1),
+        ("deep", "JSONDecodeError: Expecting property name", 1),
         ("exit", "it ends its process", 1),
         ("size", "an action of shape (6,); allowed: (7,) or (H, 7)", 2),
         ("chunk", "an action of shape (2, 3, 7); allowed: (7,) or (H, 7)", 1),
@@ -347,7 +348,8 @@ def test_errors_of_the_policy_are_failures(
     bad = result(tmp_path, "reach_train_002")
     assert (bad.cause, bad.starts, bad.counts, bad.success_once) == ("policy error", 1, True, False)
     assert message in bad.error and bad.steps == 2 and bad.episode
-    if kind in ("raise", "odd", "late"):
+    if kind in ("raise", "deep", "odd", "late"):
+        assert kind == "late" or "(fake_policies.py:" in bad.error  # not where the library raised
         line = f"policy fake_policies:Troubled, episode reach_train_002: {bad.error}; traceback in"
         assert f"{line} {trace}\n" in printed.err
         assert "fake_policies.py" in trace.read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -114,6 +115,8 @@ class Troubled(Wanderer):
 def trouble(kind: str, action: np.ndarray) -> Any:
     if kind == "raise":
         raise ValueError("a bug\nin the policy")
+    if kind == "deep":
+        json.loads("{")
     if kind == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if kind == "exit":
