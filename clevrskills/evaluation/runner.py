@@ -353,7 +353,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         if not self._stopped and self._broken >= HOPELESS:
             self._stopped = (
                 f"{self._broken} episodes in a row ended in errors, the last one: "
-                f"{self._line(ended.results[-1])}; the same command goes on with the others"
+                f"{self._line(ended.results[-1])}; mend it and evaluate into another folder, or "
+                "let the same command go on with the others"
             )
 
     def _keep(self, result: EpisodeResult, trace: str = "") -> None:
