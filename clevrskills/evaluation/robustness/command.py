@@ -13,7 +13,6 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import SuiteArgs, WorkerArgs, check_least, check_names
 from clevrskills.jobs.console import console
 from clevrskills.jobs.options import Repeated
-from clevrskills.jobs.run_folder import INTERRUPTED
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
@@ -77,6 +76,7 @@ def robustness(args: RobustnessArgs) -> int:
     check_least(args, episodes=1, workers=1, batch=1)
     suite = find_suite(args.suite, args.tasks)
     # what follows takes seconds to import
+    from clevrskills.evaluation.results import POLICY_ERROR, read_results
     from clevrskills.evaluation.robustness.kept import kept_episodes
     from clevrskills.evaluation.selection import task_splits
 
@@ -125,10 +125,11 @@ def robustness(args: RobustnessArgs) -> int:
             except ClevrSkillsError as error:
                 left_out.append(f"{name} {level} is left out: {error}")
                 continue
-            if code == INTERRUPTED:
-                return code
             if code:
-                left_out.append(f"{name} {level} is left out: episodes ended in errors")
+                return code
+            results = [*read_results(folder)]
+            if all(result.cause == POLICY_ERROR for result in results):  # it cannot act there
+                left_out.append(f"{name} {level} is left out: {results[0].error}")
             else:
                 folders.append(folder)
     title = "Robustness"

@@ -21,7 +21,6 @@ from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.handover.parts import limit_alone
 from clevrskills.evaluation.results import EpisodeResult, Run, read_results, read_run
 from clevrskills.evaluation.rollout import PolicyRollout
-from clevrskills.evaluation.submission.packing import pack
 from clevrskills.evaluation.worker import joined
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.solvers.requirements import planner_obstacle
@@ -114,7 +113,6 @@ def test_a_run_tells_it_and_is_the_same_in_batches(
     told = read_run(tmp_path / "one")
     assert (told.controller, told.track) == (f"{HERE}:Restless", "made up")
     assert told.label == f"chat:fixed:action: touch object_0 + {HERE}:Restless"
-    assert pack(tmp_path / "one", "", "", "", "").run["controller"] == told.controller
     run(tmp_path / "along", split=("train",), axis=("clutter:3",), episodes=1)
     for name in ("one", "along"):
         assert reverify(ReverifyArgs(tmp_path / name)) == 0
