@@ -21,7 +21,8 @@ def print_summary(evaluation: Evaluation) -> None:
     tasks; of a run that stops by itself and of parts of episodes their own tables.
     """
     run = evaluation.run
-    tables.print_lines(f"{evaluation.label} on {run.row}, in brackets 95 % intervals")
+    title = f"{evaluation.label} on {run.row}, in brackets 95 % intervals"
+    tables.print_lines(title, wrap=True)
     further = [*sequential_tables([evaluation]), *composition_tables([evaluation])]
     rows, levels = tables.task_rows([evaluation]), tables.level_rows([evaluation])
     levels = [row for row in levels if row.tasks > 1]
