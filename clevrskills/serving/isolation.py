@@ -163,7 +163,7 @@ class Channel:
         text = json.dumps(_plain(value, arrays)).encode()
         layouts = json.dumps([(array.dtype.str, array.shape) for array in arrays]).encode()
         head = b"".join((_LENGTHS.pack(len(layouts), len(text)), layouts, text))
-        views = [memoryview(head), *(memoryview(_bytes_of(array)) for array in arrays)]
+        views = [memoryview(head), *(_bytes_of(array) for array in arrays)]
         while views:
             sent = self._connection.sendmsg(views[:_VIEWS])
             while views and sent >= len(views[0]):
@@ -177,10 +177,10 @@ class Channel:
         Raises:
             ValueError: It is no frame.
         """
-        lengths = _LENGTHS.unpack(self._read(bytearray(_LENGTHS.size)))
+        lengths = _LENGTHS.unpack(self._read(_LENGTHS.size))
         if max(lengths) > MAX_BYTES:
             raise ValueError(f"{max(lengths)} bytes")
-        layouts, text = (self._read(bytearray(length)) for length in lengths)
+        layouts, text = map(self._read, lengths)
         arrays = [self._array(dtype, shape) for dtype, shape in json.loads(layouts)]
         return json.loads(text, object_hook=lambda data: _restored(data, arrays))
 
@@ -189,22 +189,24 @@ class Channel:
         if kind.kind not in "biufc" or prod(shape) * kind.itemsize > MAX_BYTES:
             raise ValueError(f"an array of {kind}, {shape}")
         array = np.empty(shape, kind)
-        self._read(_bytes_of(array))
+        self._fill(_bytes_of(array))
         return array
 
-    def _read(self, buffer: Any) -> Any:
-        """Fill a buffer, and return it."""
-        view = memoryview(buffer)
+    def _read(self, length: int) -> bytearray:
+        buffer = bytearray(length)
+        self._fill(memoryview(buffer))
+        return buffer
+
+    def _fill(self, view: memoryview) -> None:
         while len(view):
             count = self._connection.recv_into(view, 0, socket.MSG_WAITALL)
             if not count:
                 raise EOFError
             view = view[count:]
-        return buffer
 
 
-def _bytes_of(array: np.ndarray) -> np.ndarray:
-    return array.reshape(-1).view(np.uint8)
+def _bytes_of(array: np.ndarray) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
 
 
 def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
@@ -228,8 +230,8 @@ def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
         array = np.asarray(value)
         arrays.append(array if array.flags.c_contiguous else array.copy())
-        kind = "scalar" if isinstance(value, np.generic) else "array"
-        return {MARK: kind, "of": len(arrays) - 1}
+        mark = "scalar" if isinstance(value, np.generic) else "array"
+        return {MARK: mark, "of": len(arrays) - 1}
     if isinstance(value, str | int | float):
         return value
     raise TypeError(f"{type(value).__name__} cannot be sent")

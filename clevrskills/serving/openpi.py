@@ -60,7 +60,8 @@ class OpenPiPolicy(RemotePolicy):
         self.action_spec = declared
 
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
-        data = to_message(observation, prompt, self._starts, self._compress) | self._identity
+        message = to_message(observation, prompt, self._starts, self._compress)
+        data = {**message, **self._identity}
         self._wire.send(pack_openpi(renamed(data, self._rename)))
 
     def _receive_answer(self) -> Any:
