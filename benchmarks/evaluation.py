@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 import tyro
-from common import print_table
+from common import print_table, without_salt
 
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
@@ -147,14 +147,24 @@ def figures(plain_s: list[float], runner_s: list[float]) -> list[object]:
 
 # ---- the same results
 
+UNSALTED = """import sys
+from common import without_salt
+from clevrskills.cli import main
+without_salt()
+sys.exit(main(sys.argv[1:]))
+"""
+"""Program that runs a command, see `common.without_salt`."""
+
 
 def check(args: EvaluationArgs) -> int:
     """Evaluate the same episodes in several ways; the exit code tells whether all were equal."""
+    without_salt()
     kinds: dict[str, Callable[[Path], None]] = {
         "one process": lambda root: run(args, root),
         "again, task by task, the last first": lambda root: by_task(args, root),
         "batches of 4": lambda root: run(args, root, batch=4),
         "2 processes, batches of 2": lambda root: run(args, root, workers=2, batch=2),
+        "isolated": lambda root: run(args, root, isolate=True),
         "2 shards, the last first": lambda root: shards(args, root, 2),
         "4 shards, the last first": lambda root: shards(args, root, 4),
         "killed and continued": lambda root: killed(args, root),
@@ -211,7 +221,7 @@ def killed(args: EvaluationArgs, root: Path) -> None:
     if args.seed is not None:
         words += ["--seed", str(args.seed)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "clevrskills", "evaluate", *words],
+        [sys.executable, "-c", UNSALTED, "evaluate", *words],
         cwd=Path(__file__).parent,
         start_new_session=True,
     )

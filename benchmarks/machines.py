@@ -25,7 +25,7 @@ from zlib import crc32
 
 import numpy as np
 import tyro
-from common import print_table
+from common import print_table, without_salt
 from PIL import Image
 from scipy.stats import binomtest
 
@@ -96,6 +96,7 @@ def write(args: MachinesArgs) -> None:
                 workers=args.workers,
                 out=out,
             )
+            without_salt()
             evaluate(request)
             outcomes = {r.id: r.success_at_end for r in read_results(out) if r.counts}
     data = {

@@ -15,12 +15,14 @@ import pytest
 from websockets.sync.client import connect as raw_connect
 from websockets.sync.server import ServerConnection
 
+from clevrskills.core.episode import RecordedName
 from clevrskills.core.policy import GaveUp, Observation, PolicyError
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import BLIND
 from clevrskills.serving import DIALECTS, connect
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
+from clevrskills.serving.connection import WebSocketWire
 from clevrskills.serving.server import HEALTH
 from clevrskills.serving.vla_eval import opened, sealed
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
@@ -72,12 +74,15 @@ def test_jpeg_is_nearly_the_same(dialect: str) -> None:
         assert np.abs(difference).max() <= 3
 
 
-def test_nothing_is_shown_but_words(dialect: str) -> None:
+def test_nothing_is_shown_but_words(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = {"images": {}, "proprioception": {}, "prompt": "push", "step": 0}
+    sent, send = list[bytes](), WebSocketWire.send
+    monkeypatch.setattr(WebSocketWire, "send", lambda wire, m: (sent.append(m), send(wire, m)))
     with served("Recorder", dialect) as url:
         policy = connect(url)
-        policy.reset(prompt())
+        policy.reset(prompt(), episode=RecordedName("pick", "test", 95001))
         policy.act(shown)
+    assert not any(b"95001" in message for message in sent)
     assert_equal(Recorder.made[0].observations[0], shown)
 
 
