@@ -284,8 +284,8 @@ DISTURBANCE = Axis(
             (1, 0.01, 0, 2, 0, 3),
             (1, 0.015, 1, 4, 0, 6),
             (2, 0.02, 1, 6, 0, 9),
-            (2, 0.025, 2, 8, 5, 12),
-            (3, 0.03, 2, 10, 10, 15),
+            (2, 0.025, 1, 8, 5, 12),
+            (3, 0.03, 1, 10, 10, 15),
         )
     ),
     "Friction stops a push within 1 to 3 cm; movements are 0.05 s late for a quarter or half a"

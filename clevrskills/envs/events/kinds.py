@@ -24,8 +24,8 @@ LASTING = (
     *("wrong grasp", "dropped", "misplaced", "missed", "toppled", "swept", "out of workspace"),
     *("undone", "unsolvable"),
 )
-"""Kinds that change what is on the table or what can be achieved. The others do not need to matter,
-so they are named as the cause of a failure only where none of these happened."""
+"""Kinds that change what is on the table or what can be achieved, and misses. The others do not
+need to matter, so they are named as the cause of a failure only where none of these happened."""
 NOTHING = "nothing noted"
 """In place of a kind: an episode failed, and none of its events explains it."""
 

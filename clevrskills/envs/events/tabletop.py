@@ -154,7 +154,7 @@ class TabletopWatcher:
         self._in_air = any(isinstance(node.predicate, in_air) for node in self._leaves)
         self._aim: Leaf | None = None  # next goal of the tool in the air
         self._aim_nearest = np.inf, 0  # distance of the tool beyond the tolerance, and the step
-        self._falling = set[int]()  # let go, and not at rest yet
+        self._falling = dict[int, set[int]]()  # let go, not at rest yet; what they touched since
         self._astray: dict[int, Event] = {}  # let go, and at rest where no goal has it
         self._approach(pose)
         self._contact: int | None = None
@@ -216,7 +216,7 @@ class TabletopWatcher:
         if self._env.agent.controller.vacuum_on:
             self._add("dropped", before, detail="lost with the vacuum on")
             return
-        self._falling.add(before)
+        self._falling[before] = set()
         if before not in self.roles.unsettled:
             height_m = float(self._world.clearance(torch.tensor([before])))
             if height_m > DROP_M:
@@ -227,6 +227,8 @@ class TabletopWatcher:
         robot = (simulation.gripper, simulation.arm)
         last = dict(self._touching)
         for one, other in sorted(simulation.noticed):
+            if one in self._falling:
+                self._falling[one].add(other)
             if other not in robot or one in robot:
                 continue
             body = one < simulation.table
@@ -245,7 +247,7 @@ class TabletopWatcher:
     def _note_body(self, slot: int, pose: NDArray[Any], held: int) -> None:
         if slot == held:
             self._moving.add(slot)
-            self._falling.discard(slot)
+            self._falling.pop(slot, None)
             self._astray.pop(slot, None)
             self._told -= {("toppled", slot)}
             return
@@ -281,7 +283,7 @@ class TabletopWatcher:
         """Note where a body that was let go has come to rest."""
         if slot not in self._falling:
             return
-        self._falling.discard(slot)
+        touched = self._falling.pop(slot)
         below, goal, outcome = self._carrier(slot), self._env.goal, self._env.outcome
         on = f"on {self._world.keys[below]}" if below >= 0 else "on the table"
         if place := self._place_elsewhere(slot):
@@ -294,7 +296,7 @@ class TabletopWatcher:
         targets, asked = (
             {target for leaf in some for target in _slots(leaf.target, 0)} for some in (throws, own)
         )
-        kind = "misplaced" if below in targets - asked else "missed"
+        kind = "misplaced" if touched & (targets - asked) else "missed"
         self._add(kind, slot, goal=self._paths[id(own[0])], detail=on)
 
     def _note_goal(self) -> None:
