@@ -157,8 +157,8 @@ def _report(record: Verification) -> str:
     """Return the lines of a verification."""
     rates = _words(record.rates)
     lines = [
-        f"{record.fresh} fresh episodes; {record.sample} of the file run again: {record.lost} "
-        f"solved in the file alone, {record.gained} now alone",
+        f"{record.fresh} fresh episodes, {record.fresh_solved} solved; {record.sample} of the file "
+        f"run again, {record.lost} solved in the file alone, {record.gained} now alone",
         f"verified: {rates}",
         f"seed {record.seed}; badge: {record.badge}",
     ]

@@ -60,6 +60,7 @@ class Verification:
             fresh episodes, or else of the sample.
         sample: Episodes of the file that were run again.
         fresh: Fresh episodes.
+        fresh_solved: Those of them that are solved.
         lost: Episodes of the sample that are solved in the file alone.
         gained: Those that are solved now alone.
         seed: What the sample and the fresh episodes were drawn from.
@@ -79,6 +80,7 @@ class Verification:
     rates: Mapping[str, Mapping[str, Sequence[float]]]
     sample: int
     fresh: int
+    fresh_solved: int
     lost: int
     gained: int
     seed: int
@@ -141,7 +143,7 @@ class Verifier:
             for name, outcomes in of.tasks.items()
             for k in range(outcomes.count)
         ]
-        order = np.random.default_rng((self.seed, 1)).permutation(len(refs))
+        order = np.random.default_rng((self.seed, 1)).permutation(len(refs)).tolist()
         found: dict[str, list[EpisodeResult]] = {}
 
         def run(numbers: Sequence[int]) -> None:
@@ -323,6 +325,7 @@ def verify(
         rates=_rates(found, suite, outcomes),
         sample=sum(map(len, again.values())),
         fresh=sum(map(len, new.values())),
+        fresh_solved=sum(sum(of.fresh) for of in outcomes.values()),
         lost=verdict.lost,
         gained=verdict.gained,
         seed=verifier.seed,
