@@ -103,7 +103,7 @@ REPORT: Sequence[Item] = (
     Pivot("family", "variation"),
     Pivot("length", "sink_clutter"),
     Protocol(
-        (Cell("baseline", "test", options={"preset": "baseline"}, step_s=0.1),),
+        (Cell("baseline", "test", options={"preset": "baseline"}, step_s=0.22),),
         (Number("solved"),),
         ("train",),
         pool="episodes",

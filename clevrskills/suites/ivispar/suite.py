@@ -75,7 +75,7 @@ REPORT: Sequence[Item] = (
     Protocol(
         tuple(
             Cell(view, "base", options={"preset": view}, tasks=("geoms",), step_s=seconds)
-            for view, seconds in (("view3d", 0.1), ("schematic", 0.1), ("text", 0.001))
+            for view, seconds in (("view3d", 0.25), ("schematic", 0.16), ("text", 0.003))
         ),
         (Number("solved"), Number("mean deviation", measure="d_opt")),
         ("train",),

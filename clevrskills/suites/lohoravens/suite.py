@@ -36,8 +36,8 @@ _FEEDBACK: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 PROTOCOL = Protocol(
     (
-        Cell("clean", "test", 20, step_s=0.1),
-        Cell("p40", "test", 20, {"noise": "p40"}, step_s=0.1),
+        Cell("clean", "test", 20, step_s=0.17),
+        Cell("p40", "test", 20, {"noise": "p40"}, step_s=0.18),
     ),
     (
         Number("primitive", ("primitive",)),
