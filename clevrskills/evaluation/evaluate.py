@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.suite import find_suite
 from clevrskills.errors import ClevrSkillsError
@@ -24,7 +24,7 @@ SHOWN_ERRORS = 5
 
 
 def evaluate(
-    args: EvaluateArgs, suite: Suite | None = None, declared: Mapping[str, str] | None = None
+    args: EvaluateArgs, suite: Suite | None = None, declared: Mapping[str, Any] | None = None
 ) -> int:
     """Evaluate a policy.
 

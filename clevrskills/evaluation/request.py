@@ -68,7 +68,7 @@ class EvaluationRequest:
 
 
 def make_request(
-    args: EvaluateArgs, suite: Suite, declared: Mapping[str, str] = MappingProxyType({})
+    args: EvaluateArgs, suite: Suite, declared: Mapping[str, Any] = MappingProxyType({})
 ) -> EvaluationRequest:
     """Check the arguments; tasks are in the order of the suite.
 

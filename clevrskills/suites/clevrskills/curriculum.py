@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.protocol import Curriculum, Trial
     from clevrskills.suites.clevrskills.stages import Stages
 
-    Evaluate = Callable[[EvaluateArgs, Suite | None, Mapping[str, str] | None], int]
+    Evaluate = Callable[[EvaluateArgs, Suite | None, Mapping[str, Any] | None], int]
 
 
 def curriculum(
