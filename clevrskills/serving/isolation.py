@@ -21,13 +21,13 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from math import prod
-from typing import Any, Self
+from typing import Any
 from weakref import finalize
 
 import numpy as np
 
 from clevrskills.core.policy import ConnectionLost, GaveUp, PolicyError, PromptInput, TextAction
-from clevrskills.core.policy_loader import PolicySource
+from clevrskills.core.policy_loader import LoadedPolicy, PolicySource
 from clevrskills.core.suite import Suite, load_suite, path_of
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.process_setup import return_freed_memory
@@ -234,7 +234,7 @@ def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
         return {MARK: mark, "of": len(arrays) - 1}
     if isinstance(value, str | int | float):
         return value
-    raise TypeError(f"{type(value).__name__} cannot be sent")
+    raise TypeError(f"has a {type(value).__name__}, which cannot be sent")
 
 
 def _restored(data: dict[str, Any], arrays: Sequence[np.ndarray]) -> Any:
@@ -255,43 +255,34 @@ def _restored(data: dict[str, Any], arrays: Sequence[np.ndarray]) -> Any:
     return _CLASSES[kind](**of)
 
 
-class _Host:
-    """The policy, in its own process."""
-
-    def __init__(self, source: PolicySource, suite: Suite, interface: str | None) -> None:
-        made = source.make(suite, interface)
-        self.policy, self.info = made.policy, made.info
-
-    @classmethod
-    def make(cls, source: Mapping[str, Any], suite: str, interface: str | None) -> Self:
-        return cls(PolicySource(**source), load_suite(suite), interface)
-
-    def answer(self, method: str, argument: Any) -> Any:
-        return self.policy.reset(argument) if method == "reset" else self.policy.act(argument)
-
-
 def main(number: int) -> None:
     """Make a policy and let it act, as requests through a socket say, until that is closed."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     return_freed_memory()
     channel = Channel(socket.socket(fileno=number))
-    host: _Host | None = None
+    made: LoadedPolicy | None = None
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
             request = channel.receive()
+            answer: dict[str, Any] = {}
             try:
-                if host is None:
-                    host = _Host.make(*request)
-                    channel.send({"value": asdict(host.info)})
+                if made is None:
+                    source, suite, interface = request
+                    made = PolicySource(**source).make(load_suite(suite), interface)
+                    answer["value"] = asdict(made.info)
+                elif request[0] == "reset":
+                    made.policy.reset(request[1])
                 else:
-                    channel.send({"value": host.answer(*request)})
-            except ConnectionError:
-                raise
+                    answer["value"] = made.policy.act(request[1])
             except (Exception, SystemExit) as error:
                 kind = next((n for n, k in _ERRORS.items() if isinstance(error, k)), "")
                 known = isinstance(error, ClevrSkillsError) and error.__cause__ is None
                 trace = "" if known else "".join(traceback.format_exception(error))
-                channel.send({"error": one_line(error), "kind": kind, "trace": trace})
+                answer = {"error": one_line(error), "kind": kind, "trace": trace}
+            try:
+                channel.send(answer)
+            except TypeError as error:
+                channel.send({"error": f"an answer that {error}"})
 
 
 def _end_with_parent() -> None:

@@ -30,6 +30,8 @@ class Echo:
                 raise GaveUp("too heavy")
             case "raise":
                 raise ValueError("a bug")
+            case "drop":
+                raise ConnectionResetError("by its own peer")
             case "exit":
                 import os
 
@@ -76,7 +78,10 @@ def test_answers_and_errors() -> None:
     with pytest.raises(PolicyError, match=r"^ValueError: a bug \(test_isolation.py:\d+\)") as error:
         ask({"do": "raise"})
     assert "in act" in str(error.value.__cause__)
-    with pytest.raises(PolicyError, match="set cannot be sent"):
+    with pytest.raises(PolicyError, match="^ConnectionResetError: by its own peer") as dropped:
+        ask({"do": "drop"})
+    assert not isinstance(dropped.value, ConnectionLost), "that is the policy's own affair"
+    with pytest.raises(PolicyError, match="^an answer that has a set, which cannot be sent$"):
         ask({"do": "send a set"})
     with pytest.raises(ConnectionLost, match="Echo ended: exit code 3$"):
         ask({"do": "exit"})
