@@ -141,7 +141,7 @@ class PerEpisodePolicies:
             asked = [threads.submit(ask, slot) for slot in slots]
             wait(asked, self._limit_s)
             threads.shutdown(wait=False)
-            late = (None, no_action(self._limit_s))
+            late: tuple[Any, BaseException | None] = None, no_action(self._limit_s)
             found = [one.result() if one.done() else late for one in asked]
         else:
             found = [*map(ask, slots)]
