@@ -307,10 +307,10 @@ def test_a_run_stops_where_the_money_does_and_goes_on_with_more(
     assert 0 < done < 6
     assert main(command(READER, out, *PRICES, "--max-cost", 0.004)) == 2  # nothing more
     assert len([*read_results(out)]) == done
-    assert main(command(READER, out, *PRICES, "--max-cost", 1)) == 0
+    assert main(command(READER, out, *PRICES, "--max-cost", 1, "--verbose")) == 0
+    assert "tokens sent" in capsys.readouterr().out
     evaluate(READER, tmp_path / "whole", *PRICES)
     assert core(out) == core(tmp_path / "whole")
-    assert "tokens sent" in capsys.readouterr().out
     decided = command(READER, tmp_path / "decided", *PRICES, "--until-width", 0.9, episodes=40)
     assert main(decided) == 0
     assert main([*decided, "--max-cost", "0"]) == 0  # enough is known, whatever it has cost
