@@ -162,7 +162,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         """Return the next job; none once the run stops, the money is spent or enough is known."""
         most = self._request.args.max_cost
         spent = most is not None and self._spent >= most
-        if self._display is not None and (self._stopped or spent or self._narrow()):
+        if self._display is not None and (self._narrow() or self._stopped or spent):
             self.waiting.clear()
         job = super().next()
         return self._start(job) if isinstance(job, Group) else job
