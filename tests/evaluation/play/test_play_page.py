@@ -40,7 +40,7 @@ def ask(url: str, path: str, body: str | None = None, **headers: str) -> tuple[i
 
 @contextmanager
 def running(page: PlayPage) -> Iterator[str]:
-    thread = threading.Thread(target=page.run)
+    thread = threading.Thread(target=page.run, daemon=True)
     thread.start()
     try:
         yield page.url
@@ -103,12 +103,12 @@ def test_a_board_is_played_in_a_browser(
         browser=True,
         record=tmp_path / "human",
     )
-    thread = threading.Thread(target=play, args=(args,))
+    thread = threading.Thread(target=play, args=(args,), daemon=True)
     thread.start()
     with Browser(tmp_path / "profile") as tab:
         tab.visit(urls.get(timeout=60))
         wait = "const until = async (test) => { for (let k = 0; !test(); k++) {"
-        wait += " if (k > 500) throw new Error('waited in vain for ' + test);"
+        wait += " if (k > 3000) throw new Error('waited in vain for ' + test);"
         wait += " await new Promise((done) => setTimeout(done, 10)); } };"
         told = []
         for number, text in enumerate(["jump", *SOLUTION], start=1):
