@@ -107,7 +107,10 @@ class Clumsy:
             for k, body in enumerate(self._env.layouts[0].bodies)
             if body and k not in (own, handled) and keys[k].startswith(kind)
         ]
-        return dataclasses.replace(leaf, **{name: torch.tensor(others[:1])}) if others else leaf
+        if not others:
+            return leaf
+        changed: dict[str, Any] = {name: torch.tensor(others[:1])}
+        return dataclasses.replace(leaf, **changed)
 
 
 class _Once(Oracle):
@@ -169,7 +172,9 @@ def main(args: Args) -> None:
 
 def strip(number: int, evaluation: Evaluation, result: EpisodeResult) -> np.ndarray:
     """Return images of an episode beside each other, with its number and task."""
-    film = iio.imread(evaluation.video(result))
+    path = evaluation.video(result)
+    assert path is not None, "only filmed episodes are shown"
+    film = iio.imread(path)
     chosen = film[np.linspace(0, len(film) - 1, FRAMES).round().astype(int)]
     small = [
         np.asarray(Image.fromarray(one).resize((FRAME_PX, FRAME_PX), Image.Resampling.LANCZOS))
@@ -185,7 +190,7 @@ def count(failures: Sequence[tuple[str, EpisodeResult]]) -> None:
     """Print, for each kind of event and label, in how many episodes it was, how often both agree,
     and how often the first cause is the first label.
     """
-    rows: list[list[str]] = []
+    rows: list[list[object]] = []
     for kind in (*KINDS, NOTHING):
         first = [label.split(", ")[0] for label, r in failures if first_kind(r) == kind]
         found = [label for label, r in failures if kind in {event["kind"] for event in r.events}]
