@@ -60,6 +60,7 @@ class EvaluationRequest:
     args: EvaluateArgs  # the arguments of the command
     config: WorkerConfig  # what all workers have in common
     episodes: tuple[EpisodeRef, ...]
+    total: int  # number of episodes of all shards
 
     @property
     def run(self) -> Run:
@@ -142,8 +143,8 @@ def make_request(
         controller=controller,
     )
     index, of = args.part
-    refs = [ref for ref in filmed(refs, args.video) if ref.index % of == index]
-    return EvaluationRequest(args, config, tuple(refs))
+    mine = tuple(ref for ref in filmed(refs, args.video) if ref.index % of == index)
+    return EvaluationRequest(args, config, mine, len(refs))
 
 
 def _with_preset(args: EvaluateArgs, suite: Suite) -> tuple[EvaluateArgs, Preset]:

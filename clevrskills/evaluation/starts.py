@@ -7,7 +7,7 @@ handed out, and one for the starts that are withdrawn, as a signal ended the who
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,13 +47,14 @@ class Starts:
         root: Folder of the run.
         writer: Name of the writer.
         episodes: Number of the run's episodes.
+        known: Starts that results state, by name of the episode; the counts are no lower.
 
     Raises:
         DamagedError: A line cannot be read.
         StorageError: The disk refused, here or in any method.
     """
 
-    def __init__(self, root: Path, writer: str, episodes: int) -> None:
+    def __init__(self, root: Path, writer: str, episodes: int, known: Mapping[str, int]) -> None:
         self._root, self._writer, self._command = root, writer, f"{worker_name()} {now()}"
         self._counts, self._writers = Counter[str](), dict[str, str]()
         signals = allowed(episodes)
@@ -66,6 +67,7 @@ class Starts:
             elif signals:
                 signals -= 1
                 self._counts.subtract(line.episodes)
+        self._counts |= Counter(known)  # the higher one of each
         self._journal = Journal(root / STARTS_DIR / f"{writer}.jsonl")
 
     def count(self, episode: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -138,6 +139,25 @@ def test_who_interrupts_where_it_fails_is_stopped(tmp_path: Path) -> None:
     assert codes[:-1] == [130] * (allowed(EPISODES) + 3) and "3 starts came to no" in codes[-1]
     found = row(tmp_path)
     assert found.success_once.low <= SKILL <= found.success_once.high
+
+
+def test_a_shard_has_the_second_starts_of_the_whole_run(tmp_path: Path) -> None:
+    """Each of these shards has one episode; who fails interrupts the command."""
+    with pytest.raises(ClevrSkillsError, match="3 starts came to no result, and only 2 may"):
+        for shard in range(20):
+            args = args_for(tmp_path, "interrupt", shard=f"{shard}/10000")
+            while evaluate(args, FakeSuite()) == 130:
+                pass
+    assert sum(r.counts for r in read_results(tmp_path)) < 20
+
+
+def test_starts_that_were_deleted_are_known_from_results(tmp_path: Path) -> None:
+    for number in range(3):
+        with pytest.raises(ClevrSkillsError, match="3 starts came to no"):
+            evaluate(args_for(tmp_path, "kill"), FakeSuite())
+        starts = sorted(r.starts for r in read_results(tmp_path) if not r.counts)
+        assert sum(starts) == 3, number
+        shutil.rmtree(tmp_path / "starts")
 
 
 def test_a_result_that_was_deleted_is_a_second_start(tmp_path: Path) -> None:
