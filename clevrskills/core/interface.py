@@ -247,6 +247,8 @@ class BoxInterface:
         """
         (size,) = self.spec["shape"]
         allowed = f"({size},) or (H, {size})"
+        if answer is None:
+            raise PolicyError(f"no action: the policy returned None; allowed: {allowed}")
         if hasattr(answer, "detach"):  # a torch tensor, wherever it is and whatever its precision
             answer = answer.detach().float().cpu()
         try:

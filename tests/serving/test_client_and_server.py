@@ -374,7 +374,7 @@ FAULTS = {
     "ends": "RuntimeError: the policy has come to its end",
     "nan": "entry 3 of an action is nan",
     "size": r"shape \(8,\); allowed: \(7,\) or \(H, 7\)",
-    "none": r"an action of shape \(\)",
+    "none": "no action: the policy returned None",
     "empty": "no action",
 }
 

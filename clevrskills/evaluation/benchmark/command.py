@@ -181,8 +181,9 @@ def _announce(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
     )
     names = ", ".join(part.cell.name for part in parts)
     tasks = dict.fromkeys(task for part in parts for task in part.tasks)
+    of_tasks = f"{len(tasks)} task{'s' * (len(tasks) != 1)}"
     lines = [
-        f"{suite.name}, {names}: {len(tasks)} tasks, {episodes:,} episodes, split {parts[0].split}",
+        f"{suite.name}, {names}: {of_tasks}, {episodes:,} episodes, split {parts[0].split}",
         f"CPU time of the environment: {least} to {most}; of the policy: {_hours(0.01 * steps)} "
         f"for each 10 ms of a step, if no episode is solved ({steps:,} steps)",
     ]
@@ -205,7 +206,7 @@ def _dry_run(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> int:
 
 
 def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
-    """Make the folder, or check that it was begun with the same policy.
+    """Make the folder, or check that it was begun with the same policy and declarations.
 
     Raises:
         ClevrSkillsError: It holds something else.
@@ -215,6 +216,7 @@ def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
 
     made = {"suite": suite.name, "policy": absolute_name(args.policy), "quick": args.quick}
     made |= {"policy_arg": [*args.policy_arg], "interface": args.interface}
+    made |= {"track": args.track, "trained_on": args.trained_on}
     cells = [part.cell.name for part in parts]
     path = args.out / BENCHMARK_FILE
     if open_folder(args.out, BENCHMARK_FILE, "no folder of `clevrskills benchmark`"):
@@ -223,8 +225,7 @@ def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
         if known:
             check_settings(args.out, begun, made)
         cells = [*known, *(cell for cell in cells if cell not in known)]
-    said = {"track": args.track, "trained_on": args.trained_on}
-    write_whole(path, to_json({**made, **said, "cells": cells}, indent=1) + "\n")
+    write_whole(path, to_json({**made, "cells": cells}, indent=1) + "\n")
 
 
 def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> None:

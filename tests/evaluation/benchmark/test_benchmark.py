@@ -71,6 +71,9 @@ def test_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [r.ended for r in read_results(out / "test")] == [r.ended for r in results]
     with pytest.raises(ClevrSkillsError, match="was made with policy fake_policies:Wanderer, not"):
         run(out, "zero")
+    with pytest.raises(ClevrSkillsError, match="made with trained_on L0, not all"):
+        run(out, trained_on="all")
+    assert json.loads((out / "benchmark.json").read_text())["trained_on"] == "L0"
 
 
 def test_rows_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
