@@ -4,9 +4,9 @@ events separated by commas, the cause first, or "nothing noted".
 
     cd benchmarks
     clevrskills evaluate --policy failures:Clumsy --policy-arg mistake='"target"' sort place \
-        --split test --seed 700000 --episodes 4 --videos 4 --out runs/target
+        --split test --seed 700000 --episodes 4 --video 4 --out runs/target
     clevrskills evaluate --policy checkpoint:zoo/bc-compact-l0 trace throw push \
-        --split train --seed 700000 --episodes 6 --videos 6 --out runs/zoo
+        --split train --seed 700000 --episodes 6 --video 6 --out runs/zoo
     python failures.py runs/target runs/zoo --out sheets     # writes sheets and labels.json
     python failures.py runs/target runs/zoo --out sheets     # again, with labels: the counts
 """

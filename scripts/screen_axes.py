@@ -14,7 +14,7 @@ from typing import Annotated
 import tyro
 
 from clevrskills.core.statistics import wilson
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import Perturbable, load_suite, unsupported
 from clevrskills.evaluation.robustness.kept import kept_episodes
 from clevrskills.evaluation.robustness.screening import Verdict
 from clevrskills.evaluation.robustness.shipped import write_verdicts
@@ -48,6 +48,8 @@ class Arguments:
 def main(args: Arguments) -> None:
     """Screen, and print a line for each axis and level."""
     suite = load_suite()
+    if not isinstance(suite, Perturbable):
+        raise unsupported(suite, "axes")
     pairs = [(task, args.split) for task in args.task or suite.tasks]
     found: dict[str, dict[tuple[str, str], list[Verdict]]] = {}
     for axis in args.axis or PHYSICAL:
