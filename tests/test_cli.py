@@ -104,8 +104,9 @@ def test_options_that_are_gone(option: str, capsys: pytest.CaptureFixture[str]) 
     assert f"unknown option {option}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", ["evaluate --help", "tasks --json", "--help"])
+@pytest.mark.parametrize(
+    ("words", "unbuffered"), [("evaluate --help", ""), ("tasks --json", ""), ("--help", "1")]
+)
 def test_output_that_nobody_reads(words: str, unbuffered: str) -> None:
     command = [sys.executable, "-m", "clevrskills", *words.split()]
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}

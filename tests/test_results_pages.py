@@ -102,6 +102,7 @@ def curriculum(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         sys.modules.pop(name)
 
 
+@pytest.mark.slow
 def test_the_curriculums_tables_are_made_of_the_result_files(curriculum: Any) -> None:
     kept = curriculum.kept_results
     with kept.unpacked() as root:

@@ -21,7 +21,7 @@ def text(demos: Path) -> str:
 
 
 def cells(text: str, first: str) -> list[str]:
-    (line,) = (line for line in text.splitlines() if line.startswith(f"| {first}"))
+    (line,) = (line for line in text.splitlines() if line.startswith(f"| {first} |"))
     return [cell.strip() for cell in line.strip("|").split(" | ")]
 
 

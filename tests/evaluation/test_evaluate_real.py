@@ -86,7 +86,7 @@ def test_the_same_in_batches_and_shards(tmp_path: Path, episodes: Path) -> None:
 def test_the_same_with_pictures_and_videos(tmp_path: Path, episodes: Path) -> None:
     arguments = ('cameras=["base_camera", "hand_camera"]', "size_px=64")
     policy = "fake_policies:Groper"
-    for name, more in (("one", {}), ("two", {"batch": 2, "videos": 1})):
+    for name, more in (("one", {}), ("two", {"batch": 2, "video": ("1",)})):
         args = args_for(tmp_path / name, policy, episodes, policy_arg=arguments, **more)
         args.episodes = 2
         assert evaluate(args) == 0

@@ -109,6 +109,7 @@ def test_isolated_policies_act_alike_but_cannot_peek(tmp_path: Path) -> None:
         run(root, policy, batch=2, episodes=3)
 
 
+@pytest.mark.slow
 def test_isolated_policies_that_die_or_hang(tmp_path: Path) -> None:
     arguments = (f"marker={tmp_path / 'marker'}", "trouble=kill")
     root = tmp_path / "run"

@@ -56,6 +56,7 @@ def test_it_learns_to_come_nearer() -> None:
     assert sum(returns[-5:]) > sum(returns[:5]) + 5 * 0.3
 
 
+@pytest.mark.slow
 def test_what_was_learned_is_evaluated(learned, tmp_path) -> None:
     assert read_progress(learned)[-1]["steps"] == 224
     assert read_run(learned).suite == "ivispar"

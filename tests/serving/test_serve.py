@@ -29,7 +29,10 @@ from tests.serving.servers import observation, prompt
             ["--policy", "zero", "--policy-arg", "seed"],
             "'seed' is no argument; allowed: NAME",
         ),
-        (["--policy", "zero", "--policy-arg", "seed=3"], "cannot make the policy zero: TypeError"),
+        (
+            ["--policy", "zero", "--policy-arg", "seed=3"],
+            "cannot make the policy zero: got an unexpected keyword argument 'seed'",
+        ),
         (["--policy", "zero", "--api-key-env", "NO_SUCH"], "no API key in the variable NO_SUCH"),
         (["--policy", "replay:/no/such"], "/no/such is not a dataset: it has no dataset.json"),
     ],

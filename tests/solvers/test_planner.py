@@ -197,7 +197,9 @@ def far_ends(planner):
     return start, goal
 
 
-@pytest.mark.parametrize("seed", [0, 7, 10, 15])
+@pytest.mark.parametrize(
+    "seed", [0, 7, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (10, 15))]
+)
 def test_a_wall_that_is_too_high_is_gone_around(planner, seed):
     """Also between its corners, as it is driven; planned with the margin that skills keep."""
     start, goal = far_ends(planner)

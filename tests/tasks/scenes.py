@@ -2,6 +2,8 @@
 
 from functools import cache
 
+import pytest
+
 from clevrskills.envs.scene_sampling import DrawnScene, draw_scene
 from clevrskills.tasks import task, tasks
 
@@ -10,6 +12,8 @@ COVERING = tuple(
     dict.fromkeys({kind: key for key, cls in tasks().items() for kind in cls.predicates}.values())
 )
 """Tasks whose goals have predicates of all types that any task has."""
+SPARING = [key if key in COVERING else pytest.param(key, marks=pytest.mark.slow) for key in TASKS]
+"""All tasks as parameters of a test, which is slow for those that :data:`COVERING` lacks."""
 SPLITS = ("train", "test")
 SEEDS = tuple(range(5))
 

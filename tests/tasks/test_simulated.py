@@ -5,10 +5,10 @@ import torch
 
 from clevrskills.tasks import task
 from tests.support.envs import base, make_env, positions, stay
-from tests.tasks.scenes import TASKS
+from tests.tasks.scenes import SPARING
 
 
-@pytest.fixture(scope="module", params=TASKS)
+@pytest.fixture(scope="module", params=SPARING)
 def env(request):
     made = make_env(request.param)
     yield made

@@ -39,7 +39,9 @@ def trace():
     envs.close()
 
 
-@pytest.mark.parametrize("key", COVERING)
+@pytest.mark.parametrize(
+    "key", [*COVERING[:6], *(pytest.param(key, marks=pytest.mark.slow) for key in COVERING[6:])]
+)
 def test_each_environment_is_as_it_would_be_alone(key):
     """To the last bit: nothing depends on how many are looked at together."""
     envs, alone = make_vec(key, 2), make_env(key, "state")

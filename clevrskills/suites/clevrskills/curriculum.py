@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.protocol import Curriculum, Trial
     from clevrskills.suites.clevrskills.stages import Stages
 
-    Evaluate = Callable[[EvaluateArgs, Suite | None, Mapping[str, Any] | None], int]
+    Evaluate = Callable[..., int]
 
 
 def curriculum(
@@ -94,7 +94,7 @@ def _run_trial(
     try:
         # where JSON is to be printed, what else is printed goes to the standard error
         with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
-            return evaluate(run_args, None, {"trained_on": TRAINED_ON[trial.stage]})
+            return evaluate(run_args, declared={"trained_on": TRAINED_ON[trial.stage]})
     except ClevrSkillsError as error:
         if not stages.counts(trial):
             raise

@@ -47,7 +47,13 @@ def made(request: pytest.FixtureRequest, demos: Path) -> Iterator[Made]:
     yield policy.eval(), windows
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("bc", "stream_robolm") else pytest.param(name, marks=pytest.mark.slow)
+        for name in POLICIES
+    ],
+)
 @pytest.mark.parametrize(
     ("k", "count", "ratio"), [(0, 3, 0.25), pytest.param(1, 8, 0.01, marks=pytest.mark.slow)]
 )

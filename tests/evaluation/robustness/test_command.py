@@ -7,6 +7,7 @@ import pytest
 from clevrskills.cli import main
 
 
+@pytest.mark.slow
 @pytest.mark.render
 def test_axes_a_policy_cannot_act_along_are_left_out_and_told(tmp_path, capfd):
     arguments = [

@@ -84,6 +84,7 @@ def do(world: World, *commands: str) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_the_same_image_each_time_whatever_was_shown_before(scene):
     world = household()
     first = scene.image(world)
