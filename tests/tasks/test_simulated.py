@@ -5,7 +5,7 @@ import torch
 
 from clevrskills.tasks import task
 from tests.support.envs import base, make_env, positions, stay
-from tests.tasks.scenes import SPARING
+from tests.tasks.scenes import SPARING, TASKS
 
 
 @pytest.fixture(scope="module", params=SPARING)
