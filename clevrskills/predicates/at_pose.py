@@ -42,6 +42,9 @@ class AtPose(AtPosition):
             return placed
         return placed & (self.angle(world, state) < self.criteria.angle_rad)
 
+    def located(self, world: World, state: GoalState) -> Tensor:
+        return super().placed(world, state)
+
     def way(self, world: World, state: GoalState) -> Tensor:
         return super().way(world, state) + M_PER_RAD * self.angle(world, state)
 

@@ -77,3 +77,7 @@ class Placing(PhysicalPredicate):
     @abstractmethod
     def placed(self, world: Any, state: GoalState) -> Tensor:
         """Return whether the body is where it should be, held or not, (B,) bool."""
+
+    def located(self, world: Any, state: GoalState) -> Tensor:
+        """Return whether it is where it should be, held or not, at any angle, (B,) bool."""
+        return self.placed(world, state)

@@ -49,6 +49,14 @@ def test_far_from_the_orientation(turn_rad):
     assert not look(world_with(turned(turn_rad)), "released").holds
 
 
+@pytest.mark.parametrize(("aside_m", "located"), [(0.0, True), (0.06, False)])
+def test_it_is_located_at_any_angle(aside_m, located):
+    world = world_with(turned(1.0, aside_m))
+    orientation = yaw_quaternion(torch.tensor([YAW_RAD]))
+    goal = AtPose(index(world, 0), torch.tensor([TARGET]), orientation)
+    assert bool(goal.located(world, {})) == located and not bool(goal.placed(world, {}))
+
+
 def test_whole_turns_and_the_sign_of_a_quaternion_do_not_matter():
     assert look(world_with(turned(2 * pi))).holds
     negative = -yaw_quaternion(torch.tensor([YAW_RAD]))

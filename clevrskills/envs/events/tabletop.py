@@ -374,7 +374,7 @@ class TabletopWatcher:
             if not isinstance(leaf, Placing) or status.ahead:
                 continue
             if slot in _slots(getattr(leaf, leaf.handles[0]), 0):
-                if bool(leaf.placed(self._world, state_of(leaf, goal, outcome))[0]):
+                if bool(leaf.located(self._world, state_of(leaf, goal, outcome))[0]):
                     return ""
                 found = found or (self._paths[id(leaf)] if status.asked else "")
         return found
