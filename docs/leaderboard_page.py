@@ -49,7 +49,8 @@ Send `mine/submission.json` with your checkpoint, or with the address of a [serv
 
 ## Verification
 
-We evaluate your policy again, in a process of its own:
+We evaluate your policy again, in a process of its own, and code that we do not know in a container:
+a process of the same user could read the verifier's files, fresh episodes among them ([isolation](evaluation.md#isolation)).
 
 ```bash
 clevrskills submission verify submission.json --policy checkpoint:mine --out submission.verified.json

@@ -160,8 +160,8 @@ class EvaluateArgs(
     label: str = ""
     """What tables call the policy."""
     track: str = ""
-    """What the policy has learned from, for those that do not say it themselves, e.g. standard-100;
-    see the page of datasets."""
+    """What the policy has learned from, if it does not say so itself: none, standard-100,
+    standard-1000 or open."""
     verbose: bool = False
     """Print all tables, with their legends."""
     json: bool = False

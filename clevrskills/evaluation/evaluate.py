@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.runner import Outcome
 
 
-SHOWN_ERRORS = 5
-
-
 def evaluate(
     args: EvaluateArgs, suite: Suite | None = None, declared: Mapping[str, Any] | None = None
 ) -> int:
@@ -124,11 +121,8 @@ def _complain(request: EvaluationRequest, outcome: Outcome) -> None:
     from clevrskills.evaluation.runner import error_line
 
     if outcome.errors:
-        root, policy = request.config.root, request.run.policy
-        lines = [error_line(root, policy, result) for result in outcome.errors[:SHOWN_ERRORS]]
-        more = len(outcome.errors) - len(lines)
+        first = error_line(request.config.root, request.run.policy, outcome.errors[0])
         raise ClevrSkillsError(
-            f"{len(outcome.errors)} of {outcome.episodes} episodes did not come to a result, and "
-            f"count for nothing; the same command starts them again: {'; '.join(lines)}"
-            + (f"; and {more} more" if more else "")
+            f"{len(outcome.errors)} of {outcome.episodes} episodes ended without a result, and do "
+            f"not count; the same command starts them again. The first: {first}"
         )

@@ -426,7 +426,7 @@ def check_track(track: str) -> None:
     """
     for one in track.split(" and "):
         if not _TRACK.fullmatch(one):
-            raise UnknownNameError("track", one, (*TRACKS, "open (TEXT)", "..., pretrained"))
+            raise UnknownNameError("track", one, (*TRACKS, "open (TEXT)", "any of these, pretrained"))
 
 
 def part_name(episode: str, part: str) -> str:

@@ -432,7 +432,7 @@ def test_giving_up_is_a_failure_with_a_reason(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("inline")
 def test_an_environment_that_breaks_down(tmp_path: Path) -> None:
     for starts in (1, 2):
-        with pytest.raises(ClevrSkillsError, match="^1 of 16 episodes did not come to a result"):
+        with pytest.raises(ClevrSkillsError, match="^1 of 16 episodes ended without a result"):
             evaluate(args_for(tmp_path), FakeSuite(("visit_test_001",)))
         bad = result(tmp_path, "visit_test_001")
         assert bad.error.startswith("the environment broke down: RuntimeError: device lost (")

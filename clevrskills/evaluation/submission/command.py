@@ -47,9 +47,11 @@ class SubmissionArgs:
     note: str = ""
     """pack: further remarks."""
     track: str = ""
-    """pack: what the policy has learned from, where the run does not say it."""
+    """pack: what the policy has learned from, if the run does not say it: none, standard-100,
+    standard-1000 or open."""
     trained_on: str = ""
-    """pack: what of the suite it was trained on, where the run does not say it."""
+    """pack: which tasks of the suite it was trained on, if the run does not say it: of ClevrSkills
+    L0, L0+L1 or all; none where it has learned from nothing."""
     policy: str | None = None
     """verify: the policy that is evaluated again; never that of the file, which might name code."""
     policy_arg: Repeated[str] = ()
