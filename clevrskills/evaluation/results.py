@@ -426,7 +426,8 @@ def check_track(track: str) -> None:
     """
     for one in track.split(" and "):
         if not _TRACK.fullmatch(one):
-            raise UnknownNameError("track", one, (*TRACKS, "open (TEXT)", "any of these, pretrained"))
+            allowed = (*TRACKS, "open (TEXT)", "any of these, pretrained")
+            raise UnknownNameError("track", one, allowed)
 
 
 def part_name(episode: str, part: str) -> str:
