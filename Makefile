@@ -41,8 +41,8 @@ demo: setup vulkan ## check the machine, make demonstrations in demo/, write dem
 test: setup vulkan ## the fast tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-slow: setup vulkan ## the slow tests
-	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+test-slow: setup vulkan ## the slow tests; TESTS=@tests/slow_in_ci.txt: those of .ci/run
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(TESTS)
 
 readers: $(READERS) ## the software that ours is to work with, each in an environment of its own
 	@:

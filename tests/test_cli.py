@@ -104,6 +104,7 @@ def test_options_that_are_gone(option: str, capsys: pytest.CaptureFixture[str]) 
     assert f"unknown option {option}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "unbuffered"), [("evaluate --help", ""), ("tasks --json", ""), ("--help", "1")]
 )

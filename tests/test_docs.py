@@ -176,6 +176,7 @@ def test_oracle_episode(elsewhere) -> None:
     assert "success True after " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.render
 def test_my_policy(elsewhere) -> None:
     run_example("my_policy.py")
@@ -192,6 +193,7 @@ def test_goal_images(elsewhere) -> None:
     assert "keystep_1.png: Put the " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @needs_oracle
 def test_read_dataset(elsewhere, dataset: Path) -> None:
     run_example("read_dataset.py", dataset)
@@ -269,6 +271,7 @@ def run_in(root: Path, *arguments: str) -> str:
     return run.stdout
 
 
+@pytest.mark.slow
 def test_the_added_task_is_listed(extended: Path) -> None:
     printed = run_in(extended, "-m", "clevrskills", "tasks", "--json")
     assert '"key": "put_beside"' in printed
@@ -276,6 +279,7 @@ def test_the_added_task_is_listed(extended: Path) -> None:
     assert "put_beside" not in clevrskills.task_keys()
 
 
+@pytest.mark.slow
 @needs_oracle
 @pytest.mark.parametrize("split", ["train", pytest.param("test", marks=pytest.mark.slow)])
 def test_the_added_predicate_holds_where_it_should_and_the_added_skill_solves_it(

@@ -80,6 +80,7 @@ make_env(EnvConfig("sort", robot="low_panda", cameras=())).reset(seed=0)
 """
 
 
+@pytest.mark.slow
 def test_its_things_make_an_environment(site):
     python(site, "-c", LOOK)
 

@@ -123,6 +123,7 @@ def test_docstrings_of_modules_begin_with_the_thing() -> None:
         assert first not in {"What", "Where", "Whether", "Which", "How", "When", "Who", ""}, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("imported", "absent"),
     [

@@ -359,6 +359,7 @@ def test_a_dry_run_sends_nothing_and_is_not_exceeded(
     assert capsys.readouterr().out.startswith("2 episodes, 6 more are done\nat most: 40 requests, ")
 
 
+@pytest.mark.slow
 def test_a_dry_run_leaves_out_what_the_run_does(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -123,6 +123,7 @@ def rendered() -> Mapping[str, np.ndarray]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.render
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_mean_colours_as_rendered_differ(rendered: Mapping[str, np.ndarray], split: str) -> None:

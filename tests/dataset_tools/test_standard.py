@@ -59,6 +59,7 @@ def faults(root: Path, source: StandardSource) -> list[str]:
     return [str(fault) for fault in check_dataset(root, standard=True, suite=source).faults]
 
 
+@pytest.mark.slow
 def test_it_is_what_is_published(published: tuple[Path, StandardSource]) -> None:
     root, source = published
     told = standard.read_standard(source)

@@ -171,6 +171,7 @@ def test_probe_that_hangs_is_ended(fake_python, monkeypatch):
         doctor.probe("plan")
 
 
+@pytest.mark.slow
 def test_real_plan():
     obstacle = doctor.planner_obstacle()
     check = doctor.check_planner()

@@ -85,6 +85,7 @@ def test_gymnasium_checks_it_without_images(key, obs_mode):
     env.close()
 
 
+@pytest.mark.slow
 @pytest.mark.render
 @pytest.mark.parametrize("key", ["match_pose", "sort", "swap_push"])
 def test_gymnasium_checks_it_with_images(key):
@@ -818,6 +819,7 @@ def test_the_same_seed_gives_the_same_episode_bit_for_bit(key):
     other.close()
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_episode(sort):
     code = (
         "from tests.envs.test_environment import *; print(rollout_hash(make_env('sort', 'state')))"

@@ -213,6 +213,7 @@ class Canned:
         self.jobs.clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("killed", "stops"), [((5, 700, 701), False), (range(10, 44, 2), True)])
 def test_an_honest_laboratory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: Any, stops: bool

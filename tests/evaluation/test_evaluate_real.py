@@ -52,6 +52,7 @@ def results(root: Path) -> list[EpisodeResult]:
     return list(read_results(root))
 
 
+@pytest.mark.slow
 @needs_oracle
 def test_the_oracle_succeeds_and_zero_does_not(tmp_path: Path, episodes: Path) -> None:
     assert evaluate(args_for(tmp_path / "oracle", "oracle", episodes)) == 0
@@ -71,6 +72,7 @@ def test_the_oracle_succeeds_and_zero_does_not(tmp_path: Path, episodes: Path) -
         assert (r.cause, r.success_once, r.goal_fraction, r.steps) == ("step limit", False, 0.0, 80)
 
 
+@pytest.mark.slow
 def test_the_same_in_batches_and_shards(tmp_path: Path, episodes: Path) -> None:
     policy = "fake_policies:Groper"
     assert evaluate(args_for(tmp_path / "one", policy, episodes)) == 0
@@ -82,6 +84,7 @@ def test_the_same_in_batches_and_shards(tmp_path: Path, episodes: Path) -> None:
     assert core(tmp_path / "one") == core(tmp_path / "batch") == core(tmp_path / "shards")
 
 
+@pytest.mark.slow
 @pytest.mark.render
 def test_the_same_with_pictures_and_videos(tmp_path: Path, episodes: Path) -> None:
     arguments = ('cameras=["base_camera", "hand_camera"]', "size_px=64")
@@ -100,6 +103,7 @@ def test_the_same_with_pictures_and_videos(tmp_path: Path, episodes: Path) -> No
     assert np.ptp(frames[0]) > 100 and not np.array_equal(frames[0], frames[-1])
 
 
+@pytest.mark.slow
 def test_words_alone(tmp_path: Path, episodes: Path) -> None:
     """``follow_order`` can be said; it is left out of its level, but not if it is named."""
     args = args_for(tmp_path / "named", "fake_policies:Listener", episodes)
@@ -111,6 +115,7 @@ def test_words_alone(tmp_path: Path, episodes: Path) -> None:
     assert depths["pick"] == (None, None) and depths["follow_order"][0] == 0
 
 
+@pytest.mark.slow
 @needs_oracle
 def test_replay(tmp_path: Path) -> None:
     """The recorded actions do again what they did, on the episodes of the dataset."""

@@ -91,6 +91,7 @@ def test_content_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert not PolicySource(name).content()
 
 
+@pytest.mark.slow
 def test_isolated_policies_act_alike_but_cannot_peek(tmp_path: Path) -> None:
     for k, policy in enumerate(("fake_policies:Crowd", "fake_policies:Peeker")):
         found = []

@@ -41,6 +41,7 @@ def test_shows_images_state_and_words(pick, frozen_folder):
     assert abs(reward) < 0.1 and not (terminated or truncated or info["is_success"])
 
 
+@pytest.mark.slow
 @pytest.mark.render
 def test_episodes_follow_the_seed_and_nothing_else(pick):
     def episode(**kwargs):

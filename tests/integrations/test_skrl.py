@@ -124,6 +124,7 @@ def test_what_is_learnt_of_an_end_is_its_last_observation():
         seen = later
 
 
+@pytest.mark.slow
 def test_it_learns():
     torch.manual_seed(0)
     envs = SkrlEnv(ToyVec(16))

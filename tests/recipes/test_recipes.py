@@ -81,6 +81,7 @@ def test_script_can_be_read(script):
     assert max(map(len, text.splitlines())) <= 110
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_recipe_goes_on_after_a_failure_with_commands_that_exist(recipe, stage):
     steps = ["export"] if recipe != "octo" else ["train"]
@@ -115,6 +116,7 @@ def test_training_with_lerobot_goes_on_from_its_last_checkpoint(stage):
     assert train == [f"--config_path={last}", "--resume=true"]
 
 
+@pytest.mark.slow
 def test_training_of_openvla_goes_on_from_its_last_checkpoint(stage):
     stage.run("openvla_oft", code=1, FAILS="torchrun")
     for step in (10_000, 40_000, 50_000):

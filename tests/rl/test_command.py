@@ -173,6 +173,7 @@ def test_without_a_checkpoint_it_starts_afresh(tmp_path):
     assert makes.made[0].seeds_used[:4] == makes.made[1].seeds_used[:4]
 
 
+@pytest.mark.slow
 def test_a_training_sets_out_from_another_one(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     rl(args_of(first), Makes())

@@ -45,6 +45,7 @@ def test_what_cannot_be_done_is_never_chosen() -> None:
     assert possible[0, agent.act(observation)[0]] == 1
 
 
+@pytest.mark.slow
 def test_it_learns_to_come_nearer() -> None:
     envs = CellVectorEnv(56, scramble=(2, 6), turns=10)
     ppo = PPO(envs, PPOConfig(**{**vars(CONFIG), "learning_rate": 3e-3}), 56 * 8 * 30, seed=0)

@@ -100,6 +100,7 @@ def test_it_is_evaluated(learned, tmp_path) -> None:
     assert result.cause == "step limit" and result.steps == 140
 
 
+@pytest.mark.slow
 def test_it_does_only_what_it_learned(learned, tmp_path) -> None:
     policy = RLPolicy(str(learned))
     for changes, words in (

@@ -48,6 +48,7 @@ def weights(ppo: PPO) -> torch.Tensor:
 # ---- learning
 
 
+@pytest.mark.slow
 def test_it_learns_whatever_the_scale_of_states():
     ppo, told = learn(ToyVec(16, scale=1000.0), QUICK, 24_000)
     assert told[0]["episode/success_at_end"] <= 0.1
@@ -83,6 +84,7 @@ class Endless(ToyVec):
         return seen, np.ones_like(reward), truncated & self.terminate, truncated, infos
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminate", [False, True])
 def test_returns_go_on_after_the_step_limit_but_not_after_an_end(terminate):
     ppo, _ = learn(Endless(16, max_steps=5, terminate=terminate), QUICK, 16_000)

@@ -46,6 +46,7 @@ def wanderer(tmp_path: Path) -> list[dict]:
     return core(tmp_path / "here")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "arguments", "batch"),
     [
@@ -99,6 +100,7 @@ def test_a_server_that_is_gone_stops_the_run(
     assert len(kept) == 3 and all(result in wanderer for result in kept)
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_fails_and_the_run_stops(
     tmp_path: Path, relay: Relay, wanderer: list[dict]
 ) -> None:

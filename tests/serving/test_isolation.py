@@ -50,6 +50,7 @@ class Known(Echo):
     privileged = True
 
 
+@pytest.mark.slow
 def test_answers_and_errors() -> None:
     made = PolicySource(f"{__name__}:Echo", folder=HERE, isolated=True).make()
     assert made.isolated and not made.info.privileged
@@ -89,6 +90,7 @@ def test_answers_and_errors() -> None:
         made.reset(prompt)
 
 
+@pytest.mark.slow
 def test_who_is_isolated() -> None:
     for name in ("zero", f"{__name__}:Known"):
         assert not PolicySource(name, isolated=True).make().isolated

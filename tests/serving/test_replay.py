@@ -60,6 +60,7 @@ def _inline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
+@pytest.mark.slow
 @needs_oracle
 def test_recorded_actions_solve_their_episodes(tmp_path: Path) -> None:
     found = solved(("pick", "touch"), 2, tmp_path)

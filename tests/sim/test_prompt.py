@@ -163,6 +163,7 @@ def test_the_same_prompt_gives_the_same_images_anywhere(images):
     assert all((again[name] == images[name]).all() for name in again)
 
 
+@pytest.mark.slow
 @pytest.mark.render
 @pytest.mark.parametrize(
     "first", ["images", pytest.param("environment", marks=pytest.mark.slow)]

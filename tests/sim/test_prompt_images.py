@@ -43,6 +43,7 @@ def test_object_fills_the_image_at_any_size(shared, size_m):
     assert not border.any()  # nothing is cut off
 
 
+@pytest.mark.slow
 def test_every_shape_is_seen_whole(shared):
     for name in assets.shape_names():
         mask = drawn(shared.object_image(name, None))
@@ -180,6 +181,7 @@ kept.scene_image([])
 """
 
 
+@pytest.mark.slow
 def test_it_leaves_a_running_simulation_alone_and_ends_cleanly():
     result = subprocess.run(
         [sys.executable, "-c", ALONGSIDE], cwd=ROOT, capture_output=True, text=True, timeout=120

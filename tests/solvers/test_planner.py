@@ -211,6 +211,7 @@ def test_a_wall_that_is_too_high_is_gone_around(planner, seed):
     assert not any(planner.collides(qpos) for qpos in dense(path))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_plan(planner):
     start, goal = far_ends(planner)
     plans = [planner.path(start, goal, np.random.default_rng(5)) for _ in range(2)]
@@ -222,6 +223,7 @@ def test_the_same_seed_gives_the_same_plan(planner):
     assert np.array_equal(*solved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", PLANNERS)
 def test_another_process_gives_the_same_plan(backend):
     """Its random numbers are seeded there as here, whatever was planned before."""

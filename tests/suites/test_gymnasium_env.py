@@ -97,6 +97,7 @@ print(*(name for name in gymnasium.registry if name.startswith("Lamps/")))
 """
 
 
+@pytest.mark.slow
 def test_a_suite_of_another_distribution_has_ids(tmp_path: Path) -> None:
     info = tmp_path / "lamps-0.1.dist-info"
     info.mkdir()

@@ -32,6 +32,7 @@ def play(envs: VectorEnv, seeds: list[int], actions: np.ndarray) -> list[tuple]:
     return found
 
 
+@pytest.mark.slow
 def test_each_is_as_it_is_alone(spec: MixedSpec) -> None:
     """Numbers of a task are those of its own environments, in their places; others are zeros."""
     actions = np.random.default_rng(0).uniform(-0.4, 0.4, (14, 5, 7)).astype(np.float32)

@@ -165,6 +165,7 @@ def test_why_a_goal_has_become_unsolvable_is_told(workers):
     envs.close()
 
 
+@pytest.mark.slow
 def test_head_starts_have_a_part_of_the_goal_behind_them():
     envs = make_vec("trace", 12, head_starts=1.0, task_args={"num_goals": 4})
     _, infos = envs.reset(seed=0)
@@ -194,6 +195,7 @@ def test_a_process_that_dies_is_told():
     envs.close()
 
 
+@pytest.mark.slow
 @pytest.mark.render
 def test_images():
     envs = make_vec("pick", 2, obs_mode="rgb", size_px=64, cameras=("base_camera",))

@@ -102,6 +102,7 @@ def test_prompts_travel_between_processes(pair):
         assert len(data) < 100_000  # data, no meshes
 
 
+@pytest.mark.slow
 def test_all_names_of_make_vec_are_one():
     made = [
         gym.make_vec(env_id("trace"), num_envs=2, max_episode_steps=3, robot="panda"),

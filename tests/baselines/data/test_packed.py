@@ -62,6 +62,7 @@ def test_the_same_batches(
     assert make_spec(made, config, selection) == make_spec(sources, config, selection)
 
 
+@pytest.mark.slow
 def test_in_processes_that_are_started_anew(demos: Path, tmp_path: Path) -> None:
     (source,) = packed([open_source(demos, HISTORY.cameras)], HISTORY, Selection(), tmp_path, 1)
     windows = Windows([source], HISTORY, Selection(), TOKENIZER)

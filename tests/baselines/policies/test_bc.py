@@ -98,6 +98,7 @@ def test_it_does_no_more_than_it_learns(steps: int) -> None:
         configuration("bc", "tiny", changes)
 
 
+@pytest.mark.slow
 def test_it_learns_to_look_for_what_the_prompt_names() -> None:
     """Two squares in each image, in colors that words name: after some practice it tells where the
     one is that the prompt names, in images that it has not seen.

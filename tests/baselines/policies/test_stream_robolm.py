@@ -97,6 +97,7 @@ def test_streaming_equals_the_whole_sequence(demos: Path, backbone: str) -> None
     assert (whole[:, 1:] - whole[:, :-1]).abs().max() > 1e-3
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_long_episodes_are_acted_as_they_are_trained(demos: Path) -> None:
     policy, _ = policy_and_windows(
@@ -339,6 +340,7 @@ def test_backbones_that_are_not_there(demos: Path, tmp_path: Path, what: str) ->
 # --- compact
 
 
+@pytest.mark.slow
 def test_compact_learns_from_nothing_on_a_cpu(demos: Path) -> None:
     policy, windows = policy_and_windows("stream_robolm", demos, "compact", warm_up_steps=1)
     assert not policy.starts_published and policy.pretrained() == set()

@@ -170,6 +170,7 @@ def args_for(trained: Path, demos: Path, out: Path, **more: object) -> DaggerArg
     return DaggerArgs(from_=trained, data=(demos,), out=out, **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_rounds(trained: Path, demos: Path, tmp_path: Path) -> None:
     args = args_for(trained, demos, tmp_path / "out", rounds=2)
 

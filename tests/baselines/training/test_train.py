@@ -98,6 +98,7 @@ def test_a_finished_training_is_left_as_it_is(
     assert "trained for 9 steps" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_it_goes_on_as_if_undisturbed(
     undisturbed: Path, demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int

@@ -338,6 +338,7 @@ def test_broken_episodes_are_removed_and_made_again(copy: Path, demos: Path) -> 
         assert (copy / EPISODE / path.name).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_all_faults_are_named_and_processes_find_the_same(
     copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

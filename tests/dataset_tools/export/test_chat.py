@@ -32,6 +32,7 @@ def read(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 def test_each_turn_is_a_conversation_with_its_images(boards: Path, tmp_path: Path) -> None:
     out = tmp_path / "chat"
     assert main(["export", str(boards), "--to", "chat", "--out", str(out)]) == 0

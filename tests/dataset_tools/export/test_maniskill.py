@@ -47,6 +47,7 @@ def flat(group: h5py.Group, path: str = "") -> dict[str, np.ndarray]:
     return found
 
 
+@pytest.mark.slow
 def test_everything_recorded_is_in_the_files(recorded: Dataset, exported: Path):
     files = sorted(path.relative_to(exported).as_posix() for path in exported.rglob("*.*"))
     assert files == [

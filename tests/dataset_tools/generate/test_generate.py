@@ -72,6 +72,7 @@ def test_successes_failures_and_summary(tmp_path: Path, capsys: pytest.CaptureFi
     assert reach["episodes_per_h"] > 0
 
 
+@pytest.mark.slow
 def test_the_same_for_any_number_of_workers_though_one_is_killed(
     tmp_path: Path, whole: Path
 ) -> None:
@@ -235,6 +236,7 @@ def assert_no_process_is_left(group: int) -> None:
     assert members(group) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
@@ -254,6 +256,7 @@ def test_signals(tmp_path: Path, number: signal.Signals) -> None:
     assert_no_process_is_left(process.pid)
 
 
+@pytest.mark.slow
 def test_a_killed_run_takes_its_workers_along_and_can_be_continued(tmp_path: Path) -> None:
     process, out = start(tmp_path, "episodes=1000, workers=2")
     wait_for(2, out, process)

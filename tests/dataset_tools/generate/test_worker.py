@@ -66,6 +66,7 @@ def test_a_root_that_vanished_ends_the_run(tmp_path: Path) -> None:
         GenerateWorker(tmp_path / "gone", FakeSource({}), HEADER)(ATTEMPT)
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_never_imports_pandas():
     code = """
 import sys

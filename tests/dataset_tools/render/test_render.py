@@ -85,6 +85,7 @@ def test_other_cameras_and_sizes(numbers: Path, tmp_path: Path) -> None:
     assert (header.size_px, header.depth, header.cameras) == (32, True, ("hand_camera",))
 
 
+@pytest.mark.slow
 def test_running_it_again_continues(numbers: Path, filmed: Path, tmp_path: Path) -> None:
     """Episodes that are missing are filmed, lines that are missing are written, nothing is left."""
     out = tmp_path / "filmed"

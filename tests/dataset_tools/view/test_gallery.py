@@ -38,6 +38,7 @@ def test_an_unknown_task_is_one_clear_line(tmp_path, capsys) -> None:
     assert not (tmp_path / "g").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.render
 def test_the_command_makes_sheet_cards_and_video(tmp_path) -> None:
     assert cli.main(["gallery", "pick", "place", "--seed", "3", "--out", str(tmp_path)]) == 0

@@ -33,6 +33,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield running
 
 
+@pytest.mark.slow
 def test_a_folder_lists_episodes_and_leads_from_one_to_the_next(
     boards: Path, tmp_path: Path, browser: Browser
 ) -> None:

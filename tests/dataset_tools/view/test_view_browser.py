@@ -90,6 +90,7 @@ def places(episode: Episode) -> np.ndarray:
     return np.stack([32 + x / 1.8 * 64, 32 - y / 1.8 * 64], axis=-1) - 0.5
 
 
+@pytest.mark.slow
 def test_every_step(tab: Browser, list_page: Path, episode: Episode) -> None:
     """The second episode is chosen and every step sought: frame, boxes, goal tree, labels."""
     tab.look(420, 900)  # so narrow that boxes have no labels
@@ -130,6 +131,7 @@ def test_every_step(tab: Browser, list_page: Path, episode: Episode) -> None:
                 assert found["boxes"][k][c] == pytest.approx(box, abs=1.0)
 
 
+@pytest.mark.slow
 def test_playing(tab: Browser, list_page: Path, episode: Episode) -> None:
     """What is drawn over a video belongs to the frame that is on the screen, at every speed."""
     tab.open(list_page, f"#{episode.id}")

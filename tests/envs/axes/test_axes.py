@@ -289,6 +289,7 @@ def test_clutter_lies_in_the_world(env):
     assert env.world.keys == env.task.slots
 
 
+@pytest.mark.slow
 @pytest.mark.render
 def test_what_is_seen_changes_and_the_clean_image_does_not():
     from clevrskills.core.env_config import EnvConfig

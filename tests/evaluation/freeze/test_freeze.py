@@ -110,6 +110,7 @@ def test_a_seed_that_ends_its_workers_is_rejected(tmp_path):
     assert [r.reason for r in head.rejected] == ["oracle: 0", "worker died (exit code 3)"]
 
 
+@pytest.mark.slow
 def test_workers_killed_from_outside_say_nothing_of_the_seed(tmp_path, monkeypatch):
     for module in ("jobs.work", "evaluation.freeze.freeze_queue"):
         monkeypatch.setattr(f"clevrskills.{module}.KILLS", 4)

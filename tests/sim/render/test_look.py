@@ -99,6 +99,7 @@ def test_images_repeat_to_the_last_bit():
     np.testing.assert_array_equal(seen("soft", *cubes), seen("soft", *cubes))
 
 
+@pytest.mark.slow
 def test_an_environment_draws_all_in_its_look():
     images = {}
     for look in OWN:

@@ -307,6 +307,7 @@ def test_files_follow_the_cache_variable(description, monkeypatch, tmp_path):
     assert description.urdf(visual=False).stat().st_mtime_ns == before  # not written again
 
 
+@pytest.mark.slow
 def test_processes_may_write_at_once(tmp_path):
     code = (
         "from clevrskills.sim.robots.description import robot\n"

@@ -374,6 +374,7 @@ def test_rows_of_other_curricula_stand_beside(
     assert not evaluate.calls
 
 
+@pytest.mark.slow
 def test_trainings_with_several_seeds_have_a_row_in_common(
     folder: Path, evaluate: Evaluator
 ) -> None:

@@ -80,6 +80,7 @@ def run(args: CurriculumArgs) -> int:
     return curriculum(args, suite, partial(evaluate, suite=suite))
 
 
+@pytest.mark.slow
 def test_from_l0_to_l2(
     levels: Path,
     tmp_path: Path,

@@ -198,6 +198,7 @@ def test_a_piece_beside_the_board_or_on_its_side_is_lost(x: float, tilt_deg: flo
     assert bool(legal().evaluate(world, state).holds[0])
 
 
+@pytest.mark.slow
 def test_boards_are_those_of_the_set_with_nine_pieces_at_most() -> None:
     suite, task = load_suite("ivispar"), GeomsArm()
     for split, number, twin in (("base", 0, 0), ("base", 8, 10), ("base", 99, 123)):

@@ -46,6 +46,7 @@ def check_videos(root: Path, episodes: list[Episode], camera: str) -> None:
         np.testing.assert_array_equal(found, episode.video(camera)[:-1])
 
 
+@pytest.mark.slow
 def test_info(exported: dict[str, Path], in_order: list[Episode]) -> None:
     info = info_of(exported["lerobot"])
     frames = sum(map(len, in_order))

@@ -92,6 +92,7 @@ def test_the_same_image_each_time_whatever_was_shown_before(scene):
     np.testing.assert_array_equal(scene.image(world), first)
 
 
+@pytest.mark.slow
 def test_views_are_of_the_size_that_is_asked_for():
     assert draw_view("first_person-no_hand", household(), 64).shape == (64, 64, 3)
 
