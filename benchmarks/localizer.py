@@ -577,7 +577,7 @@ def main(args: Args) -> None:
     suite, begin = load_suite(), time.process_time()
     assert isinstance(suite, Perturbable)
     tasks = list(suite.tasks)
-    axes = {name: len(axis.levels) for name, axis in suite.axes().items() if axis.seen}
+    axes = {name: len(axis.levels) for name, axis in suite.axes().items() if axis.visual}
     drawn: list[Sample] = []
     for k in range(args.train):
         task, seed = tasks[k % len(tasks)], DEMONSTRATIONS.start + 500_000 + k

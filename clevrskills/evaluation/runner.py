@@ -312,8 +312,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         """Record what earlier commands have started that came to no result."""
         request = self._request
         self._count = max(request.total, len(request.episodes), len(self._known))
-        known = {name: result.starts for name, result in self._known.items()}
-        self._starts = Starts(request.config.root, request.config.writer, self._count, known)
+        recorded = {name: result.starts for name, result in self._known.items()}
+        self._starts = Starts(request.config.root, request.config.writer, self._count, recorded)
         for ref in self._refs:
             known, starts = self._known.get(ref.id), self._starts.count(ref.id)
             if known is not None and (known.counts or known.starts >= starts):

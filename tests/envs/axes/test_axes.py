@@ -312,7 +312,9 @@ def test_what_is_seen_changes_and_the_clean_image_does_not():
     assert hidden(perturb(episode, {"light": 2})) == ""
     muted = perturb(frozen("touch", 7), {"background": 5})
     assert hidden(muted) == ""
-    navy = replace(muted.conditions.surfaces, table=(0.258435, 0.28946, 0.397592))
+    surfaces = muted.conditions.surfaces
+    assert surfaces is not None
+    navy = replace(surfaces, table=(0.258435, 0.28946, 0.397592))
     dark = replace(muted, conditions=replace(muted.conditions, surfaces=navy))
     assert hidden(dark) == "object_0 stands out against its surroundings by 16 only"  # of purple
     base = next(b for b in episode.layout.bodies if b)
