@@ -39,7 +39,7 @@ demo: setup vulkan ## check the machine, make demonstrations in demo/, write dem
 	@echo "clevrskills: open $(DEMO)/index.html"
 
 test: setup vulkan ## the fast tests
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-slow: setup vulkan ## the slow tests; TESTS=@tests/slow_in_ci.txt: those of .ci/run
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(TESTS)
