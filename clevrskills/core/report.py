@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 MILESTONE = "milestone: "
 """Begin of the name of a measure that is 1 where an episode passed a milestone, else 0."""
 NONE = "none"
-"""What a policy was trained on that has learned nothing of a suite."""
+"""Training data of a policy that was not trained on the suite."""
 Reported = TypeVar("Reported", "Measure", "Pivot", "PublishedTable", "Protocol")
 
 
@@ -126,7 +126,7 @@ class Protocol:
 
 
 Item = Measure | Pivot | PublishedTable | Protocol
-"""What reports show of a suite."""
+"""Item that reports show of a suite."""
 
 
 @typing.runtime_checkable

@@ -143,11 +143,11 @@ class Axis(Protocol):
 
     @property
     def visual(self) -> bool:
-        """Whether it changes images."""
+        """Return whether it changes images."""
 
     @property
     def physical(self) -> bool:
-        """Whether it changes the physics."""
+        """Return whether it changes the physics."""
 
 
 @dataclass(frozen=True)

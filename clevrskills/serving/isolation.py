@@ -1,9 +1,10 @@
 """Isolation: a policy in a process of its own, which shares no memory with the environment.
 
-The process is a fresh interpreter in the folder of the user's modules. It has no open files of this
-one, and is told neither where results are written nor which episode runs. Requests and answers pass
-through a socket as frames: the layouts of all arrays and the value, as JSON, then the bytes of the
-arrays as they are. Nothing that is read can run code.
+The process is a fresh interpreter in the folder of the user's modules, without open files of this
+one. It is not sent the folder of the results or the name of the episode, but a process of the same
+user can read files and other processes. Requests and answers pass through a socket as frames: the
+layouts of all arrays and the value, as JSON, then the bytes of the arrays as they are. Nothing that
+is read can run code.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ just noticeable differences of 2.3 (Mahy, Van Eycken and Oosterlinck 1994)."""
 KEPT_CONTRAST = 0.75
 """Share of the contrast in usual conditions that is enough where that is low already."""
 MARGIN_PX, LEAST_AROUND_PX = 8, 20
-"""How far around a body its surroundings are looked at, and of how many pixels."""
+"""Width of the band around a body that it is compared with, and the fewest pixels of it."""
 LIGHTNESS = 0.5
 """Weight of lightness beside hue, as shadows change it."""
 

@@ -22,7 +22,7 @@ TRIES = 40
 STRAIGHT_M = 1e-6
 """A camera that stands beside its target by less looks straight down."""
 SATURATION, VALUES = 0.35, (0.35, 0.85)
-"""Of drawn surfaces, in HSV."""
+"""Saturation of drawn surfaces, and the range of their value, in HSV."""
 IN_VIEW = 0.0
 """Margin at the edge of the image that bodies keep."""
 
