@@ -88,7 +88,7 @@ install_ours() { # install_ours EXTRAS
   "$ROOT/scripts/install_vulkan.sh" # a driver that draws, where there is none
 }
 
-ours() { # ours EXTRAS: the environment of this package; MPlib, the planner, wants numpy 1
+ours() { # ours EXTRAS: the environment of this package, with the versions of constraints.txt
   [ -z "$OURS" ] || return 0
   OURS=$ENVIRONMENTS/clevrskills
   stage environment-clevrskills install_ours "$1"
@@ -99,7 +99,7 @@ install_lerobot() { # install_lerobot EXTRAS; the pins are in the script
   [ -x "$LEROBOT/bin/lerobot-train" ] || fail "name one: PYTHON=/path/to/python3.12 $0 $OUT"
 }
 
-lerobot() { # lerobot [EXTRAS]: the environment with LeRobot and this package; wants numpy 2
+lerobot() { # lerobot [EXTRAS]: the environment with LeRobot and this package
   [ -z "$LEROBOT" ] || return 0
   LEROBOT=$ENVIRONMENTS/lerobot
   stage environment-lerobot install_lerobot "${1:-}"

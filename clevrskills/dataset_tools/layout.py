@@ -143,7 +143,11 @@ class Header:
             write_whole(root / DATASET_FILE, to_json(asdict(self), indent=1) + "\n")
             return
         settings = [f.name for f in fields(self) if f.compare and not f.name.startswith("format")]
-        before, now = ({n: getattr(h, n) for n in settings} for h in (Header.read(root), self))
+        before, now = (
+            {name: getattr(header, name) for name in settings}
+            | {"planner": header.versions.get("planner", "")}
+            for header in (Header.read(root), self)
+        )
         check_settings(root, before, now, _words)
 
 

@@ -88,9 +88,11 @@ def probe(name: str) -> dict[str, Any]:
 
 
 def check_python() -> Check:
-    """Python 3.11 or 3.12."""
-    ok = sys.version_info[:2] in ((3, 11), (3, 12))
-    return Check("Python", ok, platform.python_version(), "" if ok else "use Python 3.11 or 3.12")
+    """Python 3.11, 3.12 or 3.13."""
+    ok = sys.version_info[:2] in ((3, 11), (3, 12), (3, 13))
+    return Check(
+        "Python", ok, platform.python_version(), "" if ok else "use Python 3.11, 3.12 or 3.13"
+    )
 
 
 def check_simulator() -> Check:

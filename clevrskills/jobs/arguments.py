@@ -118,6 +118,15 @@ class PoolArgs(WorkerArgs):
 
 
 @dataclass(kw_only=True)
+class PlannerArgs:
+    """Oracle."""
+
+    planner: Literal["fcl", "mplib"] | None = None
+    """Planning backend of the arm; mplib needs numpy below 2 and the extra `mplib`. By default that
+    of $CLEVRSKILLS_PLANNER, or fcl."""
+
+
+@dataclass(kw_only=True)
 class CameraArgs:
     """Cameras."""
 

@@ -20,6 +20,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors
 from clevrskills.jobs.pool import Answer, Message, Ready, Refusal, WorkerDied
 from clevrskills.jobs.processes import THREADS
+from clevrskills.jobs.run_folder import PLANNER_VARIABLE, planner_name
 
 WRITER = "ray"
 QUIET_S = 60.0
@@ -65,7 +66,7 @@ class RayActors:
         with storage_errors(self._marker):
             self._marker.touch()
         self._make, self._ray = make, ray
-        environment = {"env_vars": {**THREADS, **_NO_GPU_TAKEN}}
+        environment = {"env_vars": {**THREADS, **_NO_GPU_TAKEN, PLANNER_VARIABLE: planner_name()}}
         self._actor = ray.remote(num_cpus=1, max_restarts=0, runtime_env=environment)(_Server)
 
     def start(self) -> Actor:

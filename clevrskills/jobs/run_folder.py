@@ -39,11 +39,15 @@ PLANNER_VARIABLE = "CLEVRSKILLS_PLANNER"
 _PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib", "python-fcl", "toppra")
 
 
-@functools.cache
 def versions() -> dict[str, str | None]:
     """Return versions of Python and of the packages that shape an episode, ``None`` where one is
     absent, and the name of the planning backend.
     """
+    return _package_versions() | {"planner": planner_name()}
+
+
+@functools.cache
+def _package_versions() -> dict[str, str | None]:
     found: dict[str, str | None] = {
         "clevrskills": clevrskills.__version__,
         "python": platform.python_version(),
@@ -53,12 +57,23 @@ def versions() -> dict[str, str | None]:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
-    return found | {"planner": planner_name()}
+    return found
 
 
 def planner_name() -> str:
-    """Return the name of the planning backend: $CLEVRSKILLS_PLANNER, by default ``mplib``."""
-    return os.environ.get(PLANNER_VARIABLE) or "mplib"
+    """Return the name of the planning backend: $CLEVRSKILLS_PLANNER, by default ``fcl``."""
+    return os.environ.get(PLANNER_VARIABLE) or "fcl"
+
+
+@contextlib.contextmanager
+def chosen_planner(name: str | None) -> Iterator[None]:
+    """Use a planning backend, in processes that are started meanwhile too; ``None``: leave it."""
+    before = os.environ.get(PLANNER_VARIABLE, "")
+    os.environ[PLANNER_VARIABLE] = name or before
+    try:
+        yield
+    finally:
+        os.environ[PLANNER_VARIABLE] = before
 
 
 @functools.cache

@@ -43,10 +43,14 @@ TABLE_TOP_M = -0.002
 TABLE_SIZE_M = (2.4, 2.4, 0.04)
 
 
-@cache
 def motion_planner(robot_name: str) -> MotionPlanner:
-    """Return the planner for a robot, made once in a process."""
-    return MotionPlanner(robot_name, planner_name())
+    """Return the planner for a robot, made once in a process for each planning backend."""
+    return _planner(robot_name, planner_name())
+
+
+@cache
+def _planner(robot_name: str, backend: str) -> MotionPlanner:
+    return MotionPlanner(robot_name, backend)
 
 
 class MotionPlanner:

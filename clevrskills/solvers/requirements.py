@@ -7,11 +7,11 @@ from clevrskills.core.suite import NO_ROBOT, Suite, all_robots
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.run_folder import PLANNER_VARIABLE, planner_name
 
-PLANNERS = {"mplib": "mplib", "fcl": "python-fcl"}
+PLANNERS = {"fcl": "python-fcl", "mplib": "mplib"}
 """Planning backends: name -> the package that they need besides toppra."""
 INSTALL_COMMANDS = {
-    "mplib": "pip install 'clevrskills[oracle]'",
-    "fcl": "pip install 'clevrskills[fcl]'",
+    "fcl": "pip install 'clevrskills[oracle]'",
+    "mplib": "pip install 'clevrskills[mplib]'",
 }
 
 
@@ -61,5 +61,9 @@ def require_planner(planner: str = "") -> None:
     needs = "MPlib with numpy < 2" if planner == "mplib" else PLANNERS[planner]
     raise ClevrSkillsError(
         f"the oracle needs {needs}, but {obstacle}; run: {INSTALL_COMMANDS[planner]}"
-        + (f", or set {PLANNER_VARIABLE}=fcl for any numpy" if planner == "mplib" else "")
+        + (
+            ", or leave out the planner mplib: fcl works with any numpy"
+            if planner == "mplib"
+            else ""
+        )
     )

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def test_header_round_trip(tmp_path: Path) -> None:
     ("other", "message"),
     [
         (Header("panda", "paper", ("base_camera",), 20), "robot xarm6, not panda"),
+        (replace(HEADER, versions={"planner": "mplib"}), "planner fcl, not mplib"),
         (Header("xarm6", "released", ("base_camera",), 20), "criteria paper, not released"),
         (Header("xarm6", "paper", (), 20), "cameras base_camera, not none"),
         (Header("xarm6", "paper", ("base_camera",), 20, size_px=128), "size_px None, not 128"),

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,8 @@ from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import PartialDirectory
 from clevrskills.jobs.run_folder import (
     INTERRUPTED,
+    PLANNER_VARIABLE,
+    chosen_planner,
     locked,
     planner_name,
     remove_abandoned,
@@ -30,6 +33,16 @@ def test_versions_name_what_is_missing() -> None:
         "planner",
     }
     assert found["planner"] == planner_name()
+
+
+def test_a_planner_is_chosen_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(PLANNER_VARIABLE, raising=False)
+    assert planner_name() == "fcl"
+    with chosen_planner("mplib"):
+        assert versions()["planner"] == os.environ[PLANNER_VARIABLE] == "mplib"
+        with chosen_planner(None):
+            assert planner_name() == "mplib"
+    assert planner_name() == "fcl"
 
 
 def test_only_one_writer_of_a_name(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from tests.support.envs import base, make_env, put, stay
 
 BLOCKS, PLATES = (4, 5, 6), (2, 3)
 
-pytest.importorskip("mplib")
+pytest.importorskip("fcl")
 
 
 @pytest.fixture(scope="module")

@@ -192,15 +192,18 @@ class Checker:
         from clevrskills.dataset_tools.check.turns import replay_turns
         from clevrskills.dataset_tools.dataset import Episode
         from clevrskills.dataset_tools.layout import STATES_FILE, TURNS_FILE
-        from clevrskills.jobs.run_folder import planner_name
+        from clevrskills.jobs.run_folder import chosen_planner, planner_name
+        from clevrskills.solvers.requirements import planner_obstacle
 
         episode = Episode(path)
         env, info = self._environment(episode), episode.info
         try:
             if interface := self._header.interface:
-                what = replay_turns(episode, env, self._suite, interface)
-                planner, own = info["versions"].get("planner"), planner_name()
-                if what and planner not in (None, own):
+                planner = info["versions"]["planner"]
+                with chosen_planner(None if planner_obstacle(planner) else planner):
+                    what = replay_turns(episode, env, self._suite, interface)
+                    own = planner_name()
+                if what and planner != own:
                     what += f"; it was recorded with the planner {planner}, replayed with {own}"
                 return [Fault(episode.id, TURNS_FILE, f"replay: {what}")] if what else []
             of = info["task"], info["split"], info["seed"], 0, info["robot"], info["task_args"]

@@ -23,6 +23,7 @@ from clevrskills.core.suite import (
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import (
     CameraArgs,
+    PlannerArgs,
     PoolArgs,
     SuiteArgs,
     check_least,
@@ -31,7 +32,7 @@ from clevrskills.jobs.arguments import (
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.options import Repeated
-from clevrskills.jobs.run_folder import write_into
+from clevrskills.jobs.run_folder import chosen_planner, write_into
 
 if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
@@ -46,7 +47,7 @@ _DECIDED = ("episodes", "seed", "split", "arg", "robot", "criteria", "axis", "fr
 
 
 @dataclass(kw_only=True)
-class GenerateArgs(PoolArgs, CameraArgs, SuiteArgs):
+class GenerateArgs(PlannerArgs, PoolArgs, CameraArgs, SuiteArgs):
     """Make demonstrations of tasks with the oracle; running it again continues."""
 
     standard: int | None = None
@@ -109,10 +110,11 @@ def generate(
     source = suite or find_suite(args.suite, args.tasks)
     if args.standard is not None:
         args = _standard(args, source)
-    header, queues = _check(args, source, seeds)
-    require_oracle(source)  # before anything is written
-    header.open(args.out.absolute())
-    return write_into(args.out, lambda _: _generate(args, source, queues, header), args.writer)
+    with chosen_planner(args.planner):
+        header, queues = _check(args, source, seeds)
+        require_oracle(source)  # before anything is written
+        header.open(args.out.absolute())
+        return write_into(args.out, lambda _: _generate(args, source, queues, header), args.writer)
 
 
 def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue], header: Header) -> int:

@@ -23,6 +23,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import task_splits
 from clevrskills.jobs import work
 from clevrskills.jobs.arguments import (
+    PlannerArgs,
     SuiteArgs,
     WorkerArgs,
     check_least,
@@ -33,7 +34,7 @@ from clevrskills.jobs.console import console
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.options import Repeated
 from clevrskills.jobs.progress import Display
-from clevrskills.jobs.run_folder import write_into
+from clevrskills.jobs.run_folder import chosen_planner, write_into
 
 if TYPE_CHECKING:
     from clevrskills.core.episode import FrozenHeader
@@ -44,7 +45,7 @@ ROOM = 1.5
 
 
 @dataclass(kw_only=True)
-class FreezeArgs(WorkerArgs, SuiteArgs):
+class FreezeArgs(PlannerArgs, WorkerArgs, SuiteArgs):
     """Freeze episodes to evaluate on: draw them, screen them, write them as data; running it again
     continues.
     """
@@ -95,6 +96,13 @@ def freeze(
         ClevrSkillsError: Bad arguments, a task of which too many seeds are rejected, a full disk;
             what was screened is kept.
     """
+    with chosen_planner(args.planner):
+        return _freeze(args, make, suite)
+
+
+def _freeze(
+    args: FreezeArgs, make: Callable[[], Callable[[Any], Any]] | None, suite: Suite | None
+) -> int:
     from clevrskills.core.registry import OwnDistribution
 
     own = OwnDistribution.at(args.package) if args.package else None

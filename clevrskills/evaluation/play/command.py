@@ -19,12 +19,12 @@ from clevrskills.core.suite import (
     path_of,
 )
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.arguments import check_least, check_names
+from clevrskills.jobs.arguments import PlannerArgs, check_least, check_names
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import Journal
 from clevrskills.jobs.options import Positional, Repeated
-from clevrskills.jobs.run_folder import open_folder, versions
+from clevrskills.jobs.run_folder import chosen_planner, open_folder, versions
 
 if TYPE_CHECKING:
     from clevrskills.core.env import Env, Episode
@@ -40,7 +40,7 @@ _COLORS = ("red", "green", "blue", "yellow", "orange", "purple")
 
 
 @dataclass(kw_only=True)
-class PlayArgs:
+class PlayArgs(PlannerArgs):
     """Play an episode: read commands, tell what came of each.
 
     At the terminal, `?` explains what can be said, `goals` tells what is still to be done, and
@@ -102,7 +102,11 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
     Raises:
         ClevrSkillsError: Bad arguments, or a command that is no action.
     """
-    suite = suite or find_suite(args.suite, [args.task])
+    with chosen_planner(args.planner):
+        return _play(args, suite or find_suite(args.suite, [args.task]))
+
+
+def _play(args: PlayArgs, suite: Suite) -> int:
     interface = find_interface(suite, args.interface)
     if args.browser and args.commands is not None:
         raise ClevrSkillsError("--browser reads commands from its page: leave out --commands")

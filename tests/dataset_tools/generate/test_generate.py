@@ -418,7 +418,7 @@ def test_without_the_oracle_nothing_is_made_but_what_is_there_can_be_replayed(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requirements, "planner_obstacle", lambda _="": "there is none")
-    with pytest.raises(ClevrSkillsError, match="the oracle needs MPlib .*, but there is none"):
+    with pytest.raises(ClevrSkillsError, match="the oracle needs python-fcl, but there is none"):
         generate(args_for(tmp_path / "data"), NoOracle({}))
     assert not (tmp_path / "data").exists()
     report = check_dataset(whole, replay=2, suite=NoOracle(TROUBLE))

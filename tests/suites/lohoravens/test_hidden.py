@@ -84,7 +84,7 @@ def _blocks(bodies: tuple[Body | None, ...]) -> list[Body]:
 
 def test_words_find_what_is_hidden_once_it_is_free() -> None:
     """Captions do not tell of it before."""
-    pytest.importorskip("mplib")
+    pytest.importorskip("fcl")
     env = LoHoRavensEnv("hidden_under_block", obs_mode="none", render_backend="none")
     env.reset(seed=2)
     layout, act = env.layouts[0], PICK_PLACE_TEXT.begin(env).act

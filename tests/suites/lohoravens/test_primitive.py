@@ -21,7 +21,7 @@ from tests.suites.lohoravens.field import (
     zone,
 )
 
-pytest.importorskip("mplib")
+pytest.importorskip("fcl")
 A, B = (-0.25, -0.30), (0.00, 0.30)
 
 

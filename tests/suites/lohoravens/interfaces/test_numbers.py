@@ -72,7 +72,7 @@ class Watched(Rollout):
 
 
 def test_a_rollout_succeeds_by_one_turn_and_tells_of_it() -> None:
-    pytest.importorskip("mplib")
+    pytest.importorskip("fcl")
     env = field(block("one", "red", *A), block("other", "blue", *B, BIG_M))
     rollout, steps = Watched(env, actuator=PICK_PLACE_PIXELS.begin(env)), []
     assert rollout.limit == env.turn_limit == 8

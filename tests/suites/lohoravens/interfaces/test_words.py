@@ -171,7 +171,7 @@ def test_every_word_of_the_grammar_can_be_said() -> None:
 
 
 def test_turns_in_words() -> None:
-    pytest.importorskip("mplib")
+    pytest.importorskip("fcl")
     env = field(
         block("one", "red", -0.25, -0.30),
         block("other", "blue", 0.00, 0.30, BIG_M),
