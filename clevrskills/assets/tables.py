@@ -53,14 +53,21 @@ def check_table(
             raise ClevrSkillsError(f"{where}.{name} is missing")
 
 
-def check_slots(where: str, text: str, slots: Sequence[str], forms: Sequence[str] = ()) -> None:
+def check_slots(
+    where: str,
+    text: str,
+    slots: Sequence[str],
+    forms: Sequence[str] = (),
+    words: Collection[str] = (),
+) -> None:
     """Check the names in braces of a text, and what follows their colons.
 
     Args:
         where: File and place of the text, for messages.
         text: A template of :meth:`str.format`.
-        slots: Names that it may have.
+        slots: Names that it may have, also with a capital letter.
         forms: What may follow a colon.
+        words: Further names that it may have.
 
     Raises:
         ClevrSkillsError: It is no template, or has another name or form.
@@ -70,7 +77,8 @@ def check_slots(where: str, text: str, slots: Sequence[str], forms: Sequence[str
     except ValueError as error:
         raise ClevrSkillsError(f"{where}: {error}") from error
     for _, slot, form, _ in parts:
-        if slot is not None and slot not in slots:
+        names = {slot, slot[:1].lower() + slot[1:]} if slot else {slot}
+        if slot is not None and names.isdisjoint((*slots, *words)):
             raise UnknownNameError(f"slot in {where}", slot, [*slots])
         if form and form not in forms:
             raise UnknownNameError(f"form of {{{slot}}} in {where}", form, [*forms])

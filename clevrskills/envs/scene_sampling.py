@@ -161,7 +161,7 @@ def draw_scene(
             NeutralPose.of(robot_name, task.setting) if task.shows_robot else None,
         ):
             continue
-        wordings = task.wordings(layout)
+        wordings = task.bank.templates if task.bank else task.wordings(layout)
         allowed = choose_wording(task.key, wordings, prompt_index, prompt_style)
         index = allowed[int(rng.roles.integers(len(allowed)))]
         return replace(scene, ask=partial(worded, task, index=index, robot_name=robot_name))

@@ -43,6 +43,7 @@ class Hit(PhysicalPredicate):
     """
 
     name = "hit"
+    goal_words = ("at", "to", "into")
     max_reward = 12.0
     handles = ("object",)
     unsettles = ("object", "target")

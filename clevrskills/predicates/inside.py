@@ -19,6 +19,7 @@ class Inside(OnTop):
     """
 
     name = "inside"
+    goal_words = ("in", "into", "on")
     inside = True
 
     def placed(self, world: World, state: GoalState) -> Tensor:

@@ -35,6 +35,7 @@ class OnTop(Placing):
     """
 
     name = "on_top"
+    goal_words = ("on", "onto", "on top of")
     max_reward = PUT_DOWN_REWARD
     handles = ("top",)
     top: Tensor

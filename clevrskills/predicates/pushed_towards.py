@@ -32,6 +32,7 @@ class PushedTowards(Pushed):
     """
 
     name = "pushed_towards"
+    goal_words = ("towards", "to")
     own_way = True
     towards: Tensor
 

@@ -1,5 +1,6 @@
 """An object was turned by an angle, in a direction."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import degrees
@@ -68,9 +69,11 @@ class Rotated(AtPose):
         turn = 2.0 * torch.atan2(sine, cosine)
         return turn + 2.0 * torch.pi * ((before_rad - turn) / (2.0 * torch.pi)).round()
 
+    def said(self, env: int = 0) -> Mapping[str, str]:
+        return {"turn": turn_in_words(float(self.angle_rad[env]))}
+
     def describe(self, world: World, env: int = 0) -> str:
-        turn = turn_in_words(float(self.angle_rad[env]))
-        return f"Rotate {world.mention(env, self.object)[0]} {turn}"
+        return f"Rotate {world.mention(env, self.object)[0]} {self.said(env)['turn']}"
 
 
 def turn_in_words(angle_rad: float) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, zip_longest
+from typing import Any
 
 from clevrskills.assets.names import HELD_OUT_NAMES, SEEN_NAMES
+from clevrskills.core.goal.predicate import Predicate
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.tasks.layout import Layout
+from clevrskills.tasks.leaf_slots import goal_words, leaf_slots
 
 STYLES = ("terse", "plain", "elaborate")
 """Styles of wordings: as short as can be; what one says; with a reason or what is around it."""
@@ -60,17 +64,22 @@ class Bank:
     """The sentences of a task. In braces are names of what the task fills in: words, or a body.
 
     A body ``{thing}`` is shown as an image, or named where a prompt is in words alone;
-    ``{thing:words}`` is always named and ``{thing:texture}`` is its texture.
+    ``{thing:words}`` is always named and ``{thing:texture}`` is its texture. Words of relation,
+    direction, order and count stand in braces too, as in ``Put {top} {on} {bottom}``: they are of
+    the goal, and a bank whose goal does not have them cannot be filled in.
 
     Attributes:
         paper: The paper's own, wording 0.
         seen: Those that any prompt may have.
         held_out: Those that are kept for testing.
+        leaves: What the leaves of the goal fill each slot with, see
+            :func:`~clevrskills.tasks.leaf_slots.leaf_slots`; the task fills the others.
     """
 
     paper: str
     seen: Sentences = field(default_factory=Sentences)
     held_out: Sentences = field(default_factory=Sentences)
+    leaves: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def sentences(self) -> list[tuple[str, str, bool]]:
         """Styles, sentences and whether they are held out; the seen ones first."""
@@ -85,20 +94,53 @@ class Bank:
         held_out = sum(is_held_out for *_, is_held_out in self.sentences())
         return {"seen": len(self.sentences()) - held_out, "held_out": held_out}
 
-    def wordings(self, fields: Fields, layout: Layout) -> list[Wording]:
-        """The sentences of an episode."""
-        bodies = [*filter(None, layout.bodies), *layout.examples]
-        wordings: list[Wording] = []
+    @cached_property
+    def templates(self) -> tuple[Wording, ...]:
+        """Its wordings, not filled in."""
+        found = []
         for number, (style, text, held_out) in enumerate(self.sentences()):
             sets = HELD_OUT_NAMES if held_out else SEEN_NAMES
             names = sets[number // len(STYLES) % len(sets)]
+            found.append(Wording(text, style, held_out, names))
+        return tuple(found)
+
+    def wordings(self, fields: Fields, layout: Layout, goal: Predicate) -> list[Wording]:
+        """The sentences of an episode.
+
+        Args:
+            fields: What the task fills in.
+            layout: The scene.
+            goal: The goal, B = 1, whose leaves and words fill the other slots.
+
+        Raises:
+            UnknownNameError: A leaf lacks what a slot is filled with.
+            ClevrSkillsError: Nothing fills a slot.
+        """
+        bodies = [*filter(None, layout.bodies), *layout.examples]
+        filled = {**goal_words(goal), **leaf_slots(self.leaves, goal, layout), **fields}
+        wordings: list[Wording] = []
+        for one in self.templates:
             said = {
-                name: _Thing(value, names, bodies) if isinstance(value, Body) else value
-                for name, value in fields.items()
+                name: _Thing(value, one.names, bodies) if isinstance(value, Body) else value
+                for name, value in filled.items()
             }
-            text = text.format_map(said)
-            wordings.append(Wording(text[:1].upper() + text[1:], style, held_out, names))
+            try:
+                text = one.text.format_map(_Filled(said))
+            except KeyError as error:
+                raise ClevrSkillsError(f"nothing of the goal fills {error}: {one.text}") from None
+            wordings.append(replace(one, text=text[:1].upper() + text[1:]))
         return wordings
+
+
+class _Filled(dict[str, Any]):
+    """What fills slots; ``{On}`` is filled as ``{on}``, in upper case."""
+
+    def __missing__(self, name: str) -> str:
+        lower = name[:1].lower() + name[1:]
+        if lower not in self:
+            raise KeyError(name)
+        words = str(self[lower])
+        return words[:1].upper() + words[1:]
 
 
 @dataclass(frozen=True)
@@ -116,15 +158,6 @@ class _Thing:
         if spec == "words":
             return f"the {self.body.called(self.names, self.among)}"
         return f"{{tex:{key}}}" if spec == "texture" else f"{{obj:{key}}}"
-
-
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
-"""Small numbers in words."""
-
-
-def listed(parts: Sequence[str], separator: str = ", ", last: str = " and ") -> str:
-    """Some parts in a row, such as ``A, B and C``."""
-    return last.join(filter(None, (separator.join(parts[:-1]), parts[-1])))
 
 
 def choose_wording(

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from clevrskills.assets.tables import check_slots, check_table, read_toml
+from clevrskills.core.goal.predicate import PREDICATES
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.tasks.bank import FORMS, STYLES, Bank, Sentences
+from clevrskills.tasks.leaf_slots import COUNTS, NUMBERS, check_source
 
 _SENTENCES = dict.fromkeys(STYLES, str)
-_BANK = {"like": str, "slots": list, "paper": str, "seen": dict, "held_out": dict}
+_BANK = {"like": str, "slots": list, "leaves": dict, "paper": str, "seen": dict, "held_out": dict}
 
 
 @cache
 def read_banks(folder: Path) -> Mapping[str, Bank]:
     """Return the banks in the TOML files of a folder by their keys.
 
-    The entries of a bank are ``paper``, ``seen`` and ``held_out`` as of
-    :class:`~clevrskills.tasks.bank.Bank`, and ``slots``, the names in braces that its sentences
-    may have. What it lacks it takes from the earlier bank of its file that ``like`` names.
+    The entries of a bank are ``paper``, ``seen``, ``held_out`` and ``leaves`` as of
+    :class:`~clevrskills.tasks.bank.Bank`, and ``slots``, the names in braces that the task itself
+    fills in, such as invented words. In braces a sentence has those, the slots of ``leaves``, and
+    words of goals, such as ``on`` (``goal_words`` of a predicate). What a bank lacks it takes from
+    the earlier bank of its file that ``like`` names.
 
     Raises:
         ClevrSkillsError: A file is no TOML, or an entry is missing, unknown, of a wrong type, or
@@ -46,10 +51,21 @@ def read_banks(folder: Path) -> Mapping[str, Bank]:
 def _bank(where: str, table: Mapping[str, Any]) -> Bank:
     check_table(where, table, _BANK, optional=_BANK.keys() - {"paper"})
     parts = {name: table.get(name, {}) for name in ("seen", "held_out")}
+    leaves = table.get("leaves", {})
+    for slot, source in leaves.items():
+        check_source(f"{where}.leaves.{slot}", source)
     texts = {f"{where}.paper": table["paper"]}
     for name, part in parts.items():
         check_table(f"{where}.{name}", part, _SENTENCES, optional=STYLES)
         texts |= {f"{where}.{name}.{style}": text for style, text in part.items()}
     for entry, text in texts.items():
-        check_slots(entry, text, table.get("slots", []), FORMS)
-    return Bank(table["paper"], **{name: Sentences(**part) for name, part in parts.items()})
+        check_slots(entry, text, [*leaves, *table.get("slots", [])], FORMS, _goal_words())
+    sentences = {name: Sentences(**part) for name, part in parts.items()}
+    return Bank(table["paper"], **sentences, leaves=leaves)
+
+
+def _goal_words() -> set[str]:
+    """Return the words of goals of all types of predicates, and of counts."""
+    words = {*NUMBERS, *chain(*COUNTS.values())}
+    words.update(word for predicate in PREDICATES.values() for word in predicate.goal_words)
+    return words

@@ -212,13 +212,16 @@ class Task(ABC):
     def wordings(self, layout: Layout) -> Sequence[Wording]:
         """All ways to say it, with their styles, those that are held out last."""
         if self.bank is not None:
-            return self.bank.wordings(self.fields(layout), layout)
+            goal = self.goal(stack_roles([layout]))
+            return self.bank.wordings(self.fields(layout), layout, goal)
         if type(self).prompts is Task.prompts:
             raise NotImplementedError(f"{self.key} has neither prompts nor a bank of sentences")
         return [Wording(text) for text in self.prompts(layout)]
 
     def fields(self, layout: Layout) -> Fields:
-        """What the names in braces of the bank's sentences stand for."""
+        """What the bank's sentences say beyond the leaves of the goal, such as invented words, by
+        the names in braces.
+        """
         del layout
         return {}
 

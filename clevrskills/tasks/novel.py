@@ -11,9 +11,9 @@ from clevrskills.assets import shape
 from clevrskills.predicates import OnTop, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, choice, count
-from clevrskills.tasks.bank import listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+from clevrskills.tasks.leaf_slots import listed
 
 NOUNS = ("dax", "blicket", "wug", "zup")
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
@@ -136,18 +136,17 @@ class NovelAdjectiveTask(Task):
 
 
 def fields(layout: Layout) -> dict[str, str | Body]:
-    """What prompts show: the examples by their keys, the base, and, where examples come in pairs,
-    what an adjective, the first of the invented words, means; ``examples`` in a sentence for each
-    pair, ``comparisons`` in one.
+    """What prompts show: the examples by their keys and, where examples come in pairs, what an
+    adjective, the first of the invented words, means; ``examples`` in a sentence for each pair,
+    ``comparisons`` in one.
     """
     shown: dict[str, str | Body] = {body.key: body for body in layout.examples}
     firsts = [key for key in shown if key.startswith("example_")][::2]
+    if not firsts:
+        return shown
     pairs = [f"{{obj:{key}}} is {layout.words[0]} than {{obj:{_twin(key)}}}" for key in firsts]
-    return {"base": layout.slot(0), **shown} | (
-        {"adjective": layout.words[0], "examples": ". ".join(pairs), "comparisons": listed(pairs)}
-        if pairs
-        else {}
-    )
+    said = {"adjective": layout.words[0], "examples": ". ".join(pairs)}
+    return {**shown, **said, "comparisons": listed(pairs)}
 
 
 def _twin(key: str) -> str:

@@ -14,7 +14,6 @@ from clevrskills.assets.splits import Pools
 from clevrskills.predicates import Predicate, Set
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import ROOMY, EpisodeRng, Layout, LayoutError, Table
 
@@ -35,8 +34,6 @@ class SortingTask(Task):
     composition: ClassVar[tuple[str, ...]] = ("combinations",)
     counted, spare = "num_objects", f"object_{OBJECTS}"
     max_steps = 600
-    preposition: ClassVar[str]
-    """Between an object and its area in a sentence."""
     gap_m: ClassVar[float]
     """Least distance between what is laid out."""
     size_m: ClassVar[tuple[float, float, float] | None] = None
@@ -98,11 +95,3 @@ class SortingTask(Task):
         slots = area * 0 + AREAS + torch.arange(area.shape[1], device=area.device)
         pairs = zip(slots.unbind(1), area.unbind(1), strict=True)
         return Set(tuple(self.sorted(*pair) for pair in pairs), roles["active"])
-
-    def fields(self, layout: Layout) -> Fields:
-        pairs = [
-            f"{{obj:{body.key}}} {self.preposition} {{obj:{self.slots[int(area)]}}}"
-            for body, area in zip(layout.bodies[AREAS:], layout.roles["area"], strict=True)
-            if body is not None
-        ]
-        return {"pairs": listed(pairs)}

@@ -10,7 +10,6 @@ from torch import Tensor
 from clevrskills.assets import Shape, shape
 from clevrskills.predicates import Hit, Predicate
 from clevrskills.sim.body import Body, Pose
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (
     BASE_X_M,
@@ -116,6 +115,3 @@ class Throwing(Task):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         target = roles["target"]
         return self.predicate(target - 1, target)
-
-    def fields(self, layout: Layout) -> Fields:
-        return {"thing": layout.slot(0), "target": layout.slot(1)}

@@ -18,8 +18,9 @@ from clevrskills.suites.clevrskills.wording_checks import (
     draw_layout,
     wording_faults,
 )
-from clevrskills.tasks import Bank, Layout, Sentences, Task, Wording, listed, task, tasks
+from clevrskills.tasks import Bank, Layout, Sentences, Task, Wording, task, tasks
 from clevrskills.tasks.bank import STYLES
+from clevrskills.tasks.leaf_slots import listed
 from tests.support.envs import base, make_env
 from tests.tasks.scenes import SPLITS, TASKS
 

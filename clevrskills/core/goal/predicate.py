@@ -70,6 +70,9 @@ class Predicate(ABC):
 
     name: ClassVar[str]
     """Key of the type, e.g. ``on_top``."""
+    goal_words: ClassVar[tuple[str, ...]] = ()
+    """Words of relation and order that ask for it, e.g. ``on``, ``onto``; in a wording they stand
+    in braces."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -182,6 +185,11 @@ class Leaf(Predicate):
         if data["weight"] == 1.0:
             del data["weight"]
         return data
+
+    def said(self, env: int = 0) -> Mapping[str, str]:
+        """Return what its sentence says besides bodies, such as a turn in words, by name."""
+        del env
+        return {}
 
     def leaves(self) -> Iterator[Leaf]:
         yield self

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from clevrskills.predicates import EndEffectorAtPose, Order, Predicate
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import distractor, goal_poses
 from clevrskills.tasks.layout import EpisodeRng, Layout
@@ -48,7 +47,3 @@ class MatchPose(Task):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         poses = roles["goal"].unbind(1)
         return Order(tuple(EndEffectorAtPose(p[:, :3], p[:, 3:]) for p in poses), roles["active"])
-
-    def fields(self, layout: Layout) -> Fields:
-        keysteps = [f"{{ks:{k + 1}}}" for k in range(int(layout.roles["active"].sum()))]
-        return {"shown": listed(keysteps, ", ", " followed by ")}

@@ -12,7 +12,6 @@ from clevrskills.assets import shape
 from clevrskills.predicates import Avoiding, EndEffectorAtPose, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import (
     GOAL_M,
@@ -73,10 +72,6 @@ class MoveWithoutHitting(Task):
         pose = roles["goal"]
         obstacles = torch.arange(len(self.slots), device=pose.device).expand(len(pose), -1)
         return Avoiding(EndEffectorAtPose(pose[:, :3], pose[:, 3:]), obstacles)
-
-    def fields(self, layout: Layout) -> Fields:
-        del layout
-        return {"shown": "{ks:1}"}
 
 
 def _places(rng: EpisodeRng, names: Sequence[str], goal: np.ndarray) -> list[np.ndarray]:

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from clevrskills.predicates import Picked, Predicate
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 
@@ -43,6 +42,3 @@ class Pick(Task):
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Picked(roles["object"])
-
-    def fields(self, layout: Layout) -> Fields:
-        return {"thing": layout.body("object")}

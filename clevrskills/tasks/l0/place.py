@@ -12,7 +12,6 @@ from clevrskills.assets.topside import rim_radius_m
 from clevrskills.predicates import OnTop, Predicate, SetDown
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import XARM, EpisodeRng, Layout, LayoutError
 
@@ -79,6 +78,3 @@ class Place(Task):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         rests = SetDown if self.starts_held else OnTop
         return rests(roles["top"], roles["bottom"])
-
-    def fields(self, layout: Layout) -> Fields:
-        return {"top": layout.body("top"), "bottom": layout.body("bottom")}

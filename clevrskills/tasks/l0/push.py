@@ -8,7 +8,6 @@ from torch import Tensor
 
 from clevrskills.predicates import Predicate, PushedTowards
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
 
@@ -49,6 +48,3 @@ class Push(Task):
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return PushedTowards(roles["object"], roles["towards"])
-
-    def fields(self, layout: Layout) -> Fields:
-        return {"thing": layout.body("object"), "other": layout.body("towards")}

@@ -8,9 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Predicate, Rotated
-from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, turnable, turnable_body
 
@@ -58,7 +56,3 @@ class Rotate(TurningTask):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         pose = roles["pose"]
         return Rotated.by(roles["object"], pose, roles["angle_rad"], pose[:, :3])
-
-    def fields(self, layout: Layout) -> Fields:
-        turn = turn_in_words(float(layout.roles["angle_rad"]))
-        return {"thing": layout.body("object"), "turn": turn}

@@ -10,14 +10,8 @@ from torch import Tensor
 from clevrskills.predicates import Predicate, Set, Touched
 from clevrskills.predicates.touched import Handled
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
-
-ONE = {"it": "it", "it_is": "it is", "it_has": "it has", "is": "is", "has": "has", "s": "s"}
-SEVERAL = {"it": "them", "it_is": "they are", "it_has": "they have", "is": "are", "has": "have"}
-SEVERAL |= {"s": ""}
-"""Words of a sentence that depend on how many objects it is about."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -57,7 +51,3 @@ class Touch(Task):
         active = roles["active"]
         slot = active[:, 0].long() * 0
         return Set(tuple(self.predicate(slot + k) for k in range(active.shape[1])), active)
-
-    def fields(self, layout: Layout) -> Fields:
-        things = [f"{{obj:{body.key}}}" for body in layout.bodies if body]
-        return {"things": listed(things), **(ONE if len(things) == 1 else SEVERAL)}

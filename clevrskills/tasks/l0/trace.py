@@ -14,7 +14,6 @@ from clevrskills.predicates import Order, Outcome, Predicate, Strict, Traced
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks.arguments import Count, count, switch
-from clevrskills.tasks.bank import NUMBERS, Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import (
     GOAL_M,
@@ -95,9 +94,6 @@ class Trace(Task):
         goals = tuple(Traced(slot) for slot in slots.unbind(1))
         order = Order(goals, active)
         return Strict(order, goals, slots * active) if self.strict else order
-
-    def fields(self, layout: Layout) -> Fields:
-        return {"number": NUMBERS[int(layout.roles["active"].sum())]}
 
     def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
         order = outcome.children[0] if self.strict else outcome

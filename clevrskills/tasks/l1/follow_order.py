@@ -15,7 +15,6 @@ from clevrskills.assets.topside import heights
 from clevrskills.predicates import Inside, Order, Predicate, Strict
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count, switch
-from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Workspace, pose_on_table
 
@@ -113,17 +112,6 @@ class FollowOrder(Task):
         zero = route[:, 0] * 0
         inside = (Inside(zero + thing, zero + area) for area in areas.tolist())
         return Strict(order, tuple(inside), due)
-
-    def fields(self, layout: Layout) -> Fields:
-        visits = int(layout.roles["active"].sum())
-        areas = [f"{{obj:{self.slots[k]}}}" for k in layout.roles["route"][1 : 1 + visits]]
-        return {
-            "thing": layout.slot(-1),
-            "route": listed(areas, ", ", " and then "),
-            "in_order": ", in this order" if visits > 1 else "",
-            "stops": listed(areas, ", then on ", ", then on "),
-            "shown": listed([f"{{ks:{k + 1}}}" for k in range(visits)], ", then ", ", then "),
-        }
 
 
 @cache

@@ -119,9 +119,7 @@ class Neighbour(Task):
         return InSequence((Inside(first, area), InsideAfter(second, area, first)))
 
     def fields(self, layout: Layout) -> Fields:
-        direction = list(DIRECTIONS)[int(layout.roles["direction"])]
-        named = {"thing": layout.slot(3), "area": layout.body("area")}
-        return {**named, "direction": SAID[direction]}
+        return {"direction": SAID[list(DIRECTIONS)[int(layout.roles["direction"])]]}
 
 
 def _beside_each_other(

@@ -22,4 +22,4 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
 
     def fields(self, layout: Layout) -> Fields:
         _, noun, base = layout.words
-        return {**fields(layout), "noun": noun, "Noun": noun.capitalize(), "base": base}
+        return {**fields(layout), "noun": noun, "base": base}

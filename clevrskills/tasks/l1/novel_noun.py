@@ -24,5 +24,4 @@ class NovelNoun(SimpleManipulation):
 
     def fields(self, layout: Layout) -> Fields:
         top, bottom = layout.words
-        nouns = {"top": top, "bottom": bottom, "Top": top.capitalize()}
-        return {**fields(layout), **nouns, "Bottom": bottom.capitalize()}
+        return {**fields(layout), "top": top, "bottom": bottom}

@@ -12,7 +12,6 @@ from clevrskills.assets import shape
 from clevrskills.predicates import AtPosition, Predicate, Set
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout, LayoutError
 
@@ -72,6 +71,3 @@ class Rearrange(Task):
         slot = roles["active"][:, 0].long() * 0
         parts = [AtPosition(slot + k, target[:, k]) for k in range(len(self.slots))]
         return Set(tuple(parts), roles["active"])
-
-    def fields(self, layout: Layout) -> Fields:
-        return {"shown": f"{{ks:{int(layout.roles['active'].sum())}}}"}

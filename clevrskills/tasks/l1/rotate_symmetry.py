@@ -7,9 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Predicate, Rotated, Set
-from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, turnable, turnable_body
 
@@ -64,7 +62,3 @@ class RotateSymmetry(TurningTask):
                 for k in range(2)
             )
         )
-
-    def fields(self, layout: Layout) -> Fields:
-        body = layout.body("objects", 0)
-        return {"thing": body, "turn": turn_in_words(float(layout.roles["angle_rad"]))}

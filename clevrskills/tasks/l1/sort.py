@@ -34,7 +34,6 @@ class Sort(SortingTask):
     level = "L1"
     sentence = "Place the objects in the identically textured areas"
     predicates = (Set, Inside)
-    preposition = "in"
     gap_m = 0.015
 
     def movable(self, pools: Pools) -> Sequence[str]:

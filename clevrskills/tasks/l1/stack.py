@@ -10,7 +10,6 @@ from torch import Tensor
 from clevrskills.predicates import OnTop, Predicate
 from clevrskills.predicates import Sequence as InSequence
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 
@@ -56,24 +55,3 @@ class Stack(Task):
             return InSequence(tuple(parts), pairs)
         parts = [OnTop(top, bottom) for top, bottom in zip(named, named[1:], strict=False)]
         return InSequence(tuple(parts[::-1]), pairs.flip(-1))
-
-    def fields(self, layout: Layout) -> Fields:
-        keys = self.keys(layout)
-        things = [f"{{obj:{key}}}" for key in keys]
-        pairs = zip(things, things[1:], strict=False)
-        textures = [f"the object with {{tex:{key}}} texture" for key in keys]
-        keysteps = [f"{{ks:{k}}}" for k in range(len(keys))]
-        return {
-            "order": listed(things),
-            "textures": listed(textures),
-            "first": things[0],
-            "last": things[-1],
-            "pairs": listed([f"{top} on {bottom}" for bottom, top in pairs], ", ", ", and "),
-            "shown": keysteps[-1],
-            "steps": listed(keysteps),
-        }
-
-    def keys(self, layout: Layout) -> list[str]:
-        """Keys of the objects in the order in which they are named."""
-        used = int(layout.roles["active"].sum())
-        return [self.slots[slot] for slot in layout.roles["named"][:used].tolist()]

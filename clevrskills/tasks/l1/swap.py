@@ -12,7 +12,6 @@ from clevrskills.assets import shape
 from clevrskills.predicates import AtPosition, Predicate, Swapped
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import room_to_turn
@@ -76,10 +75,6 @@ class Swap(Task):
                 AtPosition(first, to_second),
             )
         )
-
-    def fields(self, layout: Layout) -> Fields:
-        one, other = (layout.body("objects", k) for k in range(2))
-        return {"one": one, "other": other}
 
 
 def targets(roles: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:

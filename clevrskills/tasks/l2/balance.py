@@ -12,7 +12,6 @@ from clevrskills.predicates import Balanced, Predicate
 from clevrskills.sim.body import Body, Hinge, Pose
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.bank import NUMBERS, Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (
     EpisodeRng,
@@ -90,10 +89,6 @@ class Balance(Task):
         beam = objects[:, 0] * 0 + 1
         plates = objects[:, :2] * 0 + objects.new_tensor([2, 3])
         return Balanced(beam, plates, objects, roles["level"])
-
-    def fields(self, layout: Layout) -> Fields:
-        number = int((layout.roles["objects"] >= 0).sum())
-        return {"block": layout.slot(4), "number": NUMBERS[number]}
 
 
 def _scale(table: Table, camera: FixedCamera) -> list[Body]:

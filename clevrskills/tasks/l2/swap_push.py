@@ -8,7 +8,6 @@ from torch import Tensor
 
 from clevrskills.assets import shape
 from clevrskills.predicates import AtPositionPushed, Predicate, Swapped
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
 
@@ -56,6 +55,3 @@ class SwapPush(Task):
                 AtPositionPushed(first, roles["home_second"]),
             )
         )
-
-    def fields(self, layout: Layout) -> Fields:
-        return {"one": layout.body("first"), "other": layout.body("second")}

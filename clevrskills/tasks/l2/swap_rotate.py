@@ -7,8 +7,6 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import AtPosition, Predicate, Rotated, Swapped
-from clevrskills.predicates.rotated import turn_in_words
-from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.l1.swap import Swap, targets
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, turnable
@@ -50,7 +48,3 @@ class SwapRotate(Swap, TurningTask):
                 Rotated.by(first, poses[:, 0], angle_rad, to_second),
             )
         )
-
-    def fields(self, layout: Layout) -> Fields:
-        turn = turn_in_words(float(layout.roles["angle_rad"]))
-        return {**super().fields(layout), "turn": turn}

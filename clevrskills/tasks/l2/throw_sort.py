@@ -36,7 +36,6 @@ class ThrowSort(SortingTask):
     level = "L2"
     sentence = "Place the objects in the identically textured areas by throwing"
     predicates = (Set, Hit)
-    preposition = "into"
     gap_m = 0.02
     size_m = PRIMITIVE_SIZE_M
 

@@ -161,7 +161,8 @@ class HiddenUnderBlockSteps(Stepwise, HiddenUnderBlock):
 @cache
 def _with_steps(bank: Bank) -> Bank:
     """Return a bank with the steps ``{steps}`` behind each of its sentences."""
-    return Bank(f"{bank.paper} {LEADS[0]} {{steps}}", _led(bank.seen), _led(bank.held_out))
+    paper = f"{bank.paper} {LEADS[0]} {{steps}}"
+    return replace(bank, paper=paper, seen=_led(bank.seen), held_out=_led(bank.held_out))
 
 
 def _led(sentences: Sentences) -> Sentences:

@@ -1,0 +1,193 @@
+"""Slots of wordings that the leaves of a goal fill: objects, turns, counts, lists of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from clevrskills.assets.tables import check_table
+from clevrskills.core.goal.predicate import Leaf, Predicate
+from clevrskills.core.goal.tree import nodes
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.sim.body import Body
+from clevrskills.tasks.layout import Layout
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+"""Small numbers in words."""
+COUNTS = {1: ("single",), 2: ("both", "pair")}
+"""Further words that licence a count."""
+BODY_FORMS = ("color", "name", "texture")
+"""What may follow the colon of a body in braces that is said the same in all sets of names."""
+_TABLE = dict.fromkeys(("each", "first", "between", "last", "one", "several"), str)
+_TABLE["reverse"] = bool  # type: ignore[assignment]
+
+
+def listed(parts: Sequence[str], separator: str = ", ", last: str = " and ") -> str:
+    """Return some parts in a row, such as ``A, B and C``."""
+    return last.join(filter(None, (separator.join(parts[:-1]), parts[-1])))
+
+
+def check_source(where: str, source: Any) -> None:
+    """Check what fills a slot, as :func:`leaf_slots` has it.
+
+    Raises:
+        ClevrSkillsError: It is neither words nor a table of its entries.
+    """
+    if isinstance(source, str):
+        return
+    check_table(where, source, _TABLE, optional=_TABLE)
+    if "each" not in source and not {"one", "several"} <= source.keys():
+        raise ClevrSkillsError(f"{where} must have the entry each, or one and several")
+
+
+def leaf_slots(
+    sources: Mapping[str, Any], goal: Predicate, layout: Layout
+) -> dict[str, str | Body]:
+    """Return what the leaves of a goal, B = 1, fill slots with.
+
+    Leaves are those that the environment uses, in order. A list and a count are about those that
+    are of the same type as the first one.
+
+    Args:
+        sources: What fills each slot, as in the table ``leaves`` of a bank:
+
+            - ``attribute``: that of the first leaf that has it: a body, or words that the leaf
+              says (:meth:`~clevrskills.core.goal.predicate.Leaf.said`); ``2.attribute`` and
+              ``-1.attribute``: that of a leaf by its number; ``attribute.0``: a body of several;
+              ``attribute.count``: how many they are; ``attribute:color``: one of
+              :data:`BODY_FORMS` of it;
+            - ``count``: how many leaves there are, in words;
+            - ``keystep``: the image of the scene after the last of them;
+            - a table: ``each``, a template that is said of each leaf, its braces filled as above
+              and by ``keystep``; ``first``, a template said of the first leaf before them;
+              ``between`` parts, ``, `` by default, and before the ``last``, that or `` and ``;
+              ``reverse``: said from the last to the first;
+            - a table of ``one`` and ``several``: which depends on how many leaves there are.
+        goal: The goal.
+        layout: The scene.
+
+    Raises:
+        UnknownNameError: A leaf has no such attribute.
+    """
+    scene = _Scene(used_leaves(goal), layout, goal_words(goal))
+    return {name: scene.filled(source) for name, source in sources.items()}
+
+
+def goal_words(goal: Predicate) -> dict[str, str]:
+    """Return the words by which a goal, B = 1, may be asked for beside its slots: those of the
+    relations and the order of its predicates, and of its counts.
+    """
+    used = [node.predicate for node in nodes(goal) if node.active]
+    words = [word for predicate in used for word in predicate.goal_words]
+    leaves = [predicate for predicate in used if isinstance(predicate, Leaf)]
+    bodies = {slot for leaf in leaves for name in _bodies(leaf) for slot in _slots(leaf, name)}
+    counts = {len(leaves), len(_alike(leaves)), len(bodies)}
+    words += [word for n in counts for word in (NUMBERS[n : n + 1] + COUNTS.get(n, ()))]
+    return {word: word for word in words}
+
+
+def used_leaves(goal: Predicate) -> list[Leaf]:
+    """Return the leaves of a goal that environment 0 uses, in order."""
+    found = (node.predicate for node in nodes(goal) if node.active)
+    return [leaf for leaf in found if isinstance(leaf, Leaf)]
+
+
+def _alike(leaves: Sequence[Leaf]) -> list[Leaf]:
+    return [leaf for leaf in leaves if type(leaf) is type(leaves[0])]
+
+
+def _bodies(leaf: Leaf) -> Sequence[str]:
+    return leaf.bodies() if isinstance(leaf, PhysicalPredicate) else ()
+
+
+def _slots(leaf: Leaf, name: str) -> list[int]:
+    values: Tensor = getattr(leaf, name)
+    return [slot for slot in values[0].reshape(-1).tolist() if slot >= 0]
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """Leaves of a goal, what lies about, and the words of the goal."""
+
+    leaves: Sequence[Leaf]
+    layout: Layout
+    words: Mapping[str, str]
+
+    def filled(self, source: Any) -> str | Body:
+        alike = _alike(self.leaves)
+        if source == "count":
+            return NUMBERS[len(alike)]
+        if source == "keystep":
+            return f"{{ks:{len(alike)}}}"
+        if isinstance(source, str):
+            path, _, form = source.partition(":")
+            number, _, name = path.partition(".")
+            if number.lstrip("-").isdigit():
+                found = self.part(name, self.leaves[int(number)])
+            else:
+                found = self.part(path, *self.leaves)
+            return format(_Said(found), form) if form and isinstance(found, Body) else found
+        if "one" in source:
+            return str(source["one" if len(alike) == 1 else "several"])
+        of = [_Parts(self, leaf, k) for k, leaf in enumerate((alike[0], *alike))]
+        parts = [source["each"].format_map(part) for part in of[1:]]
+        if "first" in source:
+            parts.insert(0, source["first"].format_map(of[0]))
+        if source.get("reverse"):
+            parts.reverse()
+        between = source.get("between", ", ")
+        last = source.get("last", source.get("between", " and "))
+        return listed(parts, *(text.format_map(self.words) for text in (between, last)))
+
+    def part(self, path: str, *leaves: Leaf) -> str | Body:
+        """Return the body or the words of the first of some leaves that has them.
+
+        Raises:
+            UnknownNameError: None has them.
+        """
+        name, _, which = path.partition(".")
+        for leaf in leaves:
+            if name in (said := leaf.said()):
+                return said[name]
+            if name in _bodies(leaf):
+                slots = _slots(leaf, name)
+                if which == "count":
+                    return NUMBERS[len(slots)]
+                return self.layout.slot(slots[int(which or 0)])
+        known = {name for leaf in leaves for name in (*leaf.said(), *_bodies(leaf))}
+        raise UnknownNameError("attribute of a leaf", name, sorted(known))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a leaf, after which there is a key-step, fills a template with."""
+
+    scene: _Scene
+    leaf: Leaf
+    keystep: int
+
+    def __getitem__(self, name: str) -> str | _Said:
+        if name == "keystep":
+            return f"{{ks:{self.keystep}}}"
+        if name in self.scene.words:
+            return name
+        found = self.scene.part(name, self.leaf)
+        return _Said(found) if isinstance(found, Body) else found
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A body in a template."""
+
+    body: Body
+
+    def __format__(self, form: str) -> str:
+        if form not in ("", *BODY_FORMS):
+            raise UnknownNameError("form of a body", form, BODY_FORMS)
+        if form in ("color", "name"):
+            return str(getattr(self.body, form))
+        return f"{{{'tex' if form else 'obj'}:{self.body.key}}}"
