@@ -24,7 +24,7 @@ PAGES = {
     for file in sorted((ROOT / folder).glob("*/*.md" if folder == "integrations" else "*.md"))
 }
 PROGRAMS = {
-    *("accelerate", "apt-get", "cd", "clevrskills", "cp", "exec", "export", "git", "inspect"),
+    *("accelerate", "apt-get", "uv", "cd", "clevrskills", "cp", "exec", "export", "git", "inspect"),
     *(
         "lerobot-eval",
         "lerobot-train",

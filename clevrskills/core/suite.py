@@ -101,6 +101,14 @@ class TrajectoryRenderer(Protocol):
     ) -> Mapping[str, Any]:
         """What each camera sees of a moment: joint angles (n,), poses (K, ...), textures by key."""
 
+    def draw(
+        self, qpos: NDArray[Any], body_poses: NDArray[Any], textures: Mapping[str, str]
+    ) -> None:
+        """Begin to draw a moment, which goes on beside what is done until :meth:`views`."""
+
+    def views(self) -> Mapping[str, Any]:
+        """What each camera sees of the moment that was drawn last."""
+
     def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
         """The images of a prompt given as JSON data, by placeholder."""
 

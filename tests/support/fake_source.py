@@ -268,11 +268,12 @@ class FakeFilm:
         self.keys = [body["key"] for body in scene["bodies"]]
         return [Box() for _ in self.keys]
 
-    def render(
-        self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
-    ) -> dict[str, View]:
+    def draw(self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]) -> None:
+        self._moment = qpos, body_poses, textures
+
+    def views(self) -> dict[str, View]:
         return {
-            name: self._view(camera, self.shifts[name], qpos, body_poses, textures)
+            name: self._view(camera, self.shifts[name], *self._moment)
             for name, camera in self.cameras.items()
         }
 

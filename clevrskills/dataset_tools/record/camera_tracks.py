@@ -36,7 +36,8 @@ IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
 class Footage:
-    """Films one episode into its directory, state by state.
+    """Films one episode into its directory, state by state; a state is drawn while the simulation
+    goes on, and encoded while the next one is drawn.
 
     Args:
         directory: Directory of the episode, being written.
@@ -66,6 +67,8 @@ class Footage:
         self._videos: dict[str, VideoWriter] = {}
         self._images: dict[str, bytes] = {}
         self._rows: dict[str, list[np.ndarray]] = {}
+        self._drawn: np.ndarray | None = None  # poses of the state that is being drawn
+        self._apart_s = _cpu_s_of_other_threads()
         with spent(times_s, "render"):
             self._annotator = Annotator(film.open(scene), film.cameras)
 
@@ -77,9 +80,32 @@ class Footage:
             object_poses: Positions and quaternions w, x, y, z, (K, 7).
             textures: Textures that objects show in place of their own, by key.
         """
+        poses = self._wait()
         with spent(self._times_s, "render"):
-            self._views = self._film.render(qpos, object_poses, textures)
-            for name, sighting in self._annotator.look(object_poses, self._views).items():
+            self._film.draw(qpos, object_poses, textures)
+        self._drawn = object_poses
+        if poses is not None:
+            self._write(poses)
+
+    def _wait(self) -> np.ndarray | None:
+        """Wait for the state that is being drawn, if any; return its poses."""
+        poses, self._drawn = self._drawn, None
+        if poses is not None:
+            with spent(self._times_s, "render"):
+                self._views = self._film.views()
+        before_s, self._apart_s = self._apart_s, _cpu_s_of_other_threads()
+        self._times_s["render"] += self._apart_s - before_s
+        return poses
+
+    def _complete(self) -> None:
+        """Take in the state that was filmed last."""
+        if (poses := self._wait()) is not None:
+            self._write(poses)
+
+    def _write(self, poses: np.ndarray) -> None:
+        """Annotate and encode the images of a state."""
+        with spent(self._times_s, "render"):
+            for name, sighting in self._annotator.look(poses, self._views).items():
                 for key, value in (
                     ("extrinsic", self._views[name].extrinsic.astype(np.float32)),
                     ("boxes", sighting.boxes),
@@ -101,6 +127,7 @@ class Footage:
         """Keep an image of the state filmed last as key-step ``index``; returns its name, ``None``
         if the camera that takes it is off.
         """
+        self._complete()
         view = self._views.get(self._keystep_camera)
         return None if view is None else self._keep(f"keysteps/{index:02d}", view.color)
 
@@ -123,6 +150,7 @@ class Footage:
         Args:
             others: Other images to keep, encoded, by name.
         """
+        self._complete()
         with spent(self._times_s, "encode"):
             for video in self._videos.values():
                 video.close()
@@ -146,6 +174,7 @@ class Footage:
 
     def abandon(self) -> None:
         """Release the files without caring for their content."""
+        self._wait()
         for video in self._videos.values():
             video.abandon()
 
@@ -162,9 +191,14 @@ def write_images(directory: Path, images: Mapping[str, bytes]) -> None:
 
 @contextmanager
 def spent(times_s: dict[str, float], phase: str) -> Iterator[None]:
-    """Add the CPU time of what is done inside to a phase."""
-    start = time.process_time()
+    """Add the CPU time of this thread for what is done inside to a phase."""
+    start = time.thread_time()
     try:
         yield
     finally:
-        times_s[phase] = times_s.get(phase, 0.0) + time.process_time() - start
+        times_s[phase] = times_s.get(phase, 0.0) + time.thread_time() - start
+
+
+def _cpu_s_of_other_threads() -> float:
+    """Return the CPU time of all but this thread so far: of those that draw, without a GPU."""
+    return time.process_time() - time.thread_time()

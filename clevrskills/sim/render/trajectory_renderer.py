@@ -159,15 +159,19 @@ class TrajectoryRenderer:
     def render(
         self, qpos: np.ndarray | None, body_poses: np.ndarray, textures: Mapping[str, str]
     ) -> dict[str, View]:
-        """Draw a moment of the episode that was opened last.
+        """Return what each camera sees of a moment, see :meth:`draw`."""
+        self.draw(qpos, body_poses, textures)
+        return self.views()
+
+    def draw(
+        self, qpos: np.ndarray | None, body_poses: np.ndarray, textures: Mapping[str, str]
+    ) -> None:
+        """Begin to draw a moment of the episode that was opened last; :meth:`views` waits for it.
 
         Args:
             qpos: Joint angles (n,); ``None``: there is no robot.
             body_poses: Positions and quaternions w, x, y, z of the bodies, (K, 7).
             textures: Textures that bodies show in place of their own, by key.
-
-        Returns:
-            What each camera sees.
         """
         links = {} if qpos is None else link_poses(self.robot_name, qpos)
         for name, entity in self._links.items():
@@ -181,6 +185,11 @@ class TrajectoryRenderer:
                 pose = sapien.Pose(place["position_m"], place["quaternion_wxyz"])
                 camera.entity.set_pose(links.get(place["link"], AWAY) * pose)
         self._scene.scene.update_render()
+        for camera in self._cameras.values():
+            camera.take_picture()
+
+    def views(self) -> dict[str, View]:
+        """Return what each camera sees of the moment that was drawn last."""
         views = {name: self._view(name, camera) for name, camera in self._cameras.items()}
         return self._spoiled(views) if self._spoil else views
 
@@ -200,7 +209,6 @@ class TrajectoryRenderer:
         self._repainted = dict(textures)
 
     def _view(self, name: str, camera: sapien.render.RenderCameraComponent) -> View:
-        camera.take_picture()
         if self._scene.numbered:
             numbers, buffer = camera.get_picture("Number"), camera.get_picture("GbufferDepth")
             if self.cameras[name].orthographic_m is not None:
