@@ -14,7 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from time import monotonic, sleep, time
 from typing import Any, Protocol
@@ -42,10 +42,17 @@ class Reply:
     Attributes:
         text: Its words; empty: it said nothing, however often it was asked.
         usage: ``requests`` that were answered, ``prompt_tokens``, ``completion_tokens``.
+        finish_reason: Why they end, as the server says; empty: it does not.
     """
 
     text: str
     usage: Mapping[str, float] = field(default_factory=dict)
+    finish_reason: str = ""
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the limit of tokens ended it."""
+        return self.finish_reason in ("length", "max_tokens")
 
 
 class Model(Protocol):
@@ -162,8 +169,8 @@ class ChatClient:
             self._request["seed"] = seed
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """The reply to messages; an empty one is asked for again, up to :data:`EMPTY_REPLIES`
-        times.
+        """The reply to messages; an empty one that was not cut off is asked for again, up to
+        :data:`EMPTY_REPLIES` times.
 
         Raises:
             PolicyError: The server refuses, says something else, or does not answer.
@@ -171,22 +178,22 @@ class ChatClient:
         data = {**self._request, "messages": to_openai(messages, self._media)}
         body = json.dumps(data, ensure_ascii=False).encode()
         usage = dict.fromkeys(("requests", "prompt_tokens", "completion_tokens"), 0)
-        text = ""
+        said = Reply("")
         for _ in range(1 + EMPTY_REPLIES):
             reply = self._ask(body)
-            text, counted = _text(reply), reply.get("usage")
+            said, counted = _said(reply), reply.get("usage")
             counted = counted if isinstance(counted, dict) else {}
             estimated = {
                 "prompt_tokens": tokens_of(messages),
-                "completion_tokens": tokens_of([Message("assistant", (text,))]),
+                "completion_tokens": tokens_of([Message("assistant", (said.text,))]),
             }
             usage["requests"] += 1
             for name, guess in estimated.items():
                 told = counted.get(name)
                 usage[name] += told if type(told) is int and told >= 0 else guess
-            if text.strip():
+            if said.text.strip() or said.cut_off:
                 break
-        return Reply(text if text.strip() else "", usage)
+        return replace(said, text=said.text if said.text.strip() else "", usage=usage)
 
     def _ask(self, body: bytes) -> dict[str, Any]:
         """What the server answers to a request, however often it must be asked.
@@ -277,8 +284,8 @@ class ChatClient:
         return f"no connection: {reason or type(error).__name__}"
 
 
-def _text(reply: Mapping[str, Any]) -> str:
-    """The text of a reply.
+def _said(reply: Mapping[str, Any]) -> Reply:
+    """The text of a reply, and why it ends.
 
     Raises:
         PolicyError: It has none, or a filter kept it back.
@@ -287,7 +294,8 @@ def _text(reply: Mapping[str, Any]) -> str:
         choice = reply["choices"][0]
         message = choice["message"]
         content = message.get("content")
-        if choice.get("finish_reason") == "content_filter":
+        finish = str(choice.get("finish_reason") or "")
+        if finish == "content_filter":
             raise PolicyError(_FILTER)
         if isinstance(content, list):
             content = "".join(part.get("text") or "" for part in content)
@@ -297,7 +305,8 @@ def _text(reply: Mapping[str, Any]) -> str:
     except (KeyError, IndexError, TypeError, AttributeError):
         shown = _clipped(json.dumps(reply))
         raise PolicyError(f"an answer without a message of a model: {shown}") from None
-    return content.encode(errors="replace").decode()  # half a surrogate pair cannot be written
+    # half a surrogate pair cannot be written
+    return Reply(content.encode(errors="replace").decode(), finish_reason=finish)
 
 
 def _message(text: str) -> str:

@@ -24,11 +24,14 @@ from clevrskills.core.policy import (
     PromptInput,
     TextAction,
 )
+from clevrskills.core.replies import REPLIES, first_words
 from clevrskills.core.suite import Prompting, Suite, all_interfaces, all_views
 from clevrskills.errors import ClevrSkillsError, check_arguments
 
 SCHEMES = ("http://", "https://")
 """How the address of an endpoint begins."""
+_UNREADABLE = "No action could be read in this reply."
+_CUT_OFF = "This reply was cut off before it gave an action."
 ENDPOINT = tuple(name for name in signature(ChatClient.__init__).parameters)[2:]
 """Arguments of the client."""
 
@@ -47,7 +50,7 @@ class ChatPolicy:
         image_px: Largest length of the longer side of an image, in pixels.
         price_in: Price of a million tokens that are sent.
         price_out: Price of a million tokens that are replied.
-        reply_tokens: Tokens of a reply in estimates.
+        reply_tokens: Tokens of a reply in estimates; ``None``: what the prompter takes for typical.
         prompt: Options of the suite's prompter.
         endpoint: Arguments of :class:`~clevrskills.agents.client.ChatClient`.
 
@@ -67,7 +70,7 @@ class ChatPolicy:
         image_px: int | None = None,
         price_in: float | None = None,
         price_out: float | None = None,
-        reply_tokens: int = 200,
+        reply_tokens: int | None = None,
         prompt: Mapping[str, Any] | None = None,
         **endpoint: Any,
     ) -> None:
@@ -94,7 +97,9 @@ class ChatPolicy:
         if history is not None:
             self._prompter.history = history
         self._most, self._largest_px = max_images, image_px
-        self.reply_tokens = reply_tokens
+        self.reply_tokens: int = (
+            self._prompter.reply_tokens if reply_tokens is None else reply_tokens
+        )
         self.prices: tuple[float, float] | None = None
         if price_in is not None or price_out is not None:
             self.prices = float(price_in or 0), float(price_out or 0)
@@ -133,6 +138,7 @@ class ChatPolicy:
         self._model.begin(prompt, env)
         self._recorder = Recorder()
         self._history: list[tuple[Observation, TextAction]] = []
+        self._unreadable: dict[int, tuple[str, str]] = {}
 
     def act(self, observation: Observation) -> TextAction:
         """Return the action that the model replies.
@@ -146,21 +152,30 @@ class ChatPolicy:
     def read(self, observation: Observation, messages: list[Message], reply: Reply) -> TextAction:
         """Return the action of a reply to the messages that were sent for an observation."""
         said = self._prompter.parse(reply.text)
-        usage = {**reply.usage, "images": len(images_of(messages))}
+        paid = {name: value for name, value in reply.usage.items() if name not in REPLIES}
+        usage = {**paid, **said.usage, "images": len(images_of(messages))}
+        if reply.cut_off:
+            usage["cut_off"] = 1.0
         if self.prices is not None:
             usage["cost"] = self.price(usage["prompt_tokens"], usage["completion_tokens"])
         said = replace(
             said,
             reply=reply.text,
             usage=usage,
-            record=self._recorder.record(messages),
+            record={**self._recorder.record(messages), "finish_reason": reply.finish_reason},
         )
+        if not said.action:
+            wrong = _CUT_OFF if reply.cut_off else _UNREADABLE
+            self._unreadable[observation["turn"]] = first_words(reply.text), wrong
         self.remember(observation, said)
         return said
 
     def request(self, observation: Observation) -> list[Message]:
-        """Return the messages for an observation, within the budget of images."""
-        messages = self._prompter.messages(observation, self._history)
+        """Return the messages for an observation, within the budget of images; of a past reply that
+        could not be read its first words are told, and what was wrong.
+        """
+        told = tuple(map(self._told, observation["turns"]))
+        messages = self._prompter.messages({**observation, "turns": told}, self._history)
 
         def named(part: str | ImagePart) -> str | ImagePart:
             if isinstance(part, str):
@@ -169,6 +184,12 @@ class ChatPolicy:
 
         messages = [replace(each, parts=tuple(map(named, each.parts))) for each in messages]
         return budgeted(messages, self._most, self._largest_px)
+
+    def _told(self, turn: Mapping[str, Any]) -> Mapping[str, Any]:
+        if turn["index"] not in self._unreadable:
+            return turn
+        action, wrong = self._unreadable[turn["index"]]
+        return {**turn, "action": action, "message": f"{turn['message']} {wrong}".strip()}
 
     def estimate(self, observation: Observation, turns: int) -> dict[str, float]:
         """Return what an episode of so many turns costs: requests, tokens, images, price.
@@ -206,7 +227,7 @@ class ChatPolicy:
         self._history = self._history[-shown:] if shown else []
 
 
-def _prompter(suite: Suite, interface: Interface, options: Mapping[str, Any]) -> Prompter:
+def _prompter(suite: Suite, interface: TextInterface, options: Mapping[str, Any]) -> Prompter:
     """Return the suite's own prompter, or the plain one.
 
     Raises:

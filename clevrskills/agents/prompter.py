@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
-from clevrskills.core.interface import Interface
+from clevrskills.core.interface import TextInterface
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
+from clevrskills.core.replies import read_reply
 
 ACTION = "action:"
 """What comes before the action, on a line of its own."""
-_MARKS = str.maketrans("", "", "*#`")
-
-
-def read_action(reply: str, mark: str = ACTION) -> str:
-    """What stands behind the last ``action:``, or another mark, of a reply, up to the end of its
-    line, without marks of emphasis; empty: there is nothing.
-    """
-    pattern = rf"{re.escape(mark)}((?:(?!{re.escape(mark)}).)*)"
-    found = [*re.finditer(pattern, reply.translate(_MARKS), re.IGNORECASE)]
-    return found[-1].group(1).strip() if found else ""
 
 
 def write_action(action: str) -> str:
@@ -52,9 +42,9 @@ class PlainPrompter:
         views: Names of the views that it shows unless others are asked for.
     """
 
-    history = 2
+    history, reply_tokens = 2, 50
 
-    def __init__(self, interface: Interface, views: Sequence[str] = ()) -> None:
+    def __init__(self, interface: TextInterface, views: Sequence[str] = ()) -> None:
         self._interface = interface
         self.views: Sequence[str] = tuple(views)
 
@@ -72,7 +62,7 @@ class PlainPrompter:
     ) -> list[Message]:
         """What is sent: the rules, past turns, what is seen now."""
         lines = [
-            f"Turn {turn['index'] + 1}: {turn['action'] or '(unreadable)'}. {turn['message']}"
+            f"Turn {turn['index'] + 1}: {turn['action']}. {turn['message']}"
             for turn in observation["turns"][-self.history :]
         ]
         parts: list[str | ImagePart] = []
@@ -87,9 +77,8 @@ class PlainPrompter:
         return [Message("system", (self._system,)), message("user", [*parts, last])]
 
     def parse(self, reply: str) -> TextAction:
-        """What a reply says."""
-        action = read_action(reply)
-        return TextAction(action, stop=action == "done")
+        """Return the command of a reply."""
+        return read_reply(reply, self._interface.grammar)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action."""

@@ -5,8 +5,8 @@
     DIR/transcripts/<episode>.jsonl        a line on the episode, then one for each turn
 
 The line of a turn has ``request`` (a hash of all that was sent), ``messages`` (a text that stood in
-a line before is only named by its hash), ``reply``, ``action``, ``code`` and ``usage``.
-``clevrskills.evaluation`` writes them.
+a line before is only named by its hash), ``reply``, ``finish_reason``, ``action``, ``code`` and
+``usage``. ``clevrskills.evaluation`` writes them.
 """
 
 from __future__ import annotations
@@ -98,4 +98,4 @@ class ReplayedModel:
                 f"{self._path}, turn {turn['turn']}: another request was sent then, so its reply "
                 "is none to this one"
             )
-        return Reply(turn["reply"], turn["usage"])
+        return Reply(turn["reply"], turn["usage"], turn.get("finish_reason", ""))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.policy import PolicyError, TextAction
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.core.replies import Grammar, clean_command
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:  # torch takes two seconds to import
     from clevrskills.core.goal.predicate import Outcome
@@ -42,6 +43,9 @@ ACTION_MODALITIES = {
     "rotation": "end_effector_rotation_delta",
 }
 """How they name parts of an action; others keep theirs."""
+Mode = Literal["none", "simple", "detailed"]
+"""How much of a turn a policy is told."""
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def in_range(actions: Any, clip: bool = True) -> tuple[Any, Any]:
@@ -317,6 +321,8 @@ class TextInterface:
         spec: What commands there are, as JSON data; ``examples`` are some of them.
         sentence: What they are, in words.
         codes: What may come of a command.
+        grammar: Returns a command as its environment writes it, and an empty text for what is none;
+            ``None``: any text may be one.
     """
 
     name: str
@@ -324,11 +330,12 @@ class TextInterface:
     sentence: str = ""
     labels: Sequence[str] = ()
     codes: Codes = field(default_factory=dict)
+    grammar: Grammar | None = None
     takes_controller: ClassVar[bool] = False
     """Whether a controller may carry out its commands, in place of skills."""
 
     def read(self, answer: Any, clip: bool = True) -> list[str]:
-        """Return the command of an answer.
+        """Return the command of an answer, as the environment writes it.
 
         Raises:
             PolicyError: It is no text.
@@ -337,7 +344,8 @@ class TextInterface:
             return [answer.action]
         if not isinstance(answer, str):
             raise PolicyError(f"an action of type {type(answer).__name__}; allowed: str")
-        return [answer]
+        command = clean_command(answer)
+        return [(self.grammar and self.grammar(command)) or command]
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
         """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
@@ -463,3 +471,34 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str):
         return len(one) == len(other) and all(map(_equal, one, other))
     return bool(one == other)
+
+
+def turn_message(interface: Interface, turn: Turn) -> str:
+    """Return the sentence of a turn's code; empty for a turn without a code.
+
+    Raises:
+        UnknownNameError: The interface has no such code.
+    """
+    if not turn.code:
+        return ""
+    if turn.code not in interface.codes:
+        raise UnknownNameError("code", turn.code, tuple(interface.codes))
+    return interface.codes[turn.code][0].format(**turn.args)
+
+
+def turn_feedback(interface: Interface, turn: Turn, mode: Mode) -> str:
+    """Return what a policy is told of a turn.
+
+    Args:
+        interface: The interface that the turn was taken by.
+        turn: The turn.
+        mode: ``none``: nothing; ``simple``: whether it was done; ``detailed``: its sentence too.
+    """
+    if mode == "none":
+        return ""
+    return feedback_text(turn.ok, turn_message(interface, turn) if mode == "detailed" else "")
+
+
+def feedback_text(ok: bool, sentence: str) -> str:
+    """Return whether a turn was done, with the sentence that says more, if there is one."""
+    return f"{'Success' if ok else 'Failure'}. {sentence}".rstrip()

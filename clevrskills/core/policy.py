@@ -273,10 +273,12 @@ class Prompter(Protocol):
     Attributes:
         views: Names of the views that prompts show unless others are asked for.
         history: How many past turns prompts show, at most.
+        reply_tokens: Tokens of a typical reply without reasoning, for estimates of costs.
     """
 
     views: Sequence[str]
     history: int
+    reply_tokens: int
 
     def begin(self, prompt: PromptInput) -> None:
         """Begin an episode."""

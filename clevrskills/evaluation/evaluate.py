@@ -88,7 +88,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
             "levels": tables.records(tables.numbers(levels)),
             "tags": [],
             **{table.name: tables.records(table.data) for table in further},
-            "warnings": tables.clipped_lines(evaluations),
+            "warnings": tables.warning_lines(evaluations),
         }
         print(to_json(data, indent=1))
         return
@@ -101,7 +101,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
         lines.append(f"{tables.EXPLANATION} {tables.pooling(evaluations)}")
     else:
         print_summary(evaluation)
-    lines += tables.clipped_lines(evaluations)
+    lines += tables.warning_lines(evaluations)
     results = (*evaluation.results, *evaluation.parts)
     if differs := deviations(evaluation.run, evaluation.suite, results):
         lines.append(f"Not the protocol of `clevrskills benchmark`: {'; '.join(differs)}.")

@@ -15,9 +15,16 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.core.env import Env, Episode, Prompt, RecordableEnv
-from clevrskills.core.feedback import Mode, turn_feedback
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn, in_range
+from clevrskills.core.interface import (
+    BoxInterface,
+    Mode,
+    Step,
+    TextInterface,
+    Turn,
+    in_range,
+    turn_feedback,
+)
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import (
     Observation,

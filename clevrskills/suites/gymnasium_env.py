@@ -12,8 +12,7 @@ import numpy as np
 
 from clevrskills.core.env import Episode
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import MODES, Mode, turn_feedback
-from clevrskills.core.interface import TextInterface
+from clevrskills.core.interface import MODES, Mode, TextInterface, turn_feedback
 from clevrskills.core.policy import PolicyError
 from clevrskills.core.suite import building, default_splits, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError

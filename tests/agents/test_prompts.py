@@ -12,11 +12,11 @@ import pytest
 from readers.ivispar import reply
 
 from clevrskills.agents.messages import budgeted, from_openai, images_of, to_openai, tokens_of
-from clevrskills.agents.prompter import PlainPrompter, read_action
+from clevrskills.agents.prompter import PlainPrompter
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import turn_feedback
-from clevrskills.core.interface import TextInterface
+from clevrskills.core.interface import TextInterface, turn_feedback
 from clevrskills.core.policy import ImagePart, Message, PromptInput
+from clevrskills.core.replies import read_reply
 from clevrskills.core.suite import DEFAULT_PRESET, all_views, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 
@@ -50,8 +50,9 @@ def board(task: str, split: str, preset: str, moves: tuple[str, ...] = MOVES) ->
         requests.append(prompter.messages(seen, history))
         said = prompter.parse(prompter.reply(move) if move else "I cannot tell.")
         history.append((seen, said))
-        shown = turn_feedback(find_interface(SUITE), env.command(move), options["feedback"])
-        turns.append({"index": turn, "action": move, "message": shown})
+        told = turn_feedback(find_interface(SUITE), env.command(move), options["feedback"])
+        shown = move or "I cannot tell."
+        turns.append({"index": turn, "action": shown, "message": told})
         if env.limit == turn + 1:
             break
     return requests
@@ -100,25 +101,6 @@ def test_options_of_prompts() -> None:
         SUITE.prompter(find_interface(SUITE), {"explane": False})
 
 
-@pytest.mark.parametrize(
-    ("reply", "action"),
-    [
-        ("action: move red cube left", "move red cube left"),
-        ("I think.\n**Action:** `move red cube left`", "move red cube left"),
-        ("Action: Move RED cube left\n\nThat is it.", "move red cube left"),
-        ("action: move red cube up\naction: move red cube left", "move red cube left"),
-        ("The action: wait. action: move red cube left", "move red cube left"),
-        ("### action:move red cube left", "move red cube left"),
-        ("move red cube left", ""),
-        ("action:", ""),
-        ("action:\nmove red cube left", ""),
-        ("", ""),
-    ],
-)
-def test_the_last_action_of_a_reply_counts(reply: str, action: str) -> None:
-    assert SUITE.prompter(find_interface(SUITE), {}).parse(reply).action == action
-
-
 @pytest.mark.parametrize("preset", ["view3d", "schematic"])
 def test_the_reader_needs_words(preset: str) -> None:
     with pytest.raises(ClevrSkillsError, match="needs boards in words"):
@@ -128,7 +110,7 @@ def test_the_reader_needs_words(preset: str) -> None:
 def test_the_reader_reads_what_endpoints_are_sent() -> None:
     messages = board("geoms", "base", "text")[0]
     assert from_openai(to_openai(messages)) == messages
-    assert re.fullmatch(r"move \w+ \w+ \w+", read_action(reply(messages)))
+    assert re.fullmatch(r"move \w+ \w+ \w+", read_reply(reply(messages)).action)
 
 
 def plain() -> PlainPrompter:
@@ -139,7 +121,7 @@ def plain() -> PlainPrompter:
 def test_suites_without_a_prompter_are_told_of_plainly() -> None:
     prompter, image = plain(), np.zeros((4, 4, 3), np.uint8)
     prompter.begin(PromptInput("Switch on: red", {"goal": image}))
-    actions = ("do 0", "do 1", "", "do 3")
+    actions = ("do 0", "do 1", "I see", "do 3")
     turns = [{"index": k, "action": do, "message": "No."} for k, do in enumerate(actions)]
     seen = {"turn": 4, "turns": turns, "views": {"state": "red is off", "top": image}}
     text = written(prompter.messages(seen, []))
@@ -148,7 +130,7 @@ def test_suites_without_a_prompter_are_told_of_plainly() -> None:
         "commands: plug red, switch red",
         "action: <command>",
         "Image of the task (goal):\n<image goal>",
-        "Last turns:\nTurn 3: (unreadable). No.\nTurn 4: do 3. No.",
+        "Last turns:\nTurn 3: I see. No.\nTurn 4: do 3. No.",
         "What is seen now (state):\n\nred is off",
         "What is seen now (top):\n<image top>",
         "Turn 5. What do you do?",

@@ -82,6 +82,45 @@ def test_garbage_costs_turns_and_is_no_error(tmp_path: Path) -> None:
     assert len({t["reply"] for k in range(6) for t in transcript(tmp_path / "run", k)[1:]}) >= 7
 
 
+@pytest.mark.parametrize(
+    ("suite", "task", "preset"),
+    [
+        ("ivispar", "geoms", "text"),
+        ("asgardbench", "coffee", "text_none"),
+        pytest.param("lohoravens", "put_in_matching_bowls", "explicit", marks=pytest.mark.slow),
+        pytest.param("clevrskills", "pick", "words", marks=pytest.mark.slow),
+    ],
+)
+def test_an_unreadable_reply_is_told_as_it_was(
+    suite: str, task: str, preset: str, tmp_path: Path
+) -> None:
+    words = ("evaluate", task, "--suite", suite, "--preset", preset, "--episodes", "1")
+    policy = "chat:fixed:<think>So.</think> I cannot\nsee it."
+    assert main([*words, "--policy", policy, "--out", str(tmp_path / "run")]) == 0
+    (result,) = read_results(tmp_path / "run")
+    assert result.usage["unreadable"] == result.turns > 1 and not result.success_once
+    (path,) = (tmp_path / "run" / "transcripts").glob("*.jsonl")
+    _, *turns = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    assert len({turn["request"] for turn in turns}) == len(turns)
+    for turn in turns[1:]:
+        told = json.dumps([part for m in turn["messages"] for part in m["parts"]])
+        assert "I cannot" in told and "No action could be read in this reply." in told
+
+
+def test_cut_off_replies_are_counted_and_warned_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_off = {"reply": None, "finish_reason": "length"}
+    with mock_server.serving(lambda request: cut_off) as url:
+        (result,) = evaluate(url, tmp_path / "run", episodes=1)
+    assert result.usage["cut_off"] == result.usage["requests"] == 20  # not asked for again
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Warning: 20 of 20 replies of" in told and "cut off by the limit of tokens" in told
+    turns = transcript(tmp_path / "run")[1:]
+    assert {turn["finish_reason"] for turn in turns} == {"length"}
+    assert "This reply was cut off before it gave an action." in json.dumps(turns[1])
+
+
 def test_random_words_are_always_read(tmp_path: Path) -> None:
     results = evaluate("random", tmp_path / "run")
     assert not any("UNPARSABLE" in result.codes for result in results)
@@ -90,7 +129,7 @@ def test_random_words_are_always_read(tmp_path: Path) -> None:
 
 
 def test_fixed_words_and_scripts(tmp_path: Path) -> None:
-    evaluate("fixed:see http://h action: move red cube left", tmp_path / "fixed")
+    evaluate("fixed:action: move red cube left (see http://h)", tmp_path / "fixed")
     assert {t["action"] for t in transcript(tmp_path / "fixed")[1:]} == {"move red cube left"}
     script = tmp_path / "script.txt"
     script.write_text('action: move red cube left\n"two\\naction: move blue sphere up"\n')
@@ -265,7 +304,15 @@ def test_transcripts_are_scored_again(tmp_path: Path, capsys: pytest.CaptureFixt
     path = out / "transcripts" / "geoms_base_002.jsonl"
     lines = path.read_text().splitlines()
     turn = json.loads(lines[1])
-    path.write_text("\n".join([lines[0], json.dumps({**turn, "action": "hm"}), *lines[2:]]) + "\n")
+
+    def write(**edited: str) -> None:
+        path.write_text("\n".join([lines[0], json.dumps({**turn, **edited}), *lines[2:]]) + "\n")
+
+    write(reply="action: move blue cube up")
+    assert main(["reverify", str(out), "--json"]) == 1
+    changes = json.loads(capsys.readouterr().out)["changes"]["geoms_base_002"]
+    assert changes == {"action of turn 0": [turn["action"], "move blue cube up"]}
+    write(action="hm")
     assert main(["reverify", str(out), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["episodes"], found["changed"]) == (6, 1)
@@ -334,14 +381,14 @@ def test_what_an_episode_cost_that_broke_down_counts(
     assert all(r.usage["requests"] == 2 and r.usage["cost"] > 0 for r in results)
 
 
-def test_a_dry_run_sends_nothing_and_is_not_exceeded(
+def test_a_dry_run_sends_nothing_and_is_about_right(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     requests: list[Any] = []
 
     def count(request: Any) -> Any:
         requests.append(request)
-        return {"reply": "hm, " * 200}
+        return {"reply": "hm, " * 193 + "\naction: move red cube left"}
 
     out = tmp_path / "run"
     with mock_server.serving(count) as url:
@@ -356,7 +403,7 @@ def test_a_dry_run_sends_nothing_and_is_not_exceeded(
     for name in ("prompt_tokens", "completion_tokens", "cost"):
         assert used[name] == pytest.approx(told[name], rel=0.1)
     assert main([*command(url, out, *PRICES, episodes=8), "--dry-run"]) == 0
-    assert capsys.readouterr().out.startswith("2 episodes, 6 more are done\nat most: 40 requests, ")
+    assert capsys.readouterr().out.startswith("2 episodes, 6 more are done\nabout: 40 requests, ")
 
 
 @pytest.mark.slow

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.feedback import feedback_text
-from clevrskills.core.interface import Interface
+from clevrskills.core.interface import Interface, feedback_text
 from clevrskills.core.policy import ImagePart, Message, PromptInput, TextAction
 from clevrskills.core.suite import Prompting, Suite, find_interface, load_suite
 from clevrskills.dataset_tools.dataset import Episode

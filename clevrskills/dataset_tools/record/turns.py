@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 
 from clevrskills.core.env import Env, Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import turn_message
 from clevrskills.core.goal.tree import nodes, outcomes
-from clevrskills.core.interface import Interface, Turn
+from clevrskills.core.interface import Interface, Turn, turn_message
 from clevrskills.core.suite import Labels, Suite, path_of
 from clevrskills.dataset_tools.layout import TURNS_FILE
 from clevrskills.dataset_tools.record.camera_tracks import spent, write_images

@@ -82,9 +82,12 @@ def dry_run(request: EvaluationRequest) -> int:
     print(f"{len(refs)} episodes" + (f", {len(done)} more are done" if done else ""))
     told = [f"{numbers[name]:,} {word}" for name, word in USAGE.items() if name != "cost"]
     price = f", price {numbers['cost']:,.4f}" if priced else ""
-    print(f"at most: {', '.join(told)}{price}")
+    print(f"about: {', '.join(told)}{price}")
     tokens = estimator.reply_tokens
-    print(f"if a reply has {tokens} tokens, and a token is 4 characters or 750 pixels")
+    print(
+        f"if episodes last to their limit, a reply has {tokens} tokens without reasoning, and a "
+        "token is 4 characters or 750 pixels"
+    )
     if not priced:
         print("no price: --policy-arg price_in=… price_out=…, of a million tokens")
     return 0

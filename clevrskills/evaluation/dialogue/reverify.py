@@ -57,7 +57,8 @@ def reverify(args: ReverifyArgs) -> int:
     missing = [name for name, path in paths.items() if not path.is_file()]
     if len(missing) == len(results):
         raise ClevrSkillsError(f"{args.run} has no {TRANSCRIPTS_DIR} of episodes that count")
-    envs = transcript_envs(args.run, run, load_suite(run.suite, folder=args.frozen))
+    suite = load_suite(run.suite, folder=args.frozen)
+    envs = transcript_envs(args.run, run, suite)
     changes: dict[str, dict[str, list[Any]]] = {}
     now: list[EpisodeResult] = []
     with Display("episodes", len(results) - len(missing)) as display:
@@ -66,6 +67,7 @@ def reverify(args: ReverifyArgs) -> int:
                 continue
             now.append(score_transcript(envs, paths[before.id], before.cause))
             found = {n: [getattr(before, n), getattr(now[-1], n)] for n in SCORES}
+            found |= edited_replies(suite, run.interface, paths[before.id])
             differing = {name: pair for name, pair in found.items() if pair[0] != pair[1]}
             if differing:
                 changes[before.id] = differing
@@ -113,6 +115,33 @@ def transcript_envs(root: Path, run: Run, suite: Suite) -> EnvPool:
     shown: dict[str, Any] = {**run.observation}  # what is understood may depend on it
     shown["cameras"] = tuple(shown["cameras"])
     return EnvPool(config, ObservationOptions(**shown), Unseen)
+
+
+def edited_replies(suite: Suite, interface: str, path: Path) -> dict[str, list[Any]]:
+    """Return the turns of a transcript whose reply does not say the action that was done: that
+    action, and what the reply says.
+
+    Args:
+        suite: The suite.
+        interface: What was acted by.
+        path: The transcript.
+    """
+    from clevrskills.core.interface import TextInterface
+    from clevrskills.core.replies import read_reply
+    from clevrskills.core.suite import Prompting, find_interface
+    from clevrskills.evaluation.dialogue.transcripts import read_transcript
+
+    acted_by = find_interface(suite, interface)
+    prompter = suite.prompter(acted_by, {}) if isinstance(suite, Prompting) else None
+    grammar = acted_by.grammar if isinstance(acted_by, TextInterface) else None
+    found = {}
+    for turn in read_transcript(path)[1]:
+        if "request" in turn:  # other policies read replies by rules of their own
+            reply = turn["reply"]
+            said = prompter.parse(reply) if prompter else read_reply(reply, grammar)
+            if said.action != turn["action"]:
+                found[f"action of turn {turn['turn']}"] = [turn["action"], said.action]
+    return found
 
 
 def score_transcript(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:

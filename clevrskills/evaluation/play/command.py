@@ -28,8 +28,7 @@ from clevrskills.jobs.run_folder import chosen_planner, open_folder, versions
 
 if TYPE_CHECKING:
     from clevrskills.core.env import Env, Episode
-    from clevrskills.core.feedback import Mode
-    from clevrskills.core.interface import Interface, Turn
+    from clevrskills.core.interface import Interface, Mode, Turn
     from clevrskills.core.suite import Suite
     from clevrskills.evaluation.rollout import PolicyRollout
 
@@ -374,7 +373,7 @@ def _views(rollout: PolicyRollout) -> dict[str, Any]:
 def _entry(
     interface: Interface, rollout: PolicyRollout, text: str, turn: Turn, feedback: Mode
 ) -> dict[str, Any]:
-    from clevrskills.core.feedback import turn_feedback
+    from clevrskills.core.interface import turn_feedback
 
     return {
         "turn": rollout.turns,

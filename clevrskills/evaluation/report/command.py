@@ -91,7 +91,7 @@ def report(args: ReportArgs) -> int:
             "tags": [],
             **{table.name: tables.records(table.data) for table in further},
             "comparisons": [pairs.to_json(comparison) for comparison in comparisons],
-            "warnings": tables.clipped_lines(evaluations),
+            "warnings": tables.warning_lines(evaluations),
         }
         print(to_json(data, indent=1))
         return 0
@@ -101,7 +101,7 @@ def report(args: ReportArgs) -> int:
         shown = [*SHOWN, *map(tables.heading_of, measures)]
         tables.print_table(texts[[name for name in shown if name in texts]])
     tables.print_tables(further)
-    tables.print_lines(*tables.clipped_lines(evaluations))
+    tables.print_lines(*tables.warning_lines(evaluations))
     tables.print_lines(f"{out / PAGE}, and the tables beside it")
     return 0
 
@@ -162,7 +162,7 @@ def _write(
         *([pairs.EXPLANATION] if comparisons else []),
     ]
     notes += [f"{pairs.unstated(each)}." for each in evaluations if each.source]
-    notes += tables.clipped_lines(evaluations)
+    notes += tables.warning_lines(evaluations)
     tables.write_tables(out, files, "\n\n".join(notes))
     write_whole(out / "episodes.csv", tables.episodes(evaluations).to_csv(index=False))
     figure = composition_figure(compositions(evaluations))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from clevrskills.core.replies import REPLIES
 from clevrskills.core.report import MILESTONE, Pivot, PublishedTable, reported
 from clevrskills.core.suite import Suite, all_interfaces
 from clevrskills.evaluation.report.curves import curve_tables
@@ -26,6 +27,8 @@ from clevrskills.evaluation.report.tables import (
 from clevrskills.evaluation.results import USAGE, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
 
+COUNTED = USAGE | REPLIES
+"""What is counted of a policy that asks a language model, and of its replies."""
 FEWEST, MOST = 2, 24
 """Values of a tag, if a table is to have a row for each."""
 
@@ -161,11 +164,11 @@ def usage_table(evaluations: Sequence[Evaluation]) -> list[Table]:
         counted = [result for result in evaluation.results if result.usage]
         if not counted:
             continue
-        names = [name for name in USAGE if any(name in result.usage for result in counted)]
+        names = [name for name in COUNTED if any(name in result.usage for result in counted)]
         total = {name: sum(r.usage.get(name, 0) for r in counted) for name in names}
         about = {"run": evaluation.label, "episodes": len(counted)}
         data.append({**about, **total})
-        told = {USAGE[name]: f"{value:,.10g}" for name, value in total.items()}
+        told = {COUNTED[name]: f"{value:,.10g}" for name, value in total.items()}
         texts.append({**{name: str(value) for name, value in about.items()}, **told})
     frame = pd.DataFrame(texts).fillna("-")
     return table_of("usage", "What language models were asked", data, frame)

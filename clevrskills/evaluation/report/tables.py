@@ -182,10 +182,19 @@ def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
     return list(measures.values())
 
 
-def clipped_lines(evaluations: Sequence[Evaluation]) -> list[str]:
-    """A sentence on each run in which more than 1 % of the actions were clipped."""
+def warning_lines(evaluations: Sequence[Evaluation]) -> list[str]:
+    """A sentence on each run with replies that were cut off, and on each in which more than 1 % of
+    the actions were clipped.
+    """
     lines = []
     for evaluation in evaluations:
+        cut_off = sum(result.usage.get("cut_off", 0) for result in evaluation.results)
+        if cut_off:
+            turns = sum(result.turns for result in evaluation.results)
+            lines.append(
+                f"Warning: {cut_off:.0f} of {turns} replies of {evaluation.label} were cut off by "
+                "the limit of tokens; see max_tokens."
+            )
         results = [result for result in evaluation.results if result.greatest]
         # a controller's actions are control steps
         weights = [r.steps if evaluation.run.controller else r.turns for r in results]

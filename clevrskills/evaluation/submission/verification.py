@@ -18,7 +18,11 @@ from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.arguments import EvaluateArgs
-from clevrskills.evaluation.dialogue.reverify import score_transcript, transcript_envs
+from clevrskills.evaluation.dialogue.reverify import (
+    edited_replies,
+    score_transcript,
+    transcript_envs,
+)
 from clevrskills.evaluation.dialogue.transcripts import read_transcript, transcript_path
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.freeze.freeze_queue import FreezeQueue, open_queues
@@ -398,7 +402,8 @@ def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]
     with Display("transcripts", sum(cell.count for cell in found.cells.values())) as display:
         for name, cell in found.cells.items():
             folder = root / name if (root / name).is_dir() else root
-            envs, results[name] = transcript_envs(folder, run_of(cell, found), suite), []
+            run = run_of(cell, found)
+            envs, results[name] = transcript_envs(folder, run, suite), []
             for key, of in cell.tasks.items():
                 for k, letter in enumerate(of.outcomes):
                     ref = EpisodeRef(*split_name(key, suite), k)
@@ -409,6 +414,8 @@ def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]
                         raise ClevrSkillsError(f"{folder} has no transcript of {ref.id}")
                     if read_transcript(path)[0] != ref:
                         raise ClevrSkillsError(f"{path} is of another episode than {ref.id}")
+                    if edited := edited_replies(suite, run.interface, path):
+                        raise ClevrSkillsError(f"{path}: {next(iter(edited))} is not in its reply")
                     results[name].append(score_transcript(envs, path, "step limit"))
                     display.update(sum(map(len, results.values())))
     return results

@@ -24,7 +24,7 @@ from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.prompts.prompter import HousePrompter
 from clevrskills.suites.asgardbench.published import PUBLISHED
 from clevrskills.suites.asgardbench.rules.layout import Placed
-from clevrskills.suites.asgardbench.rules.verbs import VERBS
+from clevrskills.suites.asgardbench.rules.verbs import VERBS, canonical
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, leaf_names
 from clevrskills.suites.asgardbench.tasks.instances import (
     FAMILIES,
@@ -179,6 +179,7 @@ TEXT = TextInterface(
     "one verb with the type of one object: FIND looks at it, OPEN and CLOSE are for what has a "
     "door or is a drawer, PICKUP and PUT are for the hand, the others for what they name",
     codes=CODES,
+    grammar=canonical,
 )
 _STARTS = ("cook", "put_away")
 """What the names of groups of families begin with."""

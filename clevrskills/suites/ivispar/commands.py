@@ -18,6 +18,7 @@ DRAWN = {
 UNPARSABLE, UNKNOWN_OBJECT = "UNPARSABLE", "UNKNOWN_OBJECT"
 _NUMBERS = "one two three four five six seven eight nine ten".split()
 _MOVE = re.compile(r"move (\w+) (\w+) (\w+)")
+_LISTED = re.compile(r"([a-z]\d+):? (\w+) (\w+)")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,17 @@ class Command:
 def drawn_shape(shape: str) -> str:
     """Return what a shape is called where it is drawn flat."""
     return DRAWN.get(shape, shape)
+
+
+def canonical(text: str) -> str:
+    """Return a move or a listing in lower case, cells in capitals; empty: it is neither."""
+    words = " ".join(text.lower().split())
+    move = _MOVE.fullmatch(words)
+    if move and move[3] in DIRECTIONS:
+        return words
+    listed = [*map(_LISTED.fullmatch, _entries(words))]
+    named = [f"{found[1].upper()} {found[2]} {found[3]}" for found in listed if found]
+    return "; ".join(named) if len(named) == len(listed) else ""
 
 
 def read(
@@ -126,6 +138,12 @@ def _command(geom: Geom | None, geoms: Sequence[Geom], direction: int, times: in
     return Command(list(geoms).index(geom), direction, times)
 
 
+def _entries(text: str) -> list[str]:
+    """Return the entries of a listing."""
+    parts = (" ".join(part.lower().split()) for part in re.split(r"[;,\n]", text.strip(" .\n")))
+    return [part for part in parts if part]
+
+
 def read_listing(
     text: str, colours: Sequence[str], shapes: Sequence[str], drawn: bool = False
 ) -> set[tuple[str, str, str]] | None:
@@ -142,8 +160,8 @@ def read_listing(
         ``None``: it is none.
     """
     found, known = set(), _known(shapes, drawn)
-    for entry in filter(None, (part.strip() for part in re.split(r"[;\n]", text.strip(" .\n")))):
-        match = re.fullmatch(r"([a-z]\d+) (\w+) (\w+)", " ".join(entry.lower().split()))
+    for entry in _entries(text):
+        match = _LISTED.fullmatch(entry)
         if match is None or match[2] not in colours or match[3] not in known:
             return None
         found.add((match[1].upper(), match[2], known[match[3]]))

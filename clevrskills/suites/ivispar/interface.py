@@ -12,6 +12,7 @@ from clevrskills.core.interface import Actuator, Codes, TextActuator, TextInterf
 from clevrskills.core.policy import PolicyError
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import COLOURS, SHAPES
+from clevrskills.suites.ivispar.commands import canonical
 from clevrskills.suites.symbolic import SymbolicEnv
 
 MOST_PIECES = 20
@@ -109,4 +110,5 @@ TEXT = MoveInterface(
     "one move of one piece in words; of tiles `move tile <n> <direction>`; where pieces are to be "
     "listed, `<cell> <color> <shape>; ...`",
     codes=CODES,
+    grammar=canonical,
 )

@@ -208,7 +208,7 @@ def test_clipped_actions_are_those_of_turns_or_of_a_controller(
         result("pick", 1, turns=1, steps=90, clipped=0.0, **given),
     ]
     root = write_run(tmp_path / "run", episodes, "mine", controller=controller)
-    (line,) = tables.clipped_lines(open_evaluations([root]))
+    (line,) = tables.warning_lines(open_evaluations([root]))
     assert f"{share}.0 % of the actions of mine" in line
 
 

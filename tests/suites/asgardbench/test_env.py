@@ -3,7 +3,7 @@
 import pytest
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import turn_message
+from clevrskills.core.interface import turn_message
 from clevrskills.core.policy import PromptInput
 from clevrskills.core.report import MILESTONE
 from clevrskills.core.suite import find_interface

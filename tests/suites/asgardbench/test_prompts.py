@@ -11,7 +11,7 @@ import pytest
 from readers.asgardbench import reply
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import turn_feedback
+from clevrskills.core.interface import turn_feedback
 from clevrskills.core.policy import PromptInput, TextAction
 from clevrskills.core.suite import DEFAULT_PRESET, find_interface, load_suite
 
@@ -88,7 +88,7 @@ def test_presets_leave_out_what_they_are_named_after():
     [
         ("<answer>\nAction: FIND Mug\n</answer>", "FIND Mug"),
         ("Action: FIND Pan\n<answer>**Action:** `pickup mug`.</answer>", "PICKUP mug"),
-        ("<think>Action: FIND Pan", "FIND Pan"),
+        ("<think>Action: FIND Pan", ""),
         ("Action: please do whatever helps", "please do whatever helps"),
         ("", ""),
         ("<answer></answer>", ""),

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from clevrskills.agents.prompter import message, read_action
+from clevrskills.agents.prompter import message
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
+from clevrskills.core.replies import answer_of, clean_command, read_reply
 from clevrskills.errors import UnknownNameError, check_arguments
 from clevrskills.suites.asgardbench.prompts.texts import examples, section
-from clevrskills.suites.asgardbench.rules.verbs import VERBS
+from clevrskills.suites.asgardbench.rules.verbs import VERBS, canonical
 
 STATE = "text_state"
 TASK, OBJECTS, NOTES = "YOUR TASK", "AVAILABLE OBJECTS", "YOUR NOTES"
 REMEMBERED = "What you wanted to remember:"
 PLAN, MEMORY, VIEW = "SUGGESTED PLAN", "THINGS TO REMEMBER", "WHAT IS BEFORE YOU"
 PREVIOUS = ("color", "grey", "none")
-_ACTION = re.compile(r"([A-Za-z_]+)\s+([A-Za-z]+)[.!]?")
 _NUMBER = re.compile(r"^\s*(?:\d+\s*[.):]|[-*•])\s*")
 
 
@@ -47,6 +48,7 @@ class HousePrompter:
         self._hand = bool(options.get("hand", True))
         self._memory = bool(options.get("memory", True))
         self._plan = bool(options.get("plan", True))
+        self.reply_tokens = 100 + 110 * self._plan + 30 * self._memory  # as in the worked examples
         images = bool(options.get("images", True))
         self.views: Sequence[str] = ("first_person",) if images else ()
 
@@ -108,19 +110,11 @@ class HousePrompter:
         """Return what a reply says: the last action of its answer, its plan, and what is to be
         kept.
         """
-        answer = reply[max(reply.lower().rfind("<answer>"), 0) :]
-        answer = re.sub(r"</?answer>", "\n", answer, flags=re.IGNORECASE)
-        action = read_action(answer)
-        found = _ACTION.fullmatch(action)
-        if found:
-            action = f"{found[1].upper()} {found[2]}"
-        plan = tuple(
-            f"{step[1].upper()} {step[2]}"
-            for line in _under(answer, PLAN)
-            if (step := _ACTION.fullmatch(_NUMBER.sub("", line).strip(" *`")))
-        )
+        answer = answer_of(reply)
+        steps = (_NUMBER.sub("", line) for line in _under(answer, PLAN)) if self._plan else ()
+        plan = tuple(step for line in steps if (step := canonical(clean_command(line))))
         memory = "\n".join(_under(answer, MEMORY)) if self._memory else ""
-        return TextAction(action, plan=plan if self._plan else (), memory=memory)
+        return replace(read_reply(reply, canonical), plan=plan, memory=memory)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """Return a reply that says an action, with the plan that it begins, in the format asked
@@ -171,7 +165,7 @@ class HousePrompter:
     def _notes(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> str:
-        turns = [turn for turn in observation["turns"] if len(turn["action"].split()) == 2]
+        turns = observation["turns"]
         if not turns:
             return f"{NOTES}\nThis is your first action."
         lines = [NOTES, "Past actions:"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -20,6 +21,7 @@ TOP_M = 0.52
 """Lowest place on which food is sliced."""
 SLICES = 4
 """Pieces of a sliced food."""
+_COMMAND = re.compile(rf"({'|'.join(VERBS)}) ([a-z]+)".replace("_", "[_ ]"), re.IGNORECASE)
 _VESSELS = ("Bowl", "Cup", "Mug", "Pan", "Plate", "Pot")
 
 
@@ -53,6 +55,12 @@ def apply(world: World, verb: str, kind: str) -> Result:
         world.last_verb = verb
     args = {"object": about or kind, "held": world.held_type or "nothing"}
     return Result(code == DONE, code, args)
+
+
+def canonical(text: str) -> str:
+    """Return a command with its verb in capitals; empty: it is no verb and type."""
+    found = _COMMAND.fullmatch(text)
+    return f"{found[1].upper().replace(' ', '_')} {found[2]}" if found else ""
 
 
 def allowed(world: World, verb: str, kind: str) -> bool:

@@ -84,7 +84,7 @@ def read(text: str, env: ClevrSkillsEnv) -> Command:
         text: The command.
         env: The environment that it is for.
     """
-    words = " ".join(text.lower().split()).removesuffix(".").rstrip()
+    words = canonical(text)
     if words in (PUT_DOWN, WAIT):
         return Command(action=words)
     try:
@@ -94,6 +94,13 @@ def read(text: str, env: ClevrSkillsEnv) -> Command:
     except _Refused as refused:
         return refused.command
     return Command(code=UNPARSABLE)
+
+
+def canonical(text: str) -> str:
+    """Return a command in lower case, without a full stop; empty: it has none of the forms."""
+    words = " ".join(text.lower().split()).removesuffix(".").rstrip()
+    known = words in (PUT_DOWN, WAIT) or any(form.fullmatch(words) for form, _ in _FORMS)
+    return words if known else ""
 
 
 def say(leaf: Predicate, env: ClevrSkillsEnv) -> str:

@@ -77,6 +77,12 @@ class SkillsInterface(TextInterface):
         return any_command(generator, _EXAMPLE_KEYS)
 
 
+def _canonical(text: str) -> str:
+    from clevrskills.suites.clevrskills.words.grammar import canonical
+
+    return canonical(text)
+
+
 SKILLS = SkillsInterface(
     "skills",
     {
@@ -86,4 +92,5 @@ SKILLS = SkillsInterface(
     "one command each turn, which the arm carries out; X, Y and Z are keys or names of things, "
     "places are in metres",
     codes=CODES,
+    grammar=_canonical,
 )

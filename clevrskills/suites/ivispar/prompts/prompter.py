@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.agents.prompter import message, read_action, write_action
+from clevrskills.agents.prompter import message, write_action
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
+from clevrskills.core.replies import read_reply
 from clevrskills.errors import check_arguments
 from clevrskills.suites.ivispar.board import DIRECTIONS
-from clevrskills.suites.ivispar.commands import drawn_shape
+from clevrskills.suites.ivispar.commands import canonical, drawn_shape
 from clevrskills.suites.ivispar.views import SINGLE, VIEWS, as_past, in_one
 
 GOAL, CURRENT, PAST = "Goal board", "Current board", "Past board"
@@ -67,6 +68,7 @@ class BoardPrompter:
     def __init__(self, options: Mapping[str, Any]) -> None:
         check_arguments(options, ("explain",))
         self._explain = bool(options.get("explain", True))
+        self.reply_tokens = 200 if self._explain else 10
 
     def begin(self, prompt: PromptInput) -> None:
         """Begin an episode."""
@@ -79,27 +81,28 @@ class BoardPrompter:
         views = observation["views"]
         drawn = any(VIEWS[name].drawn for name in views)
         shown = [Message("system", (self._system(drawn, any(map(_is_text, views))),))]
-        told = {turn["index"]: turn["message"] for turn in observation["turns"]}
+        told = {turn["index"]: turn for turn in observation["turns"]}
         past = history[-self.history :] if self.history else ()
         parts: list[str | ImagePart] = []
         for k, (seen, said) in enumerate(past):
             parts += self._boards(seen, PAST, f"past_{len(past) - k}")
-            action = write_action(said.action or "(none that could be read)")
+            turn = told[seen["turn"]]
+            action = write_action(said.action) if said.action else turn["action"]
             shown += [message("user", parts), message("assistant", [action])]
-            result = told.get(seen["turn"])
-            parts = [f"Result: {result}"] if result else []
+            parts = [f"Result: {turn['message']}"] if turn["message"] else []
         if SINGLE in views:
             before = [seen["views"][SINGLE] for seen, _ in past]
             parts += ["Boards:", ImagePart("boards", in_one(views[SINGLE], before))]
         if not self._listing:
             parts += self._boards(observation, GOAL, "goal", goal=True)
         parts += self._boards(observation, CURRENT, "current")
+        parts.append(f"Turn {observation['turn'] + 1}.")
         shown.append(message("user", [*parts, self._ask(bool(past), views)]))
         return shown
 
     def parse(self, reply: str) -> TextAction:
-        """Return what a reply says."""
-        return TextAction(read_action(reply.lower()))
+        """Return the command of a reply."""
+        return read_reply(reply, canonical)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """Return a reply that says an action."""

@@ -127,6 +127,16 @@ def parse(text: str) -> Instruction | None:
     return Instruction(pick, place)
 
 
+def canonical(text: str) -> str:
+    """Return an instruction in lower case; empty: it has none of the forms."""
+    try:
+        parse(text)
+    except Refused as refused:
+        if refused.code == "UNPARSABLE":
+            return ""
+    return " ".join(text.lower().split())
+
+
 def _color(word: str) -> str:
     """A colour by its name.
 

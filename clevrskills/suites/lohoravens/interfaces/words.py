@@ -29,6 +29,7 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
     Phrase,
     Refused,
     Spot,
+    canonical,
     parse,
 )
 from clevrskills.suites.lohoravens.move import Move
@@ -109,6 +110,7 @@ PICK_PLACE_TEXT = WordsInterface(
     },
     "one instruction each turn: pick up the … and place it on the …",
     codes=CODES,
+    grammar=canonical,
 )
 
 

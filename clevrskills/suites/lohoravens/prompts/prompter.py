@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.agents.prompter import message, read_action
+from clevrskills.agents.prompter import message
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
+from clevrskills.core.replies import read_reply
 from clevrskills.errors import check_arguments
-from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FORMS
+from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FORMS, canonical
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.palette import COLORS
 from clevrskills.suites.lohoravens.things import AREAS, SIDES
@@ -107,7 +108,7 @@ class FieldPrompter:
     """
 
     views: Sequence[str] = ("caption_change",)
-    history = 20
+    history, reply_tokens = 20, 25
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         check_arguments(options, ("examples",))
@@ -156,12 +157,8 @@ class FieldPrompter:
         return "\n\n".join(sections)
 
     def parse(self, reply: str) -> TextAction:
-        """What a reply says: its last instruction; a last line ``Done`` says that all is done."""
-        lines = [line.strip(" *#`.\t") for line in reply.strip().splitlines() if line.strip()]
-        if lines and lines[-1].lower() == DONE.lower():
-            return TextAction(DONE_COMMAND, stop=True)
-        said = read_action(reply, INSTRUCTION).lower()
-        return TextAction(said, stop=said.removesuffix(".") == DONE_COMMAND)
+        """Return the instruction of a reply."""
+        return read_reply(reply, canonical)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action."""
@@ -174,7 +171,7 @@ class FieldPrompter:
 
 def _past(turn: Mapping[str, Any]) -> str:
     told = f" ({turn['message']})" if turn["message"] else ""
-    return f"{turn['index'] + 1}. {turn['action'] or '(none that could be read)'}{told}"
+    return f"{turn['index'] + 1}. {turn['action']}{told}"
 
 
 def _title(view: str) -> str:

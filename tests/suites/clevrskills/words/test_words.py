@@ -11,8 +11,8 @@ import torch
 from readers.clevrskills import reply
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import turn_message
 from clevrskills.core.geometry import rotation_angle
+from clevrskills.core.interface import turn_message
 from clevrskills.core.policy import Message, PromptInput
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import find_interface, load_suite

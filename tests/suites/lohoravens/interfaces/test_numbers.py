@@ -5,8 +5,7 @@ from math import pi
 import numpy as np
 import pytest
 
-from clevrskills.core.feedback import turn_feedback
-from clevrskills.core.interface import check_spec
+from clevrskills.core.interface import check_spec, turn_feedback
 from clevrskills.core.policy import PolicyError
 from clevrskills.core.rollout import Rollout
 from clevrskills.evaluation.play.command import actions_of

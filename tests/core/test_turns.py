@@ -5,9 +5,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from clevrskills.core.feedback import MODES, turn_feedback, turn_message
 from clevrskills.core.goal.predicate import Outcome
-from clevrskills.core.interface import Step, TextInterface, Turn
+from clevrskills.core.interface import MODES, Step, TextInterface, Turn, turn_feedback, turn_message
 from clevrskills.core.policy import GaveUp, PolicyError
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
