@@ -148,23 +148,18 @@ def stacked(scene: DrawnScene, world: TensorWorld) -> None:
 
 
 def beside(scene: DrawnScene, world: TensorWorld) -> None:
-    """All of them moved along: a shape that may be anywhere is none if it is too large."""
-    free = scene.layout.roles.keys() & {"inner", "middle", "line", "center", "zone"}
-    slots = meant(scene)
-    points = world.body_pose[0, slots, :2]
-    middle = points.mean(0)
-    given = free & {"line", "center", "zone"}
-    for slot, point in zip(slots, points, strict=True):
-        off = torch.tensor([0.14, 0.0]) if given else 1.0 * (point - middle)
-        shift(world, slot, *off.tolist())
+    """All of them moved along, away from what is drawn or from the zone; or just one of them."""
+    given = scene.layout.roles.keys() & {"rank", "zone"}
+    for slot in meant(scene)[: None if given else 1]:
+        shift(world, slot, 0.14)
 
 
 def swapped(scene: DrawnScene, world: TensorWorld) -> None:
     """Two that are not interchangeable have changed places."""
-    slots = meant(scene)
-    one, other = slots[0], slots[-1] if "inner" in scene.layout.roles else slots[1]
-    if "middle" in scene.layout.roles and "line" not in scene.layout.roles:
-        other = int(scene.layout.roles["middle"])
+    slots, roles = meant(scene), scene.layout.roles
+    one, other = slots[0], slots[-1] if "inner" in roles else slots[1]
+    if "middle" in roles and "rank" not in roles:
+        other = int(roles["middle"])
     a, b = (world.position(torch.tensor([k]))[0].clone() for k in (one, other))
     for slot, to in ((one, b), (other, a)):
         shift(world, slot, *(to - world.position(torch.tensor([slot]))[0])[:2].tolist())

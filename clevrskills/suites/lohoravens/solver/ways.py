@@ -14,9 +14,9 @@ from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
-from clevrskills.suites.lohoravens.predicates.shapes import SHAPES
+from clevrskills.suites.lohoravens.predicates.shapes import Forms
 from clevrskills.suites.lohoravens.predicates.tower import Tower
-from clevrskills.suites.lohoravens.solver.arrangements import GAP_M, gap_m, square
+from clevrskills.suites.lohoravens.solver.arrangements import GAP_M, gap_m, lay_out, square
 from clevrskills.suites.lohoravens.solver.places import (
     fill,
     put_in_area,
@@ -24,7 +24,6 @@ from clevrskills.suites.lohoravens.solver.places import (
     put_in_zone,
 )
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError, Way
-from clevrskills.suites.lohoravens.solver.shapes import lay_out
 from clevrskills.suites.lohoravens.solver.table import Table
 from clevrskills.suites.lohoravens.solver.towers import put_on, stack
 
@@ -37,7 +36,7 @@ WAYS: Mapping[type[Leaf], Way] = {
     ExactlyIn: fill,
     InArea: put_in_area,
     InBowl: put_in_bowl,
-    **dict.fromkeys(SHAPES, lay_out),
+    Forms: lay_out,
 }
 """The way to meet each kind of leaf."""
 

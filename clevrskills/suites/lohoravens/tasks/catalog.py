@@ -32,6 +32,11 @@ class Row(NamedTuple):
     rules: Mapping[str, Any] = MappingProxyType({})
 
 
+def box_slots(drawn: str, boxes: int) -> tuple[str, ...]:
+    """Return the keys of slots: of a drawn line or circle, then of boxes."""
+    return (f"{drawn}_0", *(f"box_{k}" for k in range(boxes)))
+
+
 def block_slots(blocks: int, zones: int = 0, bowls: int = 0) -> tuple[str, ...]:
     """Return the keys of slots: zones, bowls, blocks."""
     counts = (("zone", zones), ("bowl", bowls), ("block", blocks))
@@ -193,11 +198,12 @@ CATALOG: Mapping[str, Row] = {
         "Pick up the block of one size and color and place it on that of another",
     ),
     "circle_by_size": Row(
-        "shape:CircleBySize",
+        "shape:OrderBoxes",
         "unseen",
         ("color", "size", "spatiality"),
         (6, 6),
         "Place the boxes on the circle so that their size increases counter-clockwise",
+        {"figure": "ring", "anchor": "center", "slots": box_slots("circle", 6)},
     ),
     "circle_with_middle": Row(
         "shape:CircleWithMiddle",
@@ -214,33 +220,47 @@ CATALOG: Mapping[str, Row] = {
         "Build two concentric circles of blocks",
     ),
     "letter_m": Row(
-        "shape:BuildLetter",
+        "shape:BuildOutline",
         "unseen",
         ("shape", "spatiality", "reference", "commonsense"),
         (6, 10),
         "Construct the letter M with the blocks",
-        {"letter": "M", "slots": block_slots(9)},
+        {"figure": "letter_m", "counts": (9,), "slots": block_slots(9)},
     ),
     "line_by_color": Row(
-        "shape:LineByColor",
+        "shape:OrderBoxes",
         "seen",
         ("color", "spatiality", "commonsense"),
         (5, 7),
         "Align the boxes on a line in rainbow order from left to right",
+        {
+            "figure": "line",
+            "anchor": "middle",
+            "by_color": True,
+            "all_colors": True,
+            "slots": box_slots("line", 7),
+        },
     ),
     "line_by_size": Row(
-        "shape:LineBySize",
+        "shape:OrderBoxes",
         "unseen",
         ("color", "size", "spatiality"),
         (6, 6),
         "Align the boxes on a line in increasing size from left to right",
+        {"figure": "line", "anchor": "middle", "slots": box_slots("line", 6)},
     ),
     "rectangle_on_zone": Row(
-        "shape:RectangleOnZone",
+        "shape:BuildOutline",
         "unseen",
         ("shape", "reference"),
         (8, 10),
         "Build a rectangle with the blocks on a zone",
+        {
+            "figure": "rectangle",
+            "counts": (8, 10),
+            "zone_m": (0.24, 0.30),
+            "slots": block_slots(10, zones=1),
+        },
     ),
     "stack_all_in_area": Row(
         "stack:StackAllInArea",

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from clevrskills.assets import shape
+from clevrskills.suites.lohoravens.predicates.figures import LINE_M, RING_M
 from clevrskills.suites.lohoravens.scene import MAT_M, FieldScene
 from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.tasks.layout import LayoutError, Size
 
-LINE_M, LINE_BROAD_M = 0.60, 0.01
-"""Length and breadth of a line."""
-RING_M, RING_BROAD_M = 0.13, 0.01
-"""Radius of a drawn circle, and how broad it is drawn."""
+BROAD_M = 0.01
+"""How broad lines and circles are drawn."""
 DRAWN_CIRCLE = "drawn circle"
 ROOM_M = 0.04
 """What is kept free to either side of a line or circle."""
@@ -30,7 +29,7 @@ class FigureScene(FieldScene):
             LayoutError: There is no room.
         """
         x, y = (float(self.rng.places.uniform(*span)) for span in (LINE_X_M, LINE_Y_M))
-        size = (LINE_BROAD_M, LINE_M, MAT_M)
+        size = (BROAD_M, LINE_M, MAT_M)
         if not self._table.take(shape("cube", (2 * ROOM_M, LINE_M + ROOM_M, MAT_M)), x, y, 0.0):
             raise LayoutError("no room for a line")
         self._draw("line", "cube", color, (x, y), size)
@@ -46,7 +45,7 @@ class FigureScene(FieldScene):
         low, high = np.array([FIELD.x_m, FIELD.y_m]).T + np.array([[wide / 2], [-wide / 2]])
         x, y = self.rng.places.uniform(low, high).tolist()
         self._table.reserve(x, y, wide / 2)
-        size = (2 * radius_m + RING_BROAD_M, 2 * radius_m + RING_BROAD_M, MAT_M)
+        size = (2 * radius_m + BROAD_M, 2 * radius_m + BROAD_M, MAT_M)
         self._draw("circle", DRAWN_CIRCLE, color, (x, y), size)
         return np.array([x, y])
 
