@@ -21,7 +21,7 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     left_alone,
     one_by_one,
 )
-from clevrskills.tasks.bank import listed
+from clevrskills.tasks.leaf_slots import listed
 
 REWARD_PER_BLOCK = 6.0
 MOVED_M = 0.01
