@@ -21,7 +21,7 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     left_alone,
     one_by_one,
 )
-from clevrskills.tasks.leaf_slots import listed
+from clevrskills.tasks.leaf_slots import NUMBERS, listed
 
 REWARD_PER_BLOCK = 6.0
 MOVED_M = 0.01
@@ -30,11 +30,27 @@ ZONE_SHARE = 0.9
 """Share of the footprint over the zone that a block of a figure in a zone has."""
 ZONE_INSET = 0.4
 """How far inside a zone the middle of such a block is, of its side."""
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "line": {"evenly": "evenly spaced", "start": "left", "end": "right"},
+    "ring": {"evenly": "evenly spaced", "way": "counter-clockwise"},
+    "circles": {"evenly": "evenly spaced"},
+    "letter_m": {
+        "letter": "M",
+        "upright": "its top towards the robot",
+        "evenly": "with a block at each end of a stroke and one halfway along it",
+    },
+    "rectangle": {
+        "evenly": "with a block at each corner and the others evenly spaced along its sides, "
+        "as many on opposite ones"
+    },
+}
+"""What a sentence says of each figure besides its blocks."""
 SENTENCES: Mapping[str, str] = {
-    "line": "Align {} on the line in this order from left to right, evenly spaced",
-    "ring": "Place {} on the circle in this order counter-clockwise, evenly spaced",
-    "letter_m": "Build the letter M with {}",
-    "rectangle": "Build a rectangle with {}, evenly spaced",
+    "line": "Align {names} on the line, {evenly}, in this order from {start} to {end}",
+    "ring": "Place {names} on the circle, {evenly}, in this order {way}",
+    "circles": "Place {around} in a circle, {evenly}, around {inside}",
+    "letter_m": "Build the letter {letter} with {names}, {upright}, {evenly}",
+    "rectangle": "Build a rectangle with {names} on {zone}, {evenly}",
 }
 
 
@@ -165,19 +181,26 @@ class Forms(PhysicalPredicate):
             held.any(-1), nearest, lambda w, t: carry(w, w.held, t), targets
         )
 
+    def said(self, env: int = 0) -> Mapping[str, str]:
+        counts = np.bincount(self.slots(env)[1], minlength=2).clip(max=len(NUMBERS) - 1)
+        inside, around = (NUMBERS[count] for count in counts[:2])
+        several = {"evenly": "the blocks of each evenly spaced"} if self._rings(env) else {}
+        return {**WORDS[self.figure], **several, "inside": inside, "around": around}
+
+    def _rings(self, env: int) -> bool:
+        """Return whether there is a circle in a circle."""
+        return self.figure == "circles" and int((self.groups[env] == 0).sum()) > 1
+
     def describe(self, world: World, env: int = 0) -> str:
-        slots, groups = self.slots(env)
-        names = world.mention(env, self.objects)
+        groups, names = self.slots(env)[1], world.mention(env, self.objects)
         ordered = [names[k] for k in groups.argsort(kind="stable")]
-        zone = f" on {world.mention(env, self.zone)[0]}" if int(self.zone[env]) >= 0 else ""
-        if self.figure in SENTENCES:
-            return SENTENCES[self.figure].format(listed(ordered)) + zone
         first = int((groups == 0).sum())
-        inside, around = listed(ordered[:first]), listed(ordered[first:])
-        inner = (
-            f"Place {inside} in a circle and" if first > 1 else f"Put {inside} in the middle and"
-        )
-        return f"{inner} {around} in a circle around it, each evenly spaced"
+        inside, around = listed(ordered[:first]), listed(ordered[first:] or ordered)
+        if self._rings(env):
+            inside = f"a circle of {inside} about the same middle"
+        zone = world.mention(env, self.zone)[0] if int(self.zone[env]) >= 0 else ""
+        said = {"names": listed(ordered), "zone": zone, "inside": inside, "around": around}
+        return SENTENCES[self.figure].format(**{**self.said(env), **said})
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         """Lay out the first figure, the blocks turned as they are."""

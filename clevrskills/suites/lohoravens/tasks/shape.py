@@ -25,7 +25,6 @@ TABLE_COLOR = "brown"
 BOX_SIDES_M = (0.030, 0.035, 0.040, 0.045, 0.050, 0.055)
 """Sides of boxes that differ in size."""
 RAINBOW = ("red", "orange", "yellow", "green", "cyan", "blue", "purple")
-NUMBERS: Mapping[int, str] = {4: "four", 6: "six", 8: "eight", 10: "ten"}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -129,10 +128,6 @@ class CircleWithMiddle(ShapeTask):
         blocks = [scene.block(around) for _ in range(int(rng.roles.integers(6, self.MOST + 1)))]
         return scene.layout(middle=middle.slot, objects=scene.slots_of(blocks, self.MOST))
 
-    def fields(self, layout: Layout) -> Fields:
-        around, middle = layout.body("objects", 0), layout.body("middle")
-        return {"around": around.color, "middle": middle.color}
-
 
 @dataclass(kw_only=True, eq=False)
 class ConcentricCircles(ShapeTask):
@@ -162,13 +157,6 @@ class ConcentricCircles(ShapeTask):
         }
         return scene.layout(**roles)
 
-    def fields(self, layout: Layout) -> Fields:
-        found = dict[str, str]()
-        for name in self.parts:
-            number = int((layout.roles[name] >= 0).sum())
-            found |= {name: layout.body(name, 0).color, f"{name}_number": NUMBERS[number]}
-        return found
-
 
 @dataclass(kw_only=True, eq=False)
 class BuildOutline(ShapeTask):
@@ -190,8 +178,3 @@ class BuildOutline(ShapeTask):
         count = int(rng.roles.choice(self.counts))
         blocks = [scene.block(each) for each in self.mixed_colors(rng, count, colors)]
         return scene.layout(objects=scene.slots_of(blocks, max(self.counts)), **roles)
-
-    def fields(self, layout: Layout) -> Fields:
-        if self.zone_m:
-            return {"zone": layout.body("zone").color}
-        return {"letter": self.figure[-1].upper()}
