@@ -28,7 +28,7 @@ BEYOND_M = 50.0  # the ground goes on for so far, for what is flung away or roll
 AMBIENT_LIGHT = {"soft": (0.36, 0.36, 0.36), **dict.fromkeys(("flat", "stock"), (0.3, 0.3, 0.3))}
 SHADOW_CENTER_M = (-0.3, 0.0, 0.0)
 SHADOW_HALF_SIZE_M = 1.1
-SHADOW_MAP_PX = 512  # a texel is 4.3 mm wide, so a soft edge 13 mm
+SHADOW_MAP_PX = 320  # a texel is 6.9 mm wide, so a soft edge 21 mm
 _Light = tuple[tuple[float, float, float], tuple[float, float, float]]
 # (direction, colour) by look; where shadows are cast, it is by the first one: steep, so that they
 # lie beside the bodies and tell how high these are; it gives less than half of all light

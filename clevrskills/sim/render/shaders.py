@@ -9,10 +9,9 @@ in, and the sheen of matte bodies at glancing angles. Its images differ by less 
 of 255 on average, and cost two thirds or less.
 
 ``soft``: with soft shadows that cost 4 look-ups instead of 25, smooth edges, and darkness where
-bodies meet, by the shaders of ``glsl/``.
+bodies meet, by the shaders of ``glsl/``; maps of normals and flat shading are not shown.
 
-``room``: as ``soft``, but the darkness is reckoned from half as many places: of large images that
-takes a quarter of the time.
+``room``: as ``soft``, but the darkness is found from half as many places.
 
 ``stock``: SAPIEN's own, unchanged.
 
@@ -75,11 +74,43 @@ _FLAT_EDITS: _Edits = {
 }
 
 
-def _soft_edits() -> _Edits:
-    shadow, light = ((GLSL / f"{name}.glsl").read_text("utf-8") for name in ("shadow", "light"))
-    lighting = r"  // point light.*color \+= sceneBuffer\.ambientLight[^;]*;\n"
-    edits = (*_COMMON_EDITS, (_SPECULAR, shadow), (lighting, light))
-    return {"minimal/gbuffer.frag": edits}
+def _soft_edits(files: Mapping[str, str]) -> _Edits:
+    """Return the edits that light by the shaders of ``glsl/``, for the installed files."""
+    shadow, light, vertex = (
+        (GLSL / f"{name}.glsl").read_text("utf-8") for name in ("shadow", "light", "vertex")
+    )
+    blocks = r"layout\(set = 3, binding = 0\).*?(?=layout\(set = 3, binding = 2\))"
+    (scene,) = re.findall(blocks, files["minimal/gbuffer.frag"], re.DOTALL)
+    varyings = (
+        r"layout\(location = 3\) {0} vec3 objectCoord;\nlayout\(location = 4\) {0} mat3 {0}Tbn;"
+    )
+    own = "layout(location = 3) {0} vec3 {0}Up;\nlayout(location = 4) {0} vec3 {0}Lit;"
+    return {
+        # transforms are of vertices, not of pixels
+        "minimal/gbuffer.vert": (
+            (
+                varyings.format("out"),
+                f'#include "../common/lights.glsl"\n{scene}{own.format("out")}',
+            ),
+            (r" *objectCoord = position;\n", ""),
+            (r"  vec3 outTangent .*outTbn = [^;]*;\n", vertex),
+        ),
+        "minimal/gbuffer.frag": (
+            *_COMMON_EDITS,
+            (_SPECULAR, shadow),
+            (varyings.format("in"), own.format("in")),
+            (r"  vec3 normal;\n.*(?=  float specular = )", ""),
+            (r"  // point light.*color \+= sceneBuffer\.ambientLight[^;]*;\n", light),
+        ),
+        # the table and the floor, which would fill the map, cast no shadow that is seen
+        "minimal/shadow.vert": (
+            (
+                r"(?<=vec4\(position, 1\.f\);)",
+                "\n  float heightM = (objectTransformBuffer.modelMatrix * vec4(position, 1)).z;"
+                "\n  if (normal.z > 0.99 && heightM < 0.001) gl_Position = vec4(0, 0, -3, 1);",
+            ),
+        ),
+    }
 
 
 _COLOR_EDITS: _Edits = {
@@ -149,7 +180,7 @@ def _files(look: str, geometry: bool, numbers: bool = False) -> dict[str, str]:
             "SAPIEN 3.0.3; install sapien==3.0.3, or draw with SAPIEN's own by look 'stock'"
         )
     if look in ("soft", "room"):
-        files = _edited(files, _soft_edits())
+        files = _edited(files, _soft_edits(files))
         files[_PASS[1]] = (GLSL / "composite0.frag").read_text("utf-8")
         if look == "room":
             files = _edited(files, _ROOM_EDITS)

@@ -56,28 +56,40 @@ vec4 alongTheEdge(vec2 pixel, vec4 color) {
   return found < least || found > most ? near : mean;
 }
 
+// Light that one of the pairs of pixels around takes.
+float hollowAt(ivec2 pixel, float depth, float toM, float pixelM, vec2 around) {
+  ivec2 way = ivec2(round(around * HOLLOW_M / pixelM));
+  float mean = 0.5 * (depthAt(pixel + way) + depthAt(pixel - way));
+  float hollow = (depth - mean) * toM / (length(around) * HOLLOW_M);
+  // what is much nearer stands in front, and does not touch
+  return clamp(hollow - 0.05, 0, 0.5) * clamp(2.5 - hollow, 0, 1);
+}
+
 void main() {
   ivec2 pixel = ivec2(gl_FragCoord.xy);
   outColor = texelFetch(samplerColorRaw, pixel, 0);
+  // a block of 2 x 2 pixels looks at what is around it together
+  ivec2 place = pixel & 1, outward = 2 * place - 1;
   float depth = depthAt(pixel);
+  vec2 around = vec2(depthAt(pixel + ivec2(outward.x, 0)), depthAt(pixel + ivec2(0, outward.y)));
+  vec2 bend = abs(around - depth - outward * vec2(dFdxFine(depth), dFdyFine(depth)));
   float awayM = cameraBuffer.projectionMatrix[3][2] / (depth + cameraBuffer.projectionMatrix[2][2]);
   float pixelM = 2 * awayM / (abs(cameraBuffer.projectionMatrix[1][1]) * cameraBuffer.height);
   float toM = awayM * awayM / abs(cameraBuffer.projectionMatrix[3][2]);
 
-  float across = depthAt(pixel - ivec2(1, 0)) + depthAt(pixel + ivec2(1, 0)) - 2 * depth;
-  float along = depthAt(pixel - ivec2(0, 1)) + depthAt(pixel + ivec2(0, 1)) - 2 * depth;
-  if (max(abs(across), abs(along)) * toM > EDGE_PIXELS * pixelM) {
+  if (max(bend.x, bend.y) * toM > EDGE_PIXELS * pixelM) {
     outColor = alongTheEdge(gl_FragCoord.xy, outColor);
   }
 
-  if (awayM < FAR_M) {
+  // each pixel of a block looks in another direction; where one finds a hollow, all look in all
+  vec2 first = place.x == 0 ? vec2(1 - place.y, place.y) : vec2(0.5 - place.y, 0.5);
+  float found = hollowAt(pixel, depth, toM, pixelM, first);
+  found += abs(dFdxFine(found));
+  found += abs(dFdyFine(found));
+  if (found > 0 && awayM < FAR_M) {
     float dark = 0;
     for (int k = 0; k < 8; ++k) {
-      ivec2 way = ivec2(round(AROUND[k] * HOLLOW_M / pixelM));
-      float around = 0.5 * (depthAt(pixel + way) + depthAt(pixel - way));
-      float hollow = (depth - around) * toM / (length(AROUND[k]) * HOLLOW_M);
-      // what is much nearer stands in front, and does not touch
-      dark += clamp(hollow - 0.05, 0, 0.5) * clamp(2.5 - hollow, 0, 1);
+      dark += hollowAt(pixel, depth, toM, pixelM, AROUND[k]);
     }
     outColor.rgb *= 1 - HOLLOW_DARK * dark;
   }

@@ -1,12 +1,9 @@
   // matte bodies under directional lights, and light from all around that is weaker from below
-  vec3 up = mat3(cameraBuffer.viewMatrixInverse) * normal;
-  vec4 place = cameraBuffer.viewMatrixInverse * vec4(csPosition.xyz, 1);
+  vec3 up = normalize(inUp);
   for (int i = 0; i < NUM_DIRECTIONAL_LIGHTS; ++i) {
     float facing = max(dot(up, -sceneBuffer.directionalLights[i].direction.xyz), 0);
-    if (i < NUM_DIRECTIONAL_LIGHT_SHADOWS && facing > 0) {
-      vec4 at = shadowBuffer.directionalLightBuffers[i].projectionMatrix *
-                shadowBuffer.directionalLightBuffers[i].viewMatrix * place;
-      facing *= lightThatArrives(samplerDirectionalLightDepths[i], vec3(at.xy * 0.5 + 0.5, at.z));
+    if (i == 0 && NUM_DIRECTIONAL_LIGHT_SHADOWS > 0 && facing > 0) {
+      facing *= lightThatArrives(samplerDirectionalLightDepths[0], inLit);
     }
     color += facing / 3.14159265 * albedo.rgb * sceneBuffer.directionalLights[i].emission.rgb;
   }
