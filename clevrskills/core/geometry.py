@@ -219,10 +219,11 @@ class Surface:
         self._offsets = planes[..., 3:] + along.view(*self._shape, 1)  # (..., C, F, 1)
         self._sides = normals[..., :2, :].mT.contiguous()
         nz = normals[..., 2, :].view(*self._shape, 1)
-        self._flat = nz.abs() < 1e-6
-        self._rise = nz.masked_fill(self._flat, 1.0)
+        flat = nz.abs() < 1e-6
+        self._rise = nz.masked_fill(flat, 1.0)
         # what is added to take half-spaces that do not bound z there out of sight
         nothing = torch.zeros_like(nz)
+        self._no_side = nothing.masked_fill(~flat, torch.inf)
         self._no_upper = nothing.masked_fill(nz <= 1e-6, torch.inf)
         self._no_lower = nothing.masked_fill(nz >= -1e-6, -torch.inf)
 
@@ -243,7 +244,8 @@ class Surface:
         bound = rest / self._rise  # (..., C, F, N)
         upper = (bound + self._no_upper).amin(-2)  # (..., C, N)
         lower = (bound + self._no_lower).amax(-2)
-        outside = (self._flat & (rest < 0)).any(-2) | (upper < lower) | (upper >= PAD)
+        beside = (rest + self._no_side).amin(-2) < 0
+        outside = beside | (upper < lower) | (upper >= PAD)
         return upper.masked_fill(outside, -PAD).amax(-2)
 
 

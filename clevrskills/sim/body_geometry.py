@@ -52,17 +52,27 @@ def _footprint(shape: Shape) -> np.ndarray:
 
 def _stack_planes(shapes: Sequence[Shape | None]) -> np.ndarray:
     """Half-spaces of several shapes, padded to one array, (K, C, F, 4)."""
-    parts = max((len(s.planes) for s in shapes if s), default=1)
-    facets = max((len(p) for s in shapes if s for p in s.planes), default=1)
+    found = {k: _padded_planes(shape) for k, shape in enumerate(shapes) if shape}
+    parts, facets = np.max([planes.shape[:2] for planes in found.values()] or [(1, 1)], axis=0)
     out = np.zeros((len(shapes), parts, facets, 4))
     out[..., 3] = -geometry.PAD
-    for k, shape in enumerate(shapes):
-        for c, planes in enumerate(shape.planes if shape else ()):
-            out[k, c] = planes[0]
-            out[k, c, : len(planes)] = planes
+    for k, planes in found.items():
+        out[k, : len(planes)] = planes[:, :1]
+        out[k, : len(planes), : planes.shape[1]] = planes
     return out
 
 
+@lru_cache(maxsize=1024)
+def _padded_planes(shape: Shape) -> np.ndarray:
+    """Half-spaces of the parts of a shape, (C, F, 4)."""
+    out = np.empty((len(shape.planes), max(map(len, shape.planes)), 4))
+    for part, planes in zip(out, shape.planes, strict=True):
+        part[:] = planes[0]
+        part[: len(planes)] = planes
+    return out
+
+
+@lru_cache(maxsize=1024)
 def _counts(shape: Shape | None) -> tuple[int, int, int]:
     if shape is None:
         return 1, 1, 1

@@ -178,8 +178,8 @@ class _Places:
         mass, on the side where that is least: no margin is greater, (B, M).
         """
         center = self._world.at(self._world.solids.center, self._upper)[:, None]
-        own = reach_around(self._aside - center @ self._turn).amax(-2)  # (B, 16)
-        below = reach_around(self._below).amax(-2)  # (B, 16)
+        own = reach_around(self._aside - center @ self._turn).max(-2).values  # (B, 16)
+        below = reach_around(self._below).max(-2).values  # (B, 16)
         return torch.minimum(own[:, None], below[:, None] - reach_around(self._center)).amin(-1)
 
     def _over_level(self) -> Tensor:

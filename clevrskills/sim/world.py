@@ -379,11 +379,12 @@ class World(Context):
         below = self.surface(on).height(points[..., :2].flatten(1, 2)).view(points.shape[:-1])
         gap = below - points[..., 2]  # (B, M, P)
         height = gap.amax(-1, keepdim=True)
-        touching = gap > height - CONTACT_TOLERANCE_M
-        reach = reach_around(points - center)  # (B, M, P, 16)
-        reach = torch.where(touching[..., None], reach, -geometry.PAD)
+        # what is added to leave out the points that do not touch
+        apart = torch.zeros_like(gap).masked_fill(gap <= height - CONTACT_TOLERANCE_M, -torch.inf)
+        reach = reach_around(points - center) + apart[..., None]  # (B, M, P, 16)
         points[..., 2] += height
-        return height[..., 0], reach.amax(-2).amin(-1), points
+        # amax would take three times as long
+        return height[..., 0], reach.max(-2).values.amin(-1), points
 
 
 def _offset(world: World) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, zip_longest
 from typing import Any
@@ -118,17 +118,21 @@ class Bank:
         """
         bodies = [*filter(None, layout.bodies), *layout.examples]
         filled = {**goal_words(goal), **leaf_slots(self.leaves, goal, layout), **fields}
+        said = {
+            names: _Filled(
+                (name, _Thing(value, names, bodies) if isinstance(value, Body) else value)
+                for name, value in filled.items()
+            )
+            for names in (*SEEN_NAMES, *HELD_OUT_NAMES)
+        }
         wordings: list[Wording] = []
         for one in self.templates:
-            said = {
-                name: _Thing(value, one.names, bodies) if isinstance(value, Body) else value
-                for name, value in filled.items()
-            }
             try:
-                text = one.text.format_map(_Filled(said))
+                text = one.text.format_map(said[one.names])
             except KeyError as error:
                 raise ClevrSkillsError(f"nothing of the goal fills {error}: {one.text}") from None
-            wordings.append(replace(one, text=text[:1].upper() + text[1:]))
+            text = text[:1].upper() + text[1:]
+            wordings.append(Wording(text, one.style, one.held_out, one.names))
         return wordings
 
 
@@ -156,8 +160,12 @@ class _Thing:
         if spec and spec not in FORMS:
             raise UnknownNameError("form of a body", spec, FORMS)
         if spec == "words":
-            return f"the {self.body.called(self.names, self.among)}"
+            return f"the {self._called}"
         return f"{{tex:{key}}}" if spec == "texture" else f"{{obj:{key}}}"
+
+    @cached_property
+    def _called(self) -> str:
+        return self.body.called(self.names, self.among)
 
 
 def choose_wording(

@@ -87,7 +87,13 @@ class Kinematics:
 
     def within_limits(self, qpos: np.ndarray) -> bool:
         """Whether all joint angles (n,) are allowed."""
-        return bool((qpos >= self.lower).all() and (qpos <= self.upper).all())
+        return bool(((qpos >= self.lower) & (qpos <= self.upper)).all())
+
+
+@cache
+def _shares(steps: int) -> np.ndarray:
+    """Shares of a control step that are behind after each of its physics steps, (n, 1)."""
+    return np.arange(1, steps + 1)[:, None] / steps
 
 
 @cache
@@ -148,11 +154,10 @@ class EndEffectorDeltaController(BaseController):
 
     def set_drive_property(self) -> None:
         """Set stiffness and damping of the joints."""
-        for joint in self.joints:
-            joint.set_drive_properties(
-                self.config.stiffness, self.config.damping, force_limit=self.config.force_limit
-            )
-            joint.set_friction(0.0)
+        config = self.config
+        for drive in self._drives:
+            drive.set_drive_properties(config.stiffness, config.damping, config.force_limit)
+            drive.set_friction(0.0)
 
     def _measured(self) -> Pose:
         return self._robot.pose.inv() * self._tcp.entity_pose
@@ -202,13 +207,14 @@ class EndEffectorDeltaController(BaseController):
     def set_action(self, action: torch.Tensor | np.ndarray) -> None:
         """Move the commanded pose by an action, (7,) or (1, 7), unless it can't be reached."""
         values = np.asarray(action, dtype=np.float64).reshape(-1)
-        move = values[:6].clip(-1.0, 1.0)
+        move = np.minimum(np.maximum(values[:6], -1.0), 1.0)
         turn = move[3:] / max(1.0, float(length_np(move[3:])))
         step = rotation_vector_pose(move[:3] * TRANSLATION_M, turn * ROTATION_RAD)
         self.vacuum_on = bool(values[6] > 0)
         pose, near = self._leashed()
         target = pose * step
-        target.q = target.q / length_np(target.q)
+        rotation = target.q
+        target.q = rotation / length_np(rotation)
         qpos = self._kinematics.inverse(target, near)
         start = self._target_qpos
         if qpos is not None and self._kinematics.within_limits(qpos):
@@ -224,8 +230,7 @@ class EndEffectorDeltaController(BaseController):
         speed = way * hz
         # with a speed to follow, PhysX's drives run ahead by half a physics step
         ahead = speed * (0.5 / (steps * hz))
-        shares = np.arange(1, steps + 1)[:, None] / steps
-        self._course = iter((start + shares * way - ahead).tolist())
+        self._course = iter((start + _shares(steps) * way - ahead).tolist())
         self._drive_at(speed.tolist())
 
     def _drive_at(self, speeds: Iterable[float]) -> None:
@@ -246,14 +251,15 @@ class EndEffectorDeltaController(BaseController):
         """The commanded pose, pulled back if it ran ahead, and joint angles near it."""
         measured = self._measured()
         ahead = measured.inv() * self._target
-        distance = float(length_np(ahead.p))
-        angle = 2.0 * float(np.arctan2(length_np(ahead.q[1:]), abs(ahead.q[0])))
+        way, turn = ahead.p, ahead.q
+        w, axis = turn[0], turn[1:]
+        distance, sine = float(length_np(way)), length_np(axis)
+        angle = 2.0 * float(np.arctan2(sine, abs(w)))
         if distance <= LEASH_M and angle <= LEASH_RAD:
             return self._target, self._target_qpos
-        axis = ahead.q[1:] * np.sign(ahead.q[0] or 1.0)
-        axis = axis / max(float(length_np(axis)), 1e-12)
+        axis = (-axis if w < 0 else axis) / max(float(sine), 1e-12)
         shorten = min(1.0, LEASH_M / max(distance, 1e-12))
-        pose = measured * rotation_vector_pose(ahead.p * shorten, axis * min(angle, LEASH_RAD))
+        pose = measured * rotation_vector_pose(way * shorten, axis * min(angle, LEASH_RAD))
         return pose, np.asarray(self._robot.get_qpos(), dtype=np.float64)
 
     def _stay(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import dist
 
 import numpy as np
@@ -91,23 +92,21 @@ class Neighbour(Task):
         tile_names = rng.choose(pools.primitive, areas)
         tiles = [shape(name, AREA_SIZE_M) for name in tile_names]
         most_m = RADIUS_M if all(name in ROOMY for name in tile_names) else NARROW_RADIUS_M
-        small = [name for name in pools.movable if shape(name).radius_m <= most_m]
-        names = rng.choose(small, objects)
+        names = rng.choose(_small(tuple(pools.movable), most_m), objects)
         items = [shape(name) for name in names]
-        textures = rng.cover(tile_names, pools.textures_2)
-        colours = rng.cover(names, pools.textures_1, in_turn=True)
         table, poses = _beside_each_other(rng, items, direction)
-        bodies: list[Body | None] = [None] * len(self.slots)
-        for i, tile in enumerate(tiles):
-            pose = table.place(tile, workspace=AREAS)
-            bodies[i] = Body(
-                self.slots[i], tile.name, textures[i], pose, AREA_SIZE_M, True, noun="area"
-            )
+        tile_poses = [table.place(tile, workspace=AREAS) for tile in tiles]
         for item in items[2:]:
             poses.append(table.place(item))
             aside = _cosine(poses[0], poses[-1], direction) <= ASIDE_COS
             if not aside or _image_cosine(rng, poses[0], poses[-1], direction) > ASIDE_IMAGE_COS:
                 raise LayoutError("two neighbours in the same direction")
+        textures = rng.cover(tile_names, pools.textures_2)
+        colours = rng.cover(names, pools.textures_1, in_turn=True)
+        bodies: list[Body | None] = [None] * len(self.slots)
+        for i, pose in enumerate(tile_poses):
+            name = tile_names[i]
+            bodies[i] = Body(self.slots[i], name, textures[i], pose, AREA_SIZE_M, True, noun="area")
         for i, pose in enumerate(poses):
             bodies[3 + i] = Body(self.slots[3 + i], items[i].name, colours[i], pose)
         roles = {"area": np.array(area), "direction": np.array(list(DIRECTIONS).index(direction))}
@@ -120,6 +119,12 @@ class Neighbour(Task):
 
     def fields(self, layout: Layout) -> Fields:
         return {"direction": SAID[list(DIRECTIONS)[int(layout.roles["direction"])]]}
+
+
+@cache
+def _small(names: tuple[str, ...], radius_m: float) -> list[str]:
+    """Names of the shapes up to a radius."""
+    return [name for name in names if shape(name).radius_m <= radius_m]
 
 
 def _beside_each_other(
@@ -136,11 +141,12 @@ def _beside_each_other(
         pose = table.place(items[0])
         x, y = np.add(pose[:2], np.multiply(DISTANCE_M, DIRECTIONS[direction])).tolist()
         yaw = rng.places.uniform(0.0, 2 * np.pi)
-        if not (space.x_m[0] <= x <= space.x_m[1] and space.y_m[0] <= y <= space.y_m[1]):
+        in_space = space.x_m[0] <= x <= space.x_m[1] and space.y_m[0] <= y <= space.y_m[1]
+        if not in_space or not space.contains(x, y):
             continue
         beside = pose_on_table(items[1], x, y, yaw)
         in_image = _image_cosine(rng, pose, beside, direction) >= IMAGE_COS
-        if in_image and space.contains(x, y) and table.take(items[1], x, y, yaw):
+        if in_image and table.take(items[1], x, y, yaw):
             return table, [pose, beside]
     raise LayoutError("no room for the neighbour")
 
