@@ -179,7 +179,7 @@ def worded(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6")
     """
     layout = scene.layout
     asked_of = replace(layout, bodies=layout.bodies[: len(task.slots)])
-    wordings = task.wordings(asked_of)
+    wordings = task.wordings(asked_of, scene.goal)
     choose_wording(task.key, wordings, index, None)
     own = wordings[index]
     keysteps: tuple[Keystep, ...] = ()

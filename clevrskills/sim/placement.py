@@ -70,7 +70,6 @@ class _Places:
         self._world, self._upper, self._lower, self._inside = world, upper, lower, inside
         self._per_side = per_side
         self._base = world.pose(lower)
-        self._below = world.world_points(lower)
         self._origin = self._base[:, None, :3]
         self._frame = geometry.rotation_matrix(self._base[:, 3:])
         present = world.orientation(upper) if orientation is None else orientation
@@ -81,6 +80,11 @@ class _Places:
         self._middle = middle[..., :2]
         center = world.at(world.solids.center, upper)[:, None]
         self._from_origin = geometry.rotate(self._turned, center)[..., :2]  # (B, Y, 2)
+
+    @cached_property
+    def _below(self) -> Tensor:
+        """Points of the lower body in the world, (B, P, 3)."""
+        return self._world.world_points(self._lower)
 
     @cached_property
     def _pose(self) -> Tensor:

@@ -209,10 +209,12 @@ class Task(ABC):
         """
         return [wording.text for wording in self.wordings(layout) if not wording.held_out]
 
-    def wordings(self, layout: Layout) -> Sequence[Wording]:
-        """All ways to say it, with their styles, those that are held out last."""
+    def wordings(self, layout: Layout, goal: Predicate | None = None) -> Sequence[Wording]:
+        """All ways to say it, with their styles, those that are held out last; the goal is that of
+        the layout.
+        """
         if self.bank is not None:
-            goal = self.goal(stack_roles([layout]))
+            goal = goal or self.goal(stack_roles([layout]))
             return self.bank.wordings(self.fields(layout), layout, goal)
         if type(self).prompts is Task.prompts:
             raise NotImplementedError(f"{self.key} has neither prompts nor a bank of sentences")
