@@ -38,6 +38,9 @@ PARKED = np.array([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0], np.float32)
 """Pose reported for empty slots."""
 AT_REST = np.zeros(6, np.float32)
 """Velocity of what cannot move."""
+PACKED_POSE, PACKED_VELOCITY = np.array([4, 5, 6, 0, 1, 2, 3]), np.arange(7, 13)
+"""Where position and quaternion, and linear and angular velocity, of a body stand in the 13 numbers
+that SAPIEN packs of it; of an entity it packs the first 7."""
 
 CUP_MARGIN_M = 0.03
 """More than a cup's radius and the gap that it closes."""
@@ -75,6 +78,22 @@ class Simulation:
         self.controller: EndEffectorDeltaController = agent.controller
         self.vacuum, self.timestep_s = vacuum, physics.timestep
         self._agent, self._tcp, self._physics = agent, agent.tcp._objs[0], physics
+        self._scene = table.scene
+        entities, moving = self._scene.entities, physics.rigid_dynamic_components
+        self._moving = [(c, 13 * moving.index(c)) for c in self.components if c]
+        # where poses and velocities stand in what SAPIEN packs, behind those of what is not there
+        self._pose_index = np.concatenate(
+            [
+                PACKED_POSE + 7 * (entities.index(entity) + 1) if entity else np.arange(7)
+                for entity in (*self.bodies, self._tcp.entity)
+            ]
+        )
+        self._velocity_index = np.concatenate(
+            [
+                PACKED_VELOCITY + 13 * moving.index(c) + 6 if c else np.arange(6)
+                for c in self.components
+            ]
+        )
         gripper = [link._objs[0] for link in (agent.gripper, agent.tcp)]
         arm = [link for link in agent.robot._objs[0].links if link not in gripper]
         # pybind gives the same object for the same component as long as it is referred to
@@ -126,28 +145,25 @@ class Simulation:
     def _motion(self) -> tuple[Any, ...]:
         """Where all that moves is and how fast, and the tracks that the last control step left."""
         robot, controller = self._agent.robot._objs[0], self.controller
-        free = [
-            (c, c.entity.pose, c.linear_velocity, c.angular_velocity) for c in self.components if c
-        ]
-        return free, robot.qpos, robot.qvel, controller.command, self._places
+        return self._physics.pack(), robot.qpos, robot.qvel, controller.command, self._places
 
     def _put_back(
-        self, free: Any, qpos: np.ndarray, qvel: np.ndarray, command: Any, places: Any
+        self, packed: bytes, qpos: np.ndarray, qvel: np.ndarray, command: Any, places: Any
     ) -> None:
         """Put all back to where :meth:`_motion` found it."""
-        for component, pose, linear, angular in free:
-            component.entity.set_pose(pose)
-            component.linear_velocity, component.angular_velocity = linear, angular
+        for component, start in self._moving:
+            values = np.frombuffer(packed, np.float32, 13, 4 * start)
+            component.entity.set_pose(sapien.Pose(values[4:7], values[:4]))
+            component.linear_velocity, component.angular_velocity = values[7:10], values[10:]
         robot = self._agent.robot._objs[0]
         robot.set_qpos(qpos)
         robot.set_qvel(qvel)
         self.controller.command, self._places = command, places
 
     def _goes_on(self) -> bool:
-        """Whether the speeds of all that moves are numbers."""
-        speeds = [c.linear_velocity for c in self.components if c]
-        every = np.concatenate((*speeds, self.controller.qvel))
-        return math.isfinite(every.dot(every))
+        """Whether places and speeds of all that moves are numbers."""
+        packed = np.frombuffer(self._physics.pack(), np.float32)
+        return math.isfinite(packed.dot(packed))
 
     def _run(self, action: np.ndarray) -> None:
         """Run the physics steps of a control step."""
@@ -198,25 +214,13 @@ class Simulation:
 
     def read_poses(self, out: np.ndarray) -> None:
         """Write world poses of the bodies and, last, of the TCP to an array ((K + 1) * 7,)."""
-        parts: list[np.ndarray] = []
-        for entity in self.bodies:
-            if entity is None:
-                parts.append(PARKED)
-            else:
-                pose = entity.pose
-                parts += (pose.p, pose.q)
-        pose = self._tcp.entity_pose
-        np.concatenate((*parts, pose.p, pose.q), out=out)
+        packed = np.frombuffer(self._scene.pack_poses(), np.float32)
+        np.concatenate((PARKED, packed)).take(self._pose_index, out=out, mode="clip")
 
     def read_velocities(self, out: np.ndarray) -> None:
         """Write linear and angular velocities of the bodies to an array (K * 6,)."""
-        parts: list[np.ndarray] = []
-        for component in self.components:
-            if component is None:
-                parts.append(AT_REST)
-            else:
-                parts += (component.linear_velocity, component.angular_velocity)
-        np.concatenate(parts, out=out)
+        packed = np.frombuffer(self._physics.pack(), np.float32)
+        np.concatenate((AT_REST, packed)).take(self._velocity_index, out=out, mode="clip")
 
     def end_effector_velocity(self) -> np.ndarray:
         """Linear and angular velocity of the tool centre point in world axes, (6,)."""

@@ -49,9 +49,9 @@ def entity(world, k):
 
 
 def test_poses_are_those_of_the_bodies(world):
-    pose = entity(world, OBJECT).pose
-    found = world.pose(slot(world, OBJECT))[0].numpy()
-    assert np.allclose(found, np.concatenate((pose.p, pose.q)), atol=1e-6)
+    for k in (BASE, OBJECT):
+        pose = entity(world, k).pose
+        assert np.array_equal(world.body_pose[0, k].numpy(), np.concatenate((pose.p, pose.q)))
     empty = [k for k in range(len(world.keys)) if k not in (BASE, OBJECT)]
     assert empty and np.allclose(world.body_pose[0, empty].numpy(), PARKED)
 
@@ -69,6 +69,9 @@ def test_what_was_read_is_kept_until_refreshed(env, world):
 def test_velocities_in_free_fall(env, world):
     put(env, OBJECT, 0.0, 0.3, 0.4)
     stay(env, 2)
+    falling = component(entity(world, OBJECT))
+    speeds = np.concatenate((falling.linear_velocity, falling.angular_velocity))
+    assert np.array_equal(world.body_velocity[0, OBJECT].numpy(), speeds)
     fall = float(world.body_velocity[0, OBJECT, 2])
     assert fall == pytest.approx(-GRAVITY * 0.1, rel=0.05)
     assert not world.is_static(slot(world, OBJECT)) and world.is_static(slot(world, BASE))
