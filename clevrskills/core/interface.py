@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    get_args,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -208,6 +216,15 @@ class Interface(Protocol):
 
     def random(self, generator: np.random.Generator) -> Any:
         """Return the action of a policy without skill."""
+
+
+@runtime_checkable
+class BoundedInterface(Interface, Protocol):
+    """Interface whose actions are numbers within bounds that are known."""
+
+    @property
+    def bounds(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Least and greatest numbers of an action, (n,) each, both allowed."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,12 @@ from mani_skill.utils import common
 from torch import Tensor
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.feedback import turn_message
+from clevrskills.core.interface import BoundedInterface, BoxInterface, Interface
 from clevrskills.core.suite import DEFAULT, load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv, allowed_arguments
 from clevrskills.errors import UnknownNameError, check_arguments
+from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import Predicate
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
@@ -37,6 +40,8 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         robot: Name of the robot; empty: the task's first one.
         criteria: Name of the success criteria; empty: the suite's first ones.
         noise: Noise of images and actions, as the suite names it; empty: none.
+        interface: What is acted by, such as ``pick_place``: a step is a turn then, and ``info`` has
+            its ``ok``, ``code`` and ``message``; empty: control steps.
         options: Other arguments of :class:`~clevrskills.envs.environment.ClevrSkillsEnv`.
 
     Attributes:
@@ -47,7 +52,7 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
     """
 
     metadata = {"render_modes": RENDER_MODES, "render_fps": CONTROL_HZ}  # noqa: RUF012
-    PROMPT_LENGTH = 1024
+    PROMPT_LENGTH, COMMAND_LENGTH = 1024, 400
 
     def __init__(
         self,
@@ -57,9 +62,11 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         robot: str = "",
         criteria: str = "",
         noise: str = "",
+        interface: str = "",
         **options: Any,
     ) -> None:
         own = {"task": task, "suite": suite, "robot": robot, "criteria": criteria, "noise": noise}
+        own["interface"] = interface
         inner = allowed_arguments() - {"task_key", "robot_name", "criteria_name"}
         check_arguments(options, own.keys() | inner)
         self.render_mode = options.get("render_mode")
@@ -69,13 +76,27 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         config = EnvConfig(task, robot=robot, criteria=criteria, noise=noise)
         defaults = {"obs_mode": "rgb", "cameras": None, "render_backend": None}
         made: Any = load_suite(suite)
+        check_names(task=((task,), made.tasks))
+        known = made.tasks[task].interfaces
+        if interface:
+            check_names(**{f"interface of {task}": ((interface,), known)})
+        turns = interface and not isinstance(known[interface], BoxInterface)
+        self._interface: Interface | None = known[interface] if turns else None
         self.base_env: ClevrSkillsEnv = made.make(config, **{**defaults, **options})
-        self.action_space = self.base_env.single_action_space
+        self.action_space = self._action_space()
         space = self.base_env.single_observation_space
         if isinstance(space, gym.spaces.Dict):
             text = PromptText(self.PROMPT_LENGTH, charset=_PRINTABLE)
             space = gym.spaces.Dict({**space.spaces, "prompt": text})
         self.observation_space = space
+
+    def _action_space(self) -> gym.Space[Any]:
+        if isinstance(self._interface, BoundedInterface):
+            low, high = self._interface.bounds
+            return gym.spaces.Box(low, high, dtype=low.dtype.type)
+        if self._interface is not None:
+            return gym.spaces.Text(self.COMMAND_LENGTH, min_length=0, charset=_PRINTABLE)
+        return self.base_env.single_action_space
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._arguments), (), {"spec": self.spec}
@@ -120,10 +141,18 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         # where the id states a limit, Gymnasium's TimeLimit truncates episodes
         registered = None if self.spec is None else gym.registry.get(self.spec.id)
         self._truncates = registered is None or registered.max_episode_steps is None
+        if self._interface is not None:
+            self._actuator = self._interface.begin(self.base_env)
         return self._observation(obs), {**_single_info(info), "prompt": self.prompt}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Run one control step with an action (7,)."""
+        """Run one control step with an action (7,), or take a turn by another interface.
+
+        Raises:
+            PolicyError: The action is none of the interface.
+        """
+        if self._interface is not None:
+            return self._turn(self._interface, action)
         action = np.asarray(action, np.float32)
         obs, reward, terminated, truncated, info = self.base_env.step_uncopied(action)
         return (
@@ -132,6 +161,21 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
             bool(terminated),
             self._truncates and bool(truncated),
             _single_info(info),
+        )
+
+    def _turn(
+        self, interface: Interface, action: Any
+    ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        (asked,) = interface.read(action)
+        turn = self._actuator.act(asked)
+        info = self.base_env.get_info()
+        told = {"ok": turn.ok, "code": turn.code, "message": turn_message(interface, turn)}
+        return (
+            self._observation(self.base_env.get_obs(info)),
+            turn.reward,
+            turn.terminated or bool(turn.ended),
+            turn.truncated,
+            {**_single_info(info), **told},
         )
 
     def render(self) -> Any:

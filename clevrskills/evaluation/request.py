@@ -189,6 +189,9 @@ def _check_names(args: EvaluateArgs, suite: Suite) -> list[str]:
     tasks = args.select(suite.tasks)
     if args.all:
         tasks = frozen_tasks(suite)
+    if args.interface:  # a level or a group leaves out those that cannot be acted in so
+        able = {key for key in tasks if args.interface in suite.tasks[key].interfaces}
+        tasks = [key for key in tasks if key in able or key in args.tasks]
     for task in tasks if args.video else ():
         if NO_ROBOT in suite.tasks[task].robots:
             raise ClevrSkillsError(f"{task} has no arm to film: leave out --video")

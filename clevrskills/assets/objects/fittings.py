@@ -3,7 +3,7 @@
 import numpy as np
 
 from clevrskills.assets.objects.registry import FITTINGS, Item
-from clevrskills.assets.outlines import Outline, Points, circle, rounded_rectangle
+from clevrskills.assets.outlines import Outline, Points, circle, rectangle, rounded_rectangle
 from clevrskills.assets.solids import Solid, lathe, loft, prism, vessel
 
 
@@ -67,6 +67,12 @@ def _drawn_circle() -> Solid:
     return prism(Outline(circle(135, 72), (circle(125, 72),)), 1)
 
 
+def _zone_frame() -> Solid:
+    """A frame, 7 mm broad, around a square of 100 mm; things lie on it as on a mat."""
+    outside, inside = (rectangle(100, 100), rectangle(86, 86))
+    return Solid(prism(Outline(outside, (inside,)), 1).patches, prism(outside, 1).parts)
+
+
 FITTINGS["scale foot"] = Item(_scale_foot, density=1000)
 FITTINGS["scale beam"] = Item(_scale_beam, density=500)
 FITTINGS["scale plate"] = Item(_scale_plate, density=500)
@@ -76,4 +82,5 @@ FITTINGS["flattened ball"] = Item(_flattened_ball, density=500)
 FITTINGS["frustum"] = Item(_frustum, density=500)
 FITTINGS["cone frustum"] = Item(_cone_frustum, density=500)
 FITTINGS["hexagonal prism"] = Item(_hexagonal_prism, density=500)
+FITTINGS["zone frame"] = Item(_zone_frame, density=500)
 FITTINGS["drawn circle"] = Item(_drawn_circle, density=500)

@@ -6,25 +6,26 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Suite
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import Privileged
 from clevrskills.evaluation.results import NO_TRACK
 from clevrskills.solvers.requirements import require_oracle
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND
 from clevrskills.suites.lohoravens.interfaces.numbers import (
-    PICK_PLACE,
     PICK_PLACE_PIXELS,
     pixel_of,
 )
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
-from clevrskills.suites.lohoravens.primitive import Move
+from clevrskills.suites.lohoravens.move import Move
+from clevrskills.suites.lohoravens.primitive import PrimitiveArm, pick_and_place
 from clevrskills.suites.lohoravens.prompts.phrasing import LookAhead, say
 from clevrskills.suites.lohoravens.solver import UnsolvableError, clearing_moves, moves
 
@@ -45,9 +46,6 @@ class MoveOracle:
     Attributes:
         pose: Pick and place of the last action in the world, x, y and turn each (m, rad); ``None``:
             it was none.
-
-    Raises:
-        UnknownNameError: It does not act by this interface.
     """
 
     step = predicate = skill = action_class = ""
@@ -55,9 +53,6 @@ class MoveOracle:
     failed: Sequence[tuple[int, int]] = ()
 
     def __init__(self, env: LoHoRavensEnv, interface: Interface) -> None:
-        allowed = (PICK_PLACE.name, PICK_PLACE_PIXELS.name, PICK_PLACE_TEXT.name)
-        if interface.name not in allowed:
-            raise UnknownNameError("interface of the oracle", interface.name, allowed)
         self._env, self._interface = env, interface
         self.reset()
 
@@ -76,8 +71,8 @@ class MoveOracle:
         """
         env, self.pose = self._env, None
         self.subtask = env.goal.describe(env.world)
-        if env.account.codes["PLACED"] != self._placed:
-            self._placed = env.account.codes["PLACED"]
+        if self._moved() != self._placed:
+            self._placed = self._moved()
             self._tried.clear()
         try:
             known = islice(moves(env.goal, env.world, env.goal_state, env.outcome), ALTERNATIVES)
@@ -95,6 +90,10 @@ class MoveOracle:
         if self._interface.name == PICK_PLACE_PIXELS.name:
             return np.array([*pixel_of(move.pick), *pixel_of(move.place)])
         return said or np.array(self.pose)
+
+    def _moved(self) -> int:
+        """How many moves were done."""
+        return self._env.account.codes["PLACED"]
 
     def _least_tried(self, known: Iterator[Move]) -> tuple[Move, str] | None:
         """The move that was tried least often, the first of those, and what is said of it; in words
@@ -124,6 +123,39 @@ class MoveOracle:
         if in_words and not said:
             raise GaveUp("no words are known for the next move")
         return seen[0], said
+
+
+class StepOracle(MoveOracle):
+    """Oracle that picks and places in control steps."""
+
+    def reset(self) -> None:
+        """Begin an episode."""
+        super().reset()
+        self._codes = Counter[str]()
+        self._arm: PrimitiveArm | None = None
+
+    def _moved(self) -> int:
+        return self._codes["PLACED"]
+
+    def act(self) -> Any:
+        """Return the next action (7,) of a move; see :meth:`MoveOracle.act`."""
+        while True:
+            if self._arm is None:
+                super().act()
+                if self.pose is None:
+                    return self._interface.none()
+                numbers = (self._env.episode_seed, crc32(b"primitive"), self._codes.total())
+                generator = np.random.default_rng(np.random.SeedSequence(numbers))
+                self._arm = PrimitiveArm(self._env, generator)
+                self._actions = pick_and_place(self._arm, Move.of(self.pose))
+            try:
+                action = next(self._actions)
+                self.step, self.action_class = self._arm.step_label, self._arm.action_class
+                self._arm.actions += 1
+                return action
+            except StopIteration as end:
+                self._codes[end.value] += 1
+                self._arm = None
 
 
 def _rounded(move: Move) -> tuple[float, ...]:

@@ -19,18 +19,19 @@ from clevrskills.tasks.base import stack_roles
 
 DISTURBED_M = 0.02
 """From how far on a block counts as moved."""
-TIGHT, TIGHT_MOVE = 2, 7
-"""Turns beyond those that are needed within which the original ends an episode, and an episode of
-the family ``move``."""
+TIGHT = 2
+"""Turns beyond those that are needed within which the original ends an episode."""
+ABSENT = ("NO_SUCH_OBJECT", "UNKNOWN_COLOR")
+"""Codes of turns that name what is not there, as whoever does not look has to try."""
 PRECISIONS = ("planner", "actor", "reporter")
 """Parts of an agent of which it is counted how often they are right."""
 FREE = ("PLACED", "DONE", "NOTHING_PICKED", "DROPPED", "TIMED_OUT")
 """Codes of turns that were not refused."""
 MEASURES = (
+    Measure("success_tight", "tight success", "share"),
     Measure("partial", "partial", "share"),
     Measure("partial_best", "best partial", "share"),
     Measure("followed", "steps followed", "share"),
-    Measure("success_tight", "success in the original's limit", "share"),
     Measure("turns_per_move", "turns / n_min", digits=2, episodes="solved"),
     Measure("disturbed", "blocks disturbed", digits=2),
     Measure("drops", "drops", digits=2),
@@ -106,8 +107,7 @@ class Account:
         """
         env, partial = self._env, self.partial()
         n_min = int(env.layouts[0].roles["n_min"])
-        moving = isinstance(env.task, RavensTask) and env.task.family == "move"
-        tight = n_min + (TIGHT_MOVE if moving else TIGHT)
+        tight = 0 <= self._solved_at <= n_min + TIGHT and not any(self.codes[c] for c in ABSENT)
         if not self.turns:  # of control steps
             found = {"partial": partial, "partial_best": partial}
             return {**found, "disturbed": float(self.disturbed())}
@@ -115,7 +115,7 @@ class Account:
             "partial": partial,
             "partial_best": max(self._best, partial),
             **({"followed": float(self._followed)} if self._steps is not None else {}),
-            "success_tight": float(0 <= self._solved_at <= tight),
+            "success_tight": float(tight),
             "turns_per_move": self.turns / n_min,
             "disturbed": float(self.disturbed()),
             "drops": float(self.codes["DROPPED"]),

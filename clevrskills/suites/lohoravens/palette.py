@@ -15,18 +15,16 @@ from clevrskills.tasks.layout import EpisodeRng, LayoutError
 NAMESPACE = "ravens"
 ALL_COLORS = tuple(PALETTES[NAMESPACE])
 """Colors of the palette, in the order of the original."""
-COLORS = ALL_COLORS[:11]
-"""The colors in use."""
-_TRAIN = ("blue", "red", "green", "yellow", "brown", "gray", "cyan")
-_TEST = ("blue", "red", "green", "orange", "purple", "pink", "white")
+_TRAIN = ("blue", "red", "green", "yellow", "brown", "gray", "cyan", "indigo", "silver", "black")
+_TEST = ("blue", "red", "green", "orange", "purple", "pink", "white", "violet", "gold", "black")
 COLORS_OF_SPLIT: Mapping[str, Sequence[str]] = {"train": _TRAIN, "val": _TEST, "test": _TEST}
 CATEGORIES: Mapping[str, Sequence[str]] = {
-    "cool": ("blue", "green", "cyan", "purple", "gray"),
-    "warm": ("red", "yellow", "orange", "brown", "pink"),
+    "cool": ("blue", "green", "cyan", "purple", "gray", "indigo", "violet"),
+    "warm": ("red", "yellow", "orange", "brown", "pink", "gold"),
     "primary": ("red", "yellow", "blue"),
     "secondary": ("orange", "green", "purple"),
 }
-"""Colors of each category; white is in none."""
+"""Colors of each category; white, black and silver are in none."""
 APART = 25.0
 """Least distance of two colors of an episode in CIELAB."""
 
@@ -69,4 +67,20 @@ def all_apart(rng: EpisodeRng, pool: Sequence[str], apart_from: Sequence[str] = 
     for color in rng.textures.permutation(list(pool)).tolist():
         if all(look_apart(color, other) for other in (*found, *apart_from)):
             found.append(color)
+    return found
+
+
+def mixture(rng: EpisodeRng, pool: Sequence[str], count: int) -> list[str]:
+    """Colors of some blocks, of a pool: how often each color occurs is drawn evenly, so that no
+    mixture can be guessed.
+
+    Raises:
+        LayoutError: The pool has fewer than two colors.
+    """
+    if len(pool) < 2:
+        raise LayoutError("too few colors")
+    last = count + len(pool) - 1
+    borders = np.sort(rng.textures.choice(last, len(pool) - 1, replace=False))
+    counts = np.diff([-1, *borders.tolist(), last]) - 1
+    found: list[str] = rng.textures.permutation(np.repeat(list(pool), counts)).tolist()
     return found

@@ -42,6 +42,9 @@ ABOVE_M = (0.045, 0.075, 0.11)
 there is a way."""
 TOUCH_M = 2e-4
 """Gap to what is below at which what is held touches it."""
+SEARCHES = 4
+"""How often a way is looked for, each time with other random choices, until there is said to be
+none."""
 REST_STEPS = 20
 """Control steps, one second, in which all must come to rest."""
 SAME_SURFACE_M = 0.003
@@ -101,7 +104,7 @@ def pick_and_place(arm: PrimitiveArm, move: Move) -> Outcome:
     if arm.held >= 0:  # by what acted before
         arm.vacuum = False
         yield from arm.wait(2)
-    plan = _plan(arm, move)
+    plan = next(filter(None, (_plan(arm, move) for _ in range(SEARCHES))), None)
     if plan is None:
         return UNREACHABLE
     try:
@@ -189,7 +192,7 @@ def _carry(arm: Arm, plan: _Plan) -> Outcome:
         PlanFailed: There is no way on.
     """
     arm.set_label("move", "Move above the pick")
-    yield from arm.move(backed_off(plan.pick, APPROACH_M))
+    yield from _move_to_any(arm, [backed_off(plan.pick, APPROACH_M)])
     arm.set_label("pick", "Pick")
     arm.vacuum = True
     yield from _descend_to_take(arm, plan.pick)
@@ -206,7 +209,8 @@ def _carry(arm: Arm, plan: _Plan) -> Outcome:
     surface = max((0.0, *_heights(arm, _footprint(arm, body, plan)).values()))
     lowered = Pose([x, y, surface + below_m], plan.place.q)
     arm.set_label("move", f"Carry {arm.label(body)}")
-    if not (yield from _while_held(arm, body, _move_above(arm, lowered))):
+    above = [Pose([0, 0, height_m]) * lowered for height_m in ABOVE_M]
+    if not (yield from _while_held(arm, body, _move_to_any(arm, above))):
         return DROPPED
     arm.set_label("place", f"Put {arm.label(body)} down")
     if not (yield from _while_held(arm, body, _lower(arm, body, lowered))):
@@ -215,18 +219,20 @@ def _carry(arm: Arm, plan: _Plan) -> Outcome:
     return PLACED
 
 
-def _move_above(arm: Arm, lowered: Pose) -> Actions:
-    """Move to the first height above a pose to which there is a way.
+def _move_to_any(arm: Arm, poses: Sequence[Pose]) -> Actions:
+    """Move to the first of some poses to which there is a way, see :data:`SEARCHES`.
 
     Raises:
         PlanFailed: There is a way to none.
     """
-    for height_m in ABOVE_M:
+    left = SEARCHES * len(poses)
+    for pose in [*poses] * SEARCHES:
+        left -= 1
         try:
-            yield from arm.move(Pose([0, 0, height_m]) * lowered)
+            yield from arm.move(pose)
             return
         except PlanFailed:
-            if height_m == ABOVE_M[-1]:
+            if not left:
                 raise
 
 

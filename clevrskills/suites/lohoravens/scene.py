@@ -22,7 +22,7 @@ QUADRANTS = tuple(area for area in AREAS if " " in area)
 DENSITY = 600.0
 ZONE_M, WIDE_ZONE_M, WIDEST_ZONE_M, MAT_M = 0.10, 0.15, 0.20, 0.001
 """Sides of zones: for a tower, for up to four blocks side by side, for more; height of all."""
-BOWL = "shallow bowl"
+BOWL, ZONE = "shallow bowl", "zone frame"
 GAP_M, MIXED_GAP_M = 0.015, 0.03
 """Least distance between outlines; where big blocks stand beside small ones, the gripper's head
 needs more."""
@@ -44,9 +44,9 @@ TOWERS = replace(BOWLS, reach_m=(0.28, TOWER_REACH_M))
 
 BORDER_M = 0.03
 """How far inside an area what is meant by it lies at the start, and outside what is not."""
-BEYOND_M, SHORT_M = 0.055, 0.035
+BEYOND_M, SHORT_M = 0.055, -0.02
 """How far beyond another block, along an axis, what is on that side of it lies at least, and what
-is not at most."""
+is not at most: it lies 2 cm on the other side at least."""
 
 
 def within(area: str) -> Workspace:
@@ -171,7 +171,7 @@ class FieldScene:
         size = (*size_m, MAT_M)
         where = where or _inset(FIELD, size_m[0] / 2, size_m[1] / 2)
         pose = self._table.place(shape("cube", size), yaw_rad=0.0, workspace=where)
-        return self._add("zone", "cube", color, pose, size, static=True)
+        return self._add("zone", ZONE, color, pose, size, static=True)
 
     def bowl(self, color: str) -> int:
         """Put a bowl at a free place, and return its slot.

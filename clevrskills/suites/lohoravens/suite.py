@@ -79,7 +79,10 @@ class LoHoRavensSuite(TabletopSuite):
         from clevrskills.suites.lohoravens.tasks.base import RavensTask
 
         assert issubclass(task, RavensTask)
-        info, own = super().task_info(task), (PICK_PLACE, PICK_PLACE_PIXELS, PICK_PLACE_TEXT)
+        info = super().task_info(task)
+        own: list[Interface] = [PICK_PLACE, PICK_PLACE_PIXELS]
+        if task.family != "steps":  # whose sentences are the instructions already
+            own.append(PICK_PLACE_TEXT)
         groups = {"workshop": WORKSHOP_TASKS, "hard10": HARD_TASKS}
         tags = [group for group, keys in groups.items() if task.key in keys]
         return replace(
@@ -107,6 +110,7 @@ class LoHoRavensSuite(TabletopSuite):
         return {
             "random": f"{module}:RandomActions",
             "greedy_text": f"{module}:GreedyText",
+            "blind_words": "clevrskills.suites.lohoravens.prompts.blind:BlindWords",
             "par": "clevrskills.agents.par:PAR",
         }
 
@@ -121,7 +125,11 @@ class LoHoRavensSuite(TabletopSuite):
         and so on.
         """
         usual = {"split": ("train", "test"), "feedback": "none"}
-        known = {DEFAULT_PRESET: Preset("both splits, told nothing of turns", usual)}
+        known = {
+            DEFAULT_PRESET: Preset("both splits, told nothing of turns", usual),
+            "language_seen": Preset("sentences of training, in turn", {"wording": "seen"}),
+            "language_unseen": Preset("sentences that are held out", {"wording": "held_out"}),
+        }
         for noise, told in _CONDITIONS.items():
             options = {"noise": noise}
             known[noise] = Preset(told, options)
@@ -149,8 +157,10 @@ class LoHoRavensSuite(TabletopSuite):
         return (*MEASURES, *pivots, PROTOCOL, *PUBLISHED)
 
     def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
-        from clevrskills.suites.lohoravens.agents import MoveOracle
+        from clevrskills.sim.robots.delta_action import DELTA
+        from clevrskills.suites.lohoravens.agents import MoveOracle, StepOracle
         from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 
         assert isinstance(env, LoHoRavensEnv)
-        return MoveOracle(env, interface or find_interface(self))
+        interface = interface or find_interface(self)
+        return (StepOracle if interface.name == DELTA.name else MoveOracle)(env, interface)

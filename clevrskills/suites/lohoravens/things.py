@@ -14,7 +14,6 @@ from clevrskills.sim.setting import Workspace
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 
-SAME_COLORS = {"grey": "gray"}
 BLOCKS = ("block", "box")
 KINDS = (*BLOCKS, "bowl", "zone")
 BIG_M = 0.05
@@ -23,10 +22,17 @@ CENTER_M = 0.08
 """Side of the square that is the center."""
 AREAS = ("top left", "top right", "bottom left", "bottom right", "center")
 """Quarters of the field, and its middle; the top is near the robot, left is world -y."""
-SIDES = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom": (1.0, 0.0)}
-"""Directions in the world, (x, y), by name; the top is near the robot."""
+SIDES = {"left": (0.0, -1.0), "right": (0.0, 1.0), "near": (-1.0, 0.0), "far": (1.0, 0.0)}
+"""Directions in the world, (x, y), by the name of the side; the near side faces the robot."""
+SIDE_WORDS = {
+    "left": "to the left of",
+    "right": "to the right of",
+    "near": "nearer the robot than",
+    "far": "farther from the robot than",
+}
+"""What a sentence calls the sides of a block."""
 BESIDE_M = 0.16
-"""Distance from a block to the place beside it."""
+"""Distance between the middles of a block and of what is put beside it."""
 LEVEL_M = 0.006
 """How far the underside of a thing may be from the top of what it stands on."""
 
@@ -37,16 +43,17 @@ def area_bounds_m(area: str, field: Workspace = FIELD) -> tuple[np.ndarray, np.n
     if area == "center":
         return middle - CENTER_M / 2, middle + CENTER_M / 2
     low, high = (np.array([field.x_m[k], field.y_m[k]]) for k in range(2))
-    row, column = area.split()
-    if row == "top":
-        high[0] = middle[0]
-    else:
-        low[0] = middle[0]
-    if column == "left":
-        high[1] = middle[1]
-    else:
-        low[1] = middle[1]
+    for k, word in enumerate(area.split()):
+        (high if word in ("top", "left") else low)[k] = middle[k]
     return low, high
+
+
+def area_of(low: np.ndarray, high: np.ndarray) -> str:
+    """Return the area with some bounds in words, or the bounds of another rectangle."""
+    for area in AREAS:
+        if np.allclose((low, high), area_bounds_m(area), atol=1e-3):
+            return f"the {area} area"
+    return f"the rectangle from ({low[0]:.2f}, {low[1]:.2f}) to ({high[0]:.2f}, {high[1]:.2f})"
 
 
 def quadrant_of(place: np.ndarray) -> str:

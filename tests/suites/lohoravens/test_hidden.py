@@ -62,7 +62,7 @@ def test_blocks_are_named_by_one_color_only() -> None:
     for seed in range(5):
         layout = draw_scene(task("hidden_under_block"), seed, "test", "ur5e").layout
         colors = [body.color for body in _blocks(layout.bodies)]
-        assert colors.count(layout.body("hidden").color) == 2
+        assert colors.count(layout.body("objects", 0).color) == 2
         assert colors.count(layout.body("top").color) == 1
         bowls = [body.color for body in layout.bodies if body and body.noun == "bowl"]
         assert len(set(bowls)) == len(bowls) and set(bowls) == set(colors)
@@ -88,7 +88,7 @@ def test_words_find_what_is_hidden_once_it_is_free() -> None:
     env = LoHoRavensEnv("hidden_under_block", obs_mode="none", render_backend="none")
     env.reset(seed=2)
     layout, act = env.layouts[0], PICK_PLACE_TEXT.begin(env).act
-    hidden, top = layout.body("hidden").color, layout.body("top").color
+    hidden, top = layout.body("objects", 0).color, layout.body("top").color
     caption = "caption_objects"
     assert f"1 smaller {hidden} block" in env.look((caption,))[caption]
     fetch = f"Pick up the {hidden} block hidden and place it in the {hidden} bowl."

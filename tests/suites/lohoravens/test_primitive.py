@@ -1,14 +1,16 @@
 """Pick-and-place primitive: what comes of a turn, towers, the way home, the same every time."""
 
+from collections.abc import Iterator
 from math import pi
 
 import numpy as np
 import pytest
+from sapien import Pose
 
 from clevrskills.solvers.motion import Actions, PlanFailed
 from clevrskills.suites.lohoravens.interfaces import actuator
 from clevrskills.suites.lohoravens.noise import Noise
-from clevrskills.suites.lohoravens.primitive import PrimitiveArm
+from clevrskills.suites.lohoravens.primitive import SEARCHES, PrimitiveArm, _move_to_any
 from clevrskills.suites.lohoravens.setting import FIELD, SETTING
 from tests.suites.lohoravens.field import (
     BIG_M,
@@ -178,3 +180,23 @@ def test_the_same_actions_lead_to_the_same_state() -> None:
             states.append((turn.code, turn.steps, state(env).tobytes()))
         found.append(states)
     assert found[0] == found[1] == found[2]
+
+
+class LuckyArm:
+    """An arm that finds a way at one of several searches."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures, self.tried = failures, 0
+
+    def move(self, pose: object) -> Iterator[np.ndarray]:
+        self.tried += 1
+        if self.tried <= self.failures:
+            raise PlanFailed("no way")
+        yield np.zeros(7)
+
+
+def test_a_way_is_looked_for_several_times_before_there_is_none() -> None:
+    assert len([*_move_to_any(LuckyArm(SEARCHES - 1), [Pose()])]) == 1
+    assert len([*_move_to_any(LuckyArm(2 * SEARCHES - 1), [Pose(), Pose()])]) == 1
+    with pytest.raises(PlanFailed):
+        next(_move_to_any(LuckyArm(SEARCHES), [Pose()]))

@@ -12,7 +12,14 @@ from clevrskills.cli import main
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.report import PublishedTable, reported
-from clevrskills.core.suite import DEFAULT_PRESET, load_suite, suite_names, tagged, task_groups
+from clevrskills.core.suite import (
+    DEFAULT_PRESET,
+    find_interface,
+    load_suite,
+    suite_names,
+    tagged,
+    task_groups,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool
@@ -54,7 +61,8 @@ def test_presets_set_noise_interface_and_feedback() -> None:
     presets = SUITE.presets()
     assert {"clean", "p40", "p10", "explicit", "implicit", "p10_explicit"} <= {*presets}
     for name, preset in presets.items():
-        if name == DEFAULT_PRESET:
+        if "noise" not in preset.options:
+            assert name == DEFAULT_PRESET or preset.options["wording"] in ("seen", "held_out")
             continue
         SUITE.check(EnvConfig("move_area", noise=preset.options["noise"]))
         assert name.startswith(preset.options["noise"]) or preset.options["noise"] == "clean"
@@ -154,3 +162,25 @@ def test_par_with_a_perfect_actor_judges_its_parts(tmp_path: Path) -> None:
     (result,) = evaluate(tmp_path / "par", *more, "--interface", "pick_place_text")
     assert result.success_once
     assert result.measures["planner_precision"] == result.measures["actor_precision"] == 1.0
+
+
+def test_the_oracle_acts_by_control_steps(tmp_path: Path) -> None:
+    more = ["--policy", "oracle", "pick_place_color", "--interface", "delta"]
+    (result,) = evaluate(tmp_path / "delta", *more)
+    assert result.success_once and result.steps == result.turns > 20
+
+
+@pytest.mark.parametrize("interface", ["pick_place", "pick_place_pixels", "pick_place_text"])
+def test_gymnasium_environments_take_turns(interface: str) -> None:
+    options = {"obs_mode": "none", "render_backend": "none", "interface": interface}
+    env = gymnasium.make("LoHoRavens/PickPlaceColor-v1", **options)
+    env.reset(seed=1)
+    named = find_interface(SUITE, interface)
+    oracle = SUITE.oracle(env.unwrapped.base_env, named)
+    action = oracle.act()
+    assert env.action_space.contains(action)
+    _, reward, terminated, truncated, info = env.step(action)
+    assert terminated and info["is_success"] and info["code"] == "PLACED" and not truncated
+    with pytest.raises(ClevrSkillsError, match="allowed"):
+        gymnasium.make("LoHoRavens/MoveAreaSteps-v1", interface="pick_place_text")
+    env.close()

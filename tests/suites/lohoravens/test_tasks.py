@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.predicates import from_json, predicate_types
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.lohoravens.move import Move
@@ -174,24 +173,8 @@ def test_colors_of_an_episode_look_apart_and_are_those_of_the_split() -> None:
         assert all(look_apart(a, b) for a in colors for b in colors if a != b)
 
 
-ANYWHERE = ("stack_all_on_zone", "stack_alternate_colors", "stack_same_color", "stack_same_size")
-
-
-@pytest.mark.parametrize("key", ANYWHERE)
-def test_stacks_may_stand_anywhere(key: str) -> None:
-    made = task(key, where="anywhere")
-    scene = draw_scene(made, 1, "test", "ur5e", prompt_index=0)
-    assert look(scene, scene.start) == (False, 0.0)
-    plan = solve(scene, TensorWorld.snapshot(scene.start))
-    assert plan is not None and len(plan) == int(scene.layout.roles["n_min"])
-    wordings = made.wordings(scene.layout)
-    assert len({wording.text for wording in wordings}) == 30
-    assert not any("zone" in wording.text for wording in wordings)
-
-
 def test_banks_are_those_of_tasks() -> None:
-    anywhere = {f"{key}_anywhere" for key in ANYWHERE}
-    assert {*read_banks(RavensTask.bank_folder)} <= {*KEYS} | anywhere
+    assert {*read_banks(RavensTask.bank_folder)} <= {*KEYS}
 
 
 def test_other_suites_do_not_see_the_tasks() -> None:

@@ -1,8 +1,8 @@
 """Grammar of instructions in words: what to pick up, and where to place it.
 
 Pick up the [smaller|bigger] {color} {block|box} [hidden|on the {area}|on the top] and place it on
-the [smaller|bigger] {color} {block|box|bowl|zone}, the {area}, the {side} of the {color} block, or
-the free area. Or: done.
+the [smaller|bigger] {color} {block|box|bowl|zone}, the {area}, the {side} side of the {color}
+block, or the free area. Or: done. Other words for the same are read too, see :data:`_SAME`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.palette import ALL_COLORS
-from clevrskills.suites.lohoravens.things import AREAS, KINDS, SAME_COLORS, SIDES
+from clevrskills.suites.lohoravens.things import AREAS, KINDS, SIDES
 
 DONE_COMMAND = "done"
 FREE_AREA = "free area"
@@ -21,7 +21,7 @@ FORMS = (
     "pick up the [smaller|bigger] {color} {block|box} [hidden|on the {area}|on the top] and place "
     "it on the [smaller|bigger] {color} {block|box|bowl|zone}",
     "pick up the … and place it on the {area} area",
-    "pick up the … and place it on the {left|right|top|bottom} side of the {color} block",
+    f"pick up the … and place it on the {{{'|'.join(SIDES)}}} side of the {{color}} block",
     "pick up the … and place it on the free area",
     DONE_COMMAND,
 )
@@ -30,17 +30,42 @@ _AREA = "|".join(AREAS)
 _OBJECT = (
     r"(?:(?P<{0}size>smaller|bigger) )?(?P<{0}color>[a-z]+) (?P<{0}kind>" + "|".join(KINDS) + ")"
 )
+_ANY_OBJECT = re.sub(r"P<[^>]*>", ":", _OBJECT)
+_SAME = (
+    (r"[^a-z]+|\b(?:please|then|now|down|about|cm)\b|\b(?:that|which) (?:is|lies|are)\b", " "),
+    (r"\b(?:an?|this|that|any|some)\b", "the"),
+    (r"\b(?:big|biggest|larger?|largest)\b", "bigger"),
+    (r"\b(?:small|smallest|little)\b", "smaller"),
+    (r"\bgrey\b", "gray"),
+    (r"\bcube\b", "block"),
+    (r"\b(?:mat|frame)\b", "zone"),
+    (r"\bmiddle\b", "center"),
+    (r"\bupper (?=left|right)", "top "),
+    (r"\blower (?=left|right)", "bottom "),
+    (r"\b(?:corner|quadrant|quarter|region)\b", "area"),
+    (r"\bfree (?:space|spot|place)\b|\bempty area\b", "free area"),
+    (r" of the (?:table|field)\b", ""),
+    (r"\b(?:nearer|closer)(?: to)? the robot than\b|\btowards the robot from\b", "near side of"),
+    (r"\b(?:farther|further)(?: away)? from the robot than\b", "far side of"),
+    (r"\b(?:pick|take|grab|lift)(?: up)?\b", "pick up"),
+    (r"\b(?:put|set|stack|lay|drop) it\b", "place it"),
+    (r"\bon (?:the )?top of\b|\bonto\b|\binto\b|\bin(?:side)?\b|\bto\b", "on"),
+    (r"\bplace it (?=near|far)", "place it on the "),
+    (r"\bon top(?= and)", "on the top"),
+    (rf"\bhidden ({_ANY_OBJECT})", r"\1 hidden"),
+    (rf"(?: hidden)? (?:under|underneath|below|beneath) the {_ANY_OBJECT}", " hidden"),
+    (r" +(?:and +)?(?=place it)", " and "),
+)
+"""Words, as patterns, and what of the grammar they stand for, in turn."""
 _PICK = _OBJECT.format("pick_") + (
-    rf"(?: (?:(?P<hidden>hidden)|(?:on|in|from) the (?:(?P<at>{_AREA})(?: area)?|(?P<top>top))))?"
+    rf"(?: (?:(?P<hidden>hidden)|(?:on|from) the (?:(?P<at>{_AREA})(?: area)?|(?P<top>top))))?"
 )
 _PLACE = (
     rf"(?P<free>free area)|(?P<area>{_AREA})(?: area)?"
     rf"|(?P<side>{'|'.join(SIDES)})(?: side)? of the (?P<of>[a-z]+) (?:block|box)"
     rf"|{_OBJECT.format('place_')}"
 )
-_SENTENCE = re.compile(
-    rf"pick up the {_PICK} and (?:place|put) it (?:on|in|into|onto|to) the (?:{_PLACE})"
-)
+_SENTENCE = re.compile(rf"pick up the {_PICK} and place it on the (?:{_PLACE})")
 
 
 @dataclass(frozen=True)
@@ -82,7 +107,7 @@ class Spot:
     def __str__(self) -> str:
         if self.of is None:
             return f"on the {self.area}" + ("" if self.area == FREE_AREA else " area")
-        return f"on the {self.side} of the {self.of}"
+        return f"on the {self.side} side of the {self.of}"
 
 
 @dataclass(frozen=True)
@@ -91,6 +116,10 @@ class Instruction:
 
     pick: Phrase
     place: Phrase | Spot
+
+    def __str__(self) -> str:
+        place = self.place if isinstance(self.place, Spot) else f"on the {self.place}"
+        return f"pick up the {self.pick} and place it {place}"
 
 
 class Refused(Exception):  # noqa: N818 (nothing is in error)
@@ -101,8 +130,16 @@ class Refused(Exception):  # noqa: N818 (nothing is in error)
         self.code, self.args_of_code = code, args
 
 
+def plain(text: str) -> str:
+    """Return a text in the words of the grammar, as far as it has others for them."""
+    words = text.lower()
+    for pattern, instead in _SAME:
+        words = " ".join(re.sub(pattern, instead, words).split())
+    return words
+
+
 def parse(text: str) -> Instruction | None:
-    """Read an instruction; upper and lower case, blanks and a full stop at the end are free.
+    """Read an instruction, in the words of the grammar or others that :func:`plain` knows.
 
     Returns:
         ``None`` if it says that all is done.
@@ -110,7 +147,7 @@ def parse(text: str) -> Instruction | None:
     Raises:
         Refused: ``UNPARSABLE`` or ``UNKNOWN_COLOR``.
     """
-    words = " ".join(text.lower().split()).removesuffix(".").rstrip()
+    words = plain(text)
     if words == DONE_COMMAND:
         return None
     match = _SENTENCE.fullmatch(words)
@@ -143,7 +180,6 @@ def _color(word: str) -> str:
     Raises:
         Refused: ``UNKNOWN_COLOR``.
     """
-    color = SAME_COLORS.get(word, word)
-    if color not in ALL_COLORS:
+    if word not in ALL_COLORS:
         raise Refused("UNKNOWN_COLOR", word=word)
-    return color
+    return word

@@ -79,10 +79,15 @@ class PoseInterface:
         del after
         return np.array([NOWHERE_M, NOWHERE_M, 0.0] * 2)
 
+    @property
+    def bounds(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Least and greatest numbers of picks and places in the field, (6,) each."""
+        low, high = ([FIELD.x_m[k], FIELD.y_m[k], (-pi, pi)[k]] for k in range(2))
+        return np.array(low * 2), np.array(high * 2)
+
     def random(self, generator: np.random.Generator) -> NDArray[Any]:
         """Any pick and place in the field, (6,)."""
-        low, high = ([FIELD.x_m[k], FIELD.y_m[k], (-pi, pi)[k]] for k in range(2))
-        return generator.uniform(low, high, (2, 3)).reshape(-1)
+        return generator.uniform(*self.bounds)
 
 
 @dataclass(frozen=True)
@@ -110,10 +115,16 @@ class PixelInterface(PoseInterface):
         del after
         return np.array([NOWHERE_PX, NOWHERE_PX, 0] * 2)
 
+    @property
+    def bounds(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Least and greatest numbers of picks and places in the map, (6,) each."""
+        assert MAP.width_px is not None
+        high = np.array([MAP.size_px, MAP.width_px, TURNS] * 2) - 1
+        return np.zeros_like(high), high
+
     def random(self, generator: np.random.Generator) -> NDArray[Any]:
         """Any pick and place in the map, (6,)."""
-        assert MAP.width_px is not None
-        return generator.integers(0, (MAP.size_px, MAP.width_px, TURNS), (2, 3)).reshape(-1)
+        return generator.integers(*self.bounds, endpoint=True)
 
 
 def _numbers(text: str) -> list[float]:

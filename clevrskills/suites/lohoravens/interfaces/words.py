@@ -31,9 +31,10 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
     Spot,
     canonical,
     parse,
+    plain,
 )
 from clevrskills.suites.lohoravens.move import Move
-from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS
+from clevrskills.suites.lohoravens.palette import ALL_COLORS
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.solver.rehearsal import helps
 from clevrskills.suites.lohoravens.things import (
@@ -74,7 +75,7 @@ class WordsInterface(TextInterface):
         require_planner()
         return WordsActuator(env)
 
-    def random(self, generator: np.random.Generator, colors: Sequence[str] = COLORS) -> str:
+    def random(self, generator: np.random.Generator, colors: Sequence[str] = ALL_COLORS) -> str:
         """Any instruction of the grammar, with some colours."""
 
         def one(words: Sequence[str]) -> str:
@@ -109,14 +110,15 @@ PICK_PLACE_TEXT = WordsInterface(
         ],
     },
     "one instruction each turn: pick up the … and place it on the …",
-    codes=CODES,
+    codes={code: (f"{{understood}}{told}", kind) for code, (told, kind) in CODES.items()},
     grammar=canonical,
 )
 
 
 class WordsActuator(PickPlaceActuator):
-    """Takes instructions in words in one environment; where it is to judge them, it takes note of
-    how often what was said helps and what was said was done.
+    """Takes instructions in words in one environment, and tells how it understood those in other
+    words than the grammar's; where it is to judge them, it takes note of how often what was said
+    helps and what was said was done.
 
     Args:
         env: The environment.
@@ -127,9 +129,11 @@ class WordsActuator(PickPlaceActuator):
 
     def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
         """Carry out an instruction."""
-        env = self._env
-        instruction = instruction_of(action) if env.judges else None
-        if instruction is None:
+        env, instruction = self._env, instruction_of(action)
+        self._understood = ""
+        if instruction is not None and plain(action) != action.lower().rstrip(" .").strip():
+            self._understood = f"Understood: {instruction}. "
+        if instruction is None or not env.judges:
             return super().act(action, on_step)
         told = ground(action, env)
         with torch.inference_mode():
@@ -141,6 +145,9 @@ class WordsActuator(PickPlaceActuator):
         turn = super().act(action, on_step)
         env.account.judge("actor", is_done(instruction, env, before))
         return turn
+
+    def _end(self, code: str, args: Mapping[str, str] | None = None, steps: int = 0) -> Turn:
+        return super()._end(code, {"understood": self._understood, **(args or {})}, steps)
 
 
 def instruction_of(text: str) -> Instruction | None:

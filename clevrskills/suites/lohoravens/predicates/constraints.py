@@ -13,6 +13,7 @@ from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import flat_share
+from clevrskills.suites.lohoravens.things import area_of
 
 MOVED_M = 0.02
 """From how far on a block counts as moved."""
@@ -126,6 +127,4 @@ class NoneInArea(NoneIn):
         return self.low[env].double().numpy(), self.high[env].double().numpy()
 
     def describe(self, world: World, env: int = 0) -> str:
-        (x0, y0), (x1, y1) = self.low[env].tolist(), self.high[env].tolist()
-        middle = f"{{pos:{(x0 + x1) / 2:.3f},{(y0 + y1) / 2:.3f},0.000}}"
-        return f"Keep {self._named(world, env)} away from {middle}"
+        return f"Keep {self._named(world, env)} out of {area_of(*self.bounds_m(env))}"

@@ -22,6 +22,7 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     lowest_share,
     one_by_one,
 )
+from clevrskills.suites.lohoravens.things import area_of
 
 BOWL_RADIUS_M = 0.045
 """How far from the axis of a bowl the middle of a block in it is at most."""
@@ -125,9 +126,8 @@ class InArea(PutIn):
         return self.low[env].double().numpy(), self.high[env].double().numpy()
 
     def describe(self, world: World, env: int = 0) -> str:
-        (x0, y0), (x1, y1) = self.low[env].tolist(), self.high[env].tolist()
         (block,) = world.mention(env, self.object)
-        return f"Put {block} at {{pos:{(x0 + x1) / 2:.3f},{(y0 + y1) / 2:.3f},0.000}}"
+        return f"Put {block} in {area_of(*self.bounds_m(env))}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         """Put the block at the first free place of a grid over the area.

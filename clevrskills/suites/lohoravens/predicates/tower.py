@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     loads,
     one_by_one,
 )
+from clevrskills.suites.lohoravens.things import area_of
 
 REWARD_PER_BLOCK = 6.0
 BASE_SHARE = 0.9
@@ -64,14 +64,13 @@ class Tower(PhysicalPredicate):
     """Blocks form one tower on a zone: the lowest with 90 % of its footprint over it, each other
     one resting on exactly one, nothing else on or in it; all at rest and let go.
 
-    Credit: the share of the levels that are filled from below without a break; of a tower that may
-    stand anywhere, which has a first level at the start, the share of those above it.
+    Credit: the share of the levels that are filled from below without a break.
 
     Reward: 6 for each such level, and for the next block reach 0 to 2, carry 2 to 5.
 
     Args:
         objects: Indices of the blocks, -1 for none, (B, n).
-        base: Index of the zone, -1 for anywhere on the table, (B,).
+        base: Index of the zone, -1 for none, (B,).
         count: How many levels are asked for, (B,).
         kind: Class of each block, such as its color, (B, n).
         wanted: Class that is asked for at each level, -1 for any, (B, L).
@@ -79,8 +78,6 @@ class Tower(PhysicalPredicate):
     """
 
     name = "tower"
-    free_levels: ClassVar[int] = 1
-    """Levels that a tower without a zone has at the start."""
     objects: Tensor
     base: Tensor
     count: Tensor
@@ -102,8 +99,7 @@ class Tower(PhysicalPredicate):
             & (left_alone(world, slots, self.criteria) | ~used).all(-1)
         )
         shaping = REWARD_PER_BLOCK * chain.levels + self._approach(world, chain)
-        given = (self.base < 0).long() * self.free_levels
-        share = (chain.levels - given).clamp(min=0) / (self.count - given)
+        share = chain.levels / self.count
         credit = torch.where(holds, 1.0, torch.minimum(share, 1.0 - 0.5 / self.count))
         return replace(self.outcome(holds, shaping), credit=credit)
 
@@ -157,7 +153,7 @@ class Tower(PhysicalPredicate):
     def _based(self, world: World, slots: Tensor) -> Tensor:
         """Return which blocks (B, n) are where the tower may stand, (B, n) bool."""
         over = flat_share(world, slots, self.base.clamp(min=0)[:, None])
-        return (over >= BASE_SHARE) | (self.base < 0)[:, None]
+        return over >= BASE_SHARE
 
     def _approach(self, world: World, chain: Chain) -> Tensor:
         """Return how near the next block is to being put on top, in [0, 5], (B,)."""
@@ -242,7 +238,6 @@ class TowerInArea(Tower):
     """
 
     name = "tower_in_area"
-    free_levels = 0
     low: Tensor
     high: Tensor
 
@@ -255,8 +250,7 @@ class TowerInArea(Tower):
         return self.low[env].double().numpy(), self.high[env].double().numpy()
 
     def _where(self, world: World, env: int) -> str:
-        x, y = ((self.low + self.high) / 2)[env].tolist()
-        return f" at {{pos:{x:.3f},{y:.3f},0.000}}"
+        return f" in {area_of(*self.bounds_m(env))}"
 
     def _lay_lowest(self, world: World, body: Tensor, where: Tensor) -> Tensor:
         lay_within(world, body, self.low, self.high, None, where)

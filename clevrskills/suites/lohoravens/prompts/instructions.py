@@ -20,7 +20,14 @@ from clevrskills.suites.lohoravens.interfaces.words import move_of
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.prompts.phrasing import picks_of
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.things import AREAS, SIDES, Scene, Thing
+from clevrskills.suites.lohoravens.things import (
+    AREAS,
+    BESIDE_M,
+    SIDE_WORDS,
+    SIDES,
+    Scene,
+    Thing,
+)
 from clevrskills.tasks.bank_files import read_banks
 
 REWORDED = 0.5
@@ -91,7 +98,8 @@ def reworded(instruction: Instruction, generator: np.random.Generator) -> str:
     if isinstance(place, Phrase):
         of, fields["target"] = "color", str(place)
     elif place.of is not None:
-        of, fields["other"], fields["side"] = "side", str(place.of), place.side
+        of, fields["other"], fields["side"] = "side", str(place.of), SIDE_WORDS[place.side]
+        fields["distance"] = f"{100 * BESIDE_M:.0f} cm"
     elif place.area in AREAS:
         of, fields["target"] = "area", place.area
     else:

@@ -15,8 +15,8 @@ from clevrskills.core.replies import read_reply
 from clevrskills.errors import check_arguments
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FORMS, canonical
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
-from clevrskills.suites.lohoravens.palette import COLORS
-from clevrskills.suites.lohoravens.things import AREAS, SIDES
+from clevrskills.suites.lohoravens.palette import ALL_COLORS
+from clevrskills.suites.lohoravens.things import AREAS, BESIDE_M, SIDES
 
 INSTRUCTION = "Instruction:"
 """What comes before an instruction, on a line of its own."""
@@ -33,7 +33,8 @@ down. Go on until the goal is reached."""
 _AREAS = """\
 Areas of the table: {areas}.
 Top is near the robot and bottom is far from it; left and right are as in the image from above.
-Sides of a block: {sides}."""
+Sides of a block: {sides}; the near side is the one towards the robot. A place on a side of a block
+is {distance} from it, middle to middle. On a block, or on top of it, means stacked."""
 _RULES = """\
 - One instruction in each reply, of one of these forms and no other.
 - Only a block on which nothing stands can be picked up; a tower is built from below.
@@ -43,57 +44,61 @@ _RULES = """\
 - If all that the goal asks for is so, reply {done}."""
 _EXAMPLES = (
     (
+        "bowls_matching",
         "Put the blocks into the bowls with matching colors.",
         "a red block lies beside a red bowl, a blue block is in the blue bowl",
         "pick up the red block and place it on the red bowl",
     ),
     (
-        "Put the blocks into the bowls with mismatching colors.",
-        "a green block, a green bowl and an empty pink bowl",
-        "pick up the green block and place it on the pink bowl",
+        "pick_place_size",
+        "Pick up the smaller green block and place it on the bigger pink block.",
+        "two green blocks and two pink ones lie on the table",
+        "pick up the smaller green block and place it on the bigger pink block",
     ),
     (
+        "stack_all_on_zone",
         "Stack all the blocks on the white zone.",
         "nothing is on the white zone yet; an orange block and a purple block lie on the table",
         "pick up the orange block and place it on the white zone",
     ),
     (
+        "stack_all_on_zone",
         "Stack all the blocks on the white zone.",
         "an orange block is on the white zone; a purple block lies on the table",
         "pick up the purple block and place it on the orange block",
     ),
     (
-        "Stack the blocks of each color on the zone of that color.",
-        "a cyan block is on the cyan zone, another cyan block lies in the top left",
-        "pick up the cyan block on the top left and place it on the cyan block",
+        "even_to_zone",
+        "Move all blocks of a color that occur in even numbers to the same colored zone.",
+        "a cyan block is on the cyan zone, another one lies in the top left; three blocks are gray",
+        "pick up the cyan block on the top left and place it on the cyan zone",
     ),
     (
-        "Stack the bigger blocks on the red zone and the smaller blocks on the blue zone.",
-        "a bigger gray block and a smaller gray block lie on the table, both zones are free",
-        "pick up the bigger gray block and place it on the red zone",
-    ),
-    (
+        "stack_by_color",
         "Pile up just the warm-colored blocks on the green zone.",
         "a blue block is on the green zone",
         "pick up the blue block and place it on the free area",
     ),
     (
-        "Move all the blocks in the top left to the bottom right.",
-        "a yellow block is in the top left",
+        "pick_place_area",
+        "Pick up the yellow block in the top left and place it in the bottom right.",
+        "a yellow block is in the top left, another one in the center",
         "pick up the yellow block on the top left and place it on the bottom right area",
     ),
     (
-        "Put the red block hidden under the blue block into the bowl of the same color.",
-        "a bigger blue block, a red bowl, and a red block that lies open",
+        "hidden_under_block",
+        "Put the block hidden under the blue block into the bowl that has its color.",
+        "a bigger blue block, a red bowl and a green bowl; what is under the block is not seen",
         "pick up the bigger blue block and place it on the free area",
     ),
     (
+        "bowls_matching",
         "Put the blocks into the bowls with matching colors.",
         "each block is in the bowl of its color",
         DONE,
     ),
 )
-"""Goal, what is seen, reply; all of tasks that are seen."""
+"""Task, goal, what is seen, reply; all of tasks that are unseen in neither protocol."""
 
 
 class FieldPrompter:
@@ -143,13 +148,13 @@ class FieldPrompter:
         areas = ", ".join((*AREAS, "free area (any free place)"))
         examples = [
             f"{GOAL}: {goal}\nSeen: {seen}.\n{DONE if said == DONE else f'{INSTRUCTION} {said}'}"
-            for goal, seen, said in self._examples
+            for _, goal, seen, said in self._examples
         ]
         sections = [
             _ROLE,
             "\n".join(("Forms of instructions:", *forms)),
-            f"Colors: {', '.join(COLORS)}.",
-            _AREAS.format(areas=areas, sides=", ".join(SIDES)),
+            f"Colors: {', '.join(ALL_COLORS)}.",
+            _AREAS.format(areas=areas, sides=", ".join(SIDES), distance=f"{100 * BESIDE_M:.0f} cm"),
             "\n".join(("Rules:", _RULES.format(done=DONE))),
         ]
         if examples:

@@ -44,8 +44,6 @@ def _lay_lowest(planner: Planner, leaf: Tower, slot: int) -> Move:
         if place is None:
             raise UnsolvableError("no free place in the area")
         return planner.to(slot, place)
-    if base < 0:  # it may stand anywhere, but no block stands on the table
-        return planner.evict(slot)
     over = table.over(base)
     return planner.evict(over[0]) if over else planner.onto(slot, base)
 

@@ -18,7 +18,7 @@ from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.setting import Setting
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.lohoravens.packed import PLACE_DIGITS, upright
-from clevrskills.suites.lohoravens.palette import COLORS, COLORS_OF_SPLIT, choose_colors
+from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS_OF_SPLIT, choose_colors
 from clevrskills.suites.lohoravens.setting import SETTING
 from clevrskills.suites.lohoravens.solver.rehearsal import Placed, rehearse
 from clevrskills.tasks.base import Task, stack_roles
@@ -76,15 +76,16 @@ class RavensTask(Task):
 
     def pool(self, rng: EpisodeRng) -> Sequence[str]:
         """Return the colors of the split."""
-        return COLORS if self.all_colors else COLORS_OF_SPLIT[rng.split_name]
+        return ALL_COLORS if self.all_colors else COLORS_OF_SPLIT[rng.split_name]
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
-        """Draw an attempt at a layout; no split has the places of another one.
+        """Draw an attempt at a layout; splits take turns at the attempts of a seed, so that none
+        has the scenes of another one.
 
         Raises:
             LayoutError: It does not fit, or is not fair.
         """
-        rng = self.rng(seed, attempt, split)
+        rng = self.rng(seed, len(SPLITS) * attempt + SPLITS.index(split), split)
         return self.rehearsed(on_grid(self.layout(rng))), rng
 
     @torch.inference_mode()

@@ -19,13 +19,12 @@ from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 FEWEST, MOST = 5, 6
 """Bowls."""
-MOST_STRANGERS = 2
 
 
 @dataclass(kw_only=True, eq=False)
 class SortIntoBowls(RavensTask):
     """Five or six bowls of different colors, and as many blocks or one fewer, each of the color of
-    another bowl.
+    another bowl; a bowl has room for one block.
 
     Attributes:
         matching: Whether a block goes into the bowl of its color, or into any of the others.
@@ -33,7 +32,7 @@ class SortIntoBowls(RavensTask):
 
     family = "bowls"
     predicates = (Set, InBowl)
-    slots = block_slots(MOST + MOST_STRANGERS, bowls=MOST)
+    slots = block_slots(MOST, bowls=MOST)
     matching: ClassVar[bool] = True
 
     def layout(self, rng: EpisodeRng) -> Layout:
@@ -43,12 +42,8 @@ class SortIntoBowls(RavensTask):
             raise LayoutError("too few colors that look apart")
         count = int(rng.roles.integers(FEWEST, min(MOST, len(colors)) + 1))
         number = int(rng.roles.integers(FEWEST, count + 1))
-        strangers = int(rng.roles.integers(MOST_STRANGERS + 1)) if self.matching else 0
-        named, rest = colors[:count], colors[count:]
-        bowls = [scene.bowl(color) for color in named]
-        blocks = [scene.block(color) for color in named[:number]]
-        for _ in range(strangers if rest else 0):
-            scene.block(rest[0])
+        bowls = [scene.bowl(color) for color in colors[:count]]
+        blocks = [scene.block(color) for color in colors[:number]]
         right = np.full((MOST, MOST), -1)
         for k in range(number):
             fitting = [b for i, b in enumerate(bowls) if (i == k) == self.matching]

@@ -89,7 +89,7 @@ class HiddenScene(FieldScene):
 
 @dataclass(kw_only=True, eq=False)
 class HiddenBlocks(RavensTask):
-    """Blocks that something stands on go into the bowls of their colors.
+    """Blocks that something stands on go into the bowls of their colors, the others into none.
 
     Attributes:
         most: Greatest number of blocks that are asked for.
@@ -97,7 +97,7 @@ class HiddenBlocks(RavensTask):
     """
 
     family = "hidden"
-    predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, InBowl)
+    predicates = (Keeping, Set, InBowl, NoneInBowl)
     most: ClassVar[int]
     out_of_sight: ClassVar[bool] = True
 
@@ -124,21 +124,25 @@ class HiddenBlocks(RavensTask):
         Args:
             scene: What is laid out.
             meant: The blocks that are asked for.
-            bowls: The bowl of each.
+            bowls: All bowls, first those of the blocks that are asked for, in turn.
             roles: Further roles.
 
         Raises:
             LayoutError: A hidden block is seen.
         """
-        right = padded(bowls, self.most)[:, None]
-        own = {"objects": scene.slots_of(meant, self.most), "bowls": right}
+        own = {
+            "objects": scene.slots_of(meant, self.most),
+            "bowls": padded(bowls[: len(meant)], self.most)[:, None],
+            "others": scene.others(meant, len(self.slots)),
+            "all_bowls": padded(bowls, len(self.slots)),
+        }
         layout = scene.layout(**own, active=np.arange(self.most) < len(meant), **roles)
         if self.out_of_sight:
             check_hidden(layout, [block.slot for block in meant])
         return layout
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return into_bowls(roles)
+        return Keeping(into_bowls(roles), NoneInBowl(roles["others"], roles["all_bowls"]))
 
 
 def check_hidden(layout: Layout, slots: Sequence[int]) -> None:
@@ -182,7 +186,7 @@ class HiddenInTowers(HiddenBlocks):
         bowls = [scene.bowl(color) for color in colors[: count + 1]]
         for k in range(visible):
             scene.block(colors[k % count])
-        return self.hide(scene, hidden, bowls[:count])
+        return self.hide(scene, hidden, bowls)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -203,18 +207,17 @@ class HiddenInPyramid(HiddenBlocks):
         upper = [str(color) for color in rng.textures.choice(colors, self.ROW)]
         lowest, *_ = scene.pyramid((colors[: self.ROW], upper[:2], upper[2:]))
         bowls = [scene.bowl(color) for color in colors[:count]]
-        return self.hide(scene, lowest, bowls[: self.ROW])
+        return self.hide(scene, lowest, bowls)
 
 
 @dataclass(kw_only=True, eq=False)
 class HiddenUnderBlock(HiddenBlocks):
-    """A big block stands on a small one, which is asked for by its color; another small block of
-    that color lies in sight. The big one may go anywhere but into a bowl.
+    """A big block stands on a small one, whose color is not said; another small block of that color
+    lies in sight.
     """
 
     FEWEST_BOWLS, MOST_BOWLS = 4, 5
 
-    predicates = (Keeping, Set, InBowl, NoneInBowl)
     slots = block_slots(6, bowls=MOST_BOWLS)
     most = 1
 
@@ -226,13 +229,7 @@ class HiddenUnderBlock(HiddenBlocks):
         bowls = [scene.bowl(color) for color in colors]
         for color in (colors[0], *colors[2:]):
             scene.block(color)
-        all_bowls = padded(bowls, self.MOST_BOWLS)
-        named = {"hidden": hidden.slot, "top": top.slot, "all_bowls": all_bowls}
-        return self.hide(scene, [hidden], bowls[:1], **named)
-
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        kept = NoneInBowl(roles["top"][:, None], roles["all_bowls"])
-        return Keeping(super().goal(roles), kept)
+        return self.hide(scene, [hidden], bowls, top=top.slot)
 
     def fields(self, layout: Layout) -> Fields:
-        return {name: layout.body(name).color for name in ("hidden", "top")}
+        return {"top": layout.body("top").color}

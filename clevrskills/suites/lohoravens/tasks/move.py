@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate, Set
-from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart
+from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart, mixture
 from clevrskills.suites.lohoravens.predicates.constraints import NoneInArea
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
 from clevrskills.suites.lohoravens.scene import (
@@ -72,7 +72,10 @@ class MoveBetweenAreas(RavensTask):
         if not meant_colors or not other_colors:
             raise LayoutError("no such color")
         side_m = BIG_M if self.by_size and big else SMALL_M
-        moved_colors = rng.textures.choice(meant_colors, count, replace=not self.distinct).tolist()
+        if self.distinct:
+            moved_colors = rng.textures.choice(meant_colors, count, replace=False).tolist()
+        else:
+            moved_colors = mixture(rng, meant_colors, count)
         moved = [scene.block(c, side_m, within(QUADRANTS[source])) for c in moved_colors]
         for number in range(others):
             # those that differ in size or color may lie anywhere, the first in the quadrant

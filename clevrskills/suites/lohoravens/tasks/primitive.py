@@ -24,7 +24,13 @@ from clevrskills.suites.lohoravens.scene import (
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
-from clevrskills.suites.lohoravens.things import AREAS, BESIDE_M, SIDES, area_bounds_m
+from clevrskills.suites.lohoravens.things import (
+    AREAS,
+    BESIDE_M,
+    SIDE_WORDS,
+    SIDES,
+    area_bounds_m,
+)
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -115,7 +121,7 @@ class PickPlaceColor(PickPlace):
 
 @dataclass(kw_only=True, eq=False)
 class PickPlaceSide(PickPlace):
-    """One block goes 16 cm to the left or right of another one, or towards the top or bottom."""
+    """One block goes to a side of another one, see :data:`~..things.SIDES`, 16 cm away."""
 
     def layout(self, rng: EpisodeRng) -> Layout:
         scene = FieldScene(rng, self.slots)
@@ -137,9 +143,10 @@ class PickPlaceSide(PickPlace):
         return scene.layout(**roles, **bounds, others=scene.others([picked], 2))
 
     def fields(self, layout: Layout) -> Fields:
-        side = tuple(SIDES)[int(layout.roles["side"])]
+        side = tuple(SIDE_WORDS.values())[int(layout.roles["side"])]
         thing, other = (layout.body(role).name for role in ("object", "other"))
-        return {"thing": thing, "other": other, "side": side}
+        distance = f"{100 * BESIDE_M:.0f} cm"
+        return {"thing": thing, "other": other, "side": side, "distance": distance}
 
 
 @dataclass(kw_only=True, eq=False)

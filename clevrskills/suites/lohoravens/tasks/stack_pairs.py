@@ -41,8 +41,8 @@ def pairs(scene: FieldScene, colors: Sequence[str]) -> list[Pair]:
 
 @dataclass(kw_only=True, eq=False)
 class StackSmallOnBig(RavensTask):
-    """Four or five colors with a big and a small block each, and blocks of further colors: each
-    small one of a pair goes on the big one, wherever that is.
+    """Four or five colors with a big and a small block each, and big blocks of further colors: each
+    small one goes on the big one of its color, wherever that is.
     """
 
     FEWEST, MOST, MOST_OTHERS = 4, 5, 2
@@ -58,7 +58,7 @@ class StackSmallOnBig(RavensTask):
         colors = self.colors(rng, count + others)
         found = pairs(scene, colors[:count])
         for color in colors[count:]:
-            scene.block(color, BIG_M if rng.roles.integers(2) else SMALL_M)
+            scene.block(color, BIG_M)
         roles = {
             "objects": scene.slots_of([pair.small for pair in found], self.MOST),
             "below": scene.slots_of([pair.big for pair in found], self.MOST),

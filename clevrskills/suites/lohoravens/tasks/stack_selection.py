@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate
 from clevrskills.sim.setting import Workspace
-from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart
+from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart, mixture
 from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import (
@@ -29,7 +29,7 @@ from clevrskills.suites.lohoravens.scene import (
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.tasks.towers import tower, tower_roles
-from clevrskills.suites.lohoravens.things import SIDES
+from clevrskills.suites.lohoravens.things import SIDE_WORDS, SIDES
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -86,6 +86,13 @@ class StackSelection(RavensTask):
         others = int(rng.roles.integers(fewest, most - meant + 1))
         scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.mixed else GAP_M)
         pool = all_apart(rng, self.pool(rng))
+        category = tuple(CATEGORIES.values())[draw.category]
+        inside, outside = ([c for c in pool if (c in category) == of] for of in (True, False))
+        colors = [] if distinct else mixture(rng, pool, meant + others)
+        if "category" in self.ways:
+            if not outside:
+                raise LayoutError("no such color")
+            colors[:meant] = mixture(rng, inside, meant)
         zones = int(rng.roles.integers(self.zones[0], self.zones[1] + 1))
         bases = [scene.zone(color, tower=True) for color in self.colors(rng, zones)]
         mark: Block | None = None
@@ -100,8 +107,11 @@ class StackSelection(RavensTask):
                 differs = int(rng.roles.integers(len(self.ways)))
                 for k, way in enumerate(self.ways):
                     fits[way] = k != differs and bool(rng.roles.integers(2))
+            color = pool[number] if distinct else colors[number]
+            if "category" in fits and number >= meant:
+                color = str(rng.textures.choice(inside if fits["category"] else outside))
             block = scene.block(
-                pool[number] if distinct else self._color(rng, draw, pool, fits),
+                color,
                 self._side_m(rng, draw, fits, number),
                 self._where(rng, draw, fits, mark),
             )
@@ -111,16 +121,6 @@ class StackSelection(RavensTask):
         kept = {"others": scene.others(selected, MOST_BLOCKS + 1)}
         named = {"mark": -1 if mark is None else mark.slot, **vars(draw)}
         return scene.layout(**roles, **kept, **named)
-
-    def _color(
-        self, rng: EpisodeRng, draw: Draw, pool: Sequence[str], fits: Mapping[str, bool]
-    ) -> str:
-        of = tuple(CATEGORIES.values())[draw.category]
-        if "category" in fits:
-            pool = [color for color in pool if (color in of) == fits["category"]]
-        if not pool:
-            raise LayoutError("no such color")
-        return str(rng.textures.choice(list(pool)))
 
     def _side_m(self, rng: EpisodeRng, draw: Draw, fits: Mapping[str, bool], number: int) -> float:
         if not self.mixed:
@@ -156,7 +156,7 @@ class StackSelection(RavensTask):
         if "area" in self.ways:
             words.append(f"in the {QUADRANTS[roles['area']]} area")
         if "side" in self.ways:
-            side = tuple(SIDES)[roles["side"]]
-            words.append(f"on the {side} of the {layout.body('mark').name}")
+            side = tuple(SIDE_WORDS.values())[roles["side"]]
+            words.append(f"{side} the {layout.body('mark').name}")
         order = BELOW if self.big_below else ""
         return {"what": " ".join(words), "zone": layout.body("base").color, "order": order}

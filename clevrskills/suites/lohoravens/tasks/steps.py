@@ -18,7 +18,7 @@ from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.bowls import SortIntoBowls
 from clevrskills.suites.lohoravens.tasks.hidden import HiddenUnderBlock
 from clevrskills.suites.lohoravens.tasks.move import MoveBetweenAreas
-from clevrskills.suites.lohoravens.tasks.stack import ZONE, StackAllOnZone, where
+from clevrskills.suites.lohoravens.tasks.stack import StackAllOnZone
 from clevrskills.suites.lohoravens.tasks.stack_selection import StackSelection
 from clevrskills.suites.lohoravens.things import area_bounds_m, quadrant_of
 from clevrskills.tasks.bank import STYLES, Bank, Fields, Sentences
@@ -130,8 +130,6 @@ class StackAllOnZoneSteps(Stepwise, StackAllOnZone):
     """All blocks become one tower, step by step."""
 
     targets = ("zone", "block")
-
-    where: tuple[str, ...] = where(ZONE)
 
 
 @dataclass(kw_only=True, eq=False)

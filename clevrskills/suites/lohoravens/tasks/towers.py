@@ -30,7 +30,7 @@ def tower_roles(
     Args:
         scene: The scene.
         blocks: The blocks; none: a tower that is not asked for.
-        zone: Slot of the zone; -1: it may stand anywhere.
+        zone: Slot of the zone; -1: it has none.
         kinds: Class of each block.
         wanted: Class at each level; none: any.
         big_below: Whether small ones may not be below big ones.
@@ -54,15 +54,10 @@ def stack_towers(towers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def tower(roles: Mapping[str, Tensor]) -> Tower:
     """Return the tower of stacked roles."""
-    return _tower([roles[name] for name in ROLES])
+    return Tower(*(roles[name] for name in ROLES), weight=roles["count"])
 
 
 def towers(roles: Mapping[str, Tensor]) -> tuple[Tower, ...]:
     """Return the towers of stacked roles of several ones."""
     parts = (roles[name].unbind(1) for name in ROLES)
-    return tuple(map(_tower, zip(*parts, strict=True)))
-
-
-def _tower(parts: Sequence[Tensor]) -> Tower:
-    _, base, count, *_ = parts
-    return Tower(*parts, weight=count - (base < 0).long())
+    return tuple(Tower(*of, weight=of[2]) for of in zip(*parts, strict=True))

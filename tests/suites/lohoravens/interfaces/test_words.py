@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from clevrskills.core.feedback import turn_message
 from clevrskills.core.policy import PolicyError
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.actuator import CODES
@@ -50,8 +51,32 @@ RED = Phrase("red", "block")
             (RED, Spot(side="left", of=Phrase("pink", "block"))),
         ),
         (
-            "pick up the red block and place it on the top side of the pink block",
-            (RED, Spot(side="top", of=Phrase("pink", "block"))),
+            "pick up the red block and place it on the near side of the pink block",
+            (RED, Spot(side="near", of=Phrase("pink", "block"))),
+        ),
+        (
+            "Take a red cube, put it about 16 cm closer to the robot than the pink block",
+            (RED, Spot(side="near", of=Phrase("pink", "block"))),
+        ),
+        (
+            "pick up the red block and place it to the right of the pink block",
+            (RED, Spot(side="right", of=Phrase("pink", "block"))),
+        ),
+        (
+            "pick up the red block, and place it on the top of the pink block",
+            (RED, Phrase("pink", "block")),
+        ),
+        (
+            "pick up the red block and place it in the top-left corner of the table",
+            (RED, Spot("top left")),
+        ),
+        (
+            "please grab the hidden red block and then put it onto the larger pink block",
+            (Phrase("red", "block", at="hidden"), Phrase("pink", "block", "bigger")),
+        ),
+        (
+            "lift the small red block underneath the big blue block and drop it in the red bowl",
+            (Phrase("red", "block", "smaller", "hidden"), Phrase("red", "bowl")),
         ),
     ],
 )
@@ -66,6 +91,7 @@ def test_what_is_said(text: str, meant: tuple) -> None:
         ("pick up the red block", "UNPARSABLE"),
         ("pick up the red ball and place it on the blue zone", "UNPARSABLE"),
         ("pick up the red block and place it on the left area", "UNPARSABLE"),
+        ("pick up the red block and place it on the bottom side of the blue block", "UNPARSABLE"),
         ("pick up the huge red block and place it on the blue zone", "UNPARSABLE"),
         ("pick up the red block and place it on the blue zone; done", "UNPARSABLE"),
         ("pick up the mauve block and place it on the blue zone", "UNKNOWN_COLOR"),
@@ -114,9 +140,8 @@ def asked(env: LoHoRavensEnv, pick: str, place: str):
         ("smaller red block", "green block", "COVERED"),
         ("smaller red block", "smaller red block", "NO_SUCH_OBJECT"),
         ("smaller red block", "cyan bowl", "NO_SUCH_OBJECT"),
-        ("smaller red block", "top of the bigger red block", "UNPARSABLE"),
         ("smaller red block", "left of the white block", "NO_SUCH_OBJECT"),
-        ("smaller red block", "bottom of the blue block", "NO_ROOM"),
+        ("smaller red block", "far side of the blue block", "NO_ROOM"),
     ],
 )
 def test_what_cannot_be_done(env: LoHoRavensEnv, pick: str, place: str, code: str) -> None:
@@ -186,5 +211,12 @@ def test_turns_in_words() -> None:
     np.testing.assert_allclose(place_of(env, 1)[:2], (-0.10, 0.0), atol=3e-3)
     turn = act("Pick up the red block and place it on the blue block.")
     assert (turn.code, turn.ok, turn.success) == ("PLACED", True, True)
+    meant = "pick up the red block and place it on the bottom left area"
+    for text, told in (
+        (meant, ""),
+        ("Take a red cube, put it in the lower left corner of the table", meant),
+    ):
+        sentence = turn_message(PICK_PLACE_TEXT, act(text))
+        assert sentence.startswith(f"Understood: {meant}. " if told else "It was"), sentence
     stop = act("done")
-    assert (stop.code, stop.ok, stop.ended) == ("DONE", False, "stopped") and env.turns == 4
+    assert (stop.code, stop.ok, stop.ended) == ("DONE", False, "stopped") and env.turns == 6

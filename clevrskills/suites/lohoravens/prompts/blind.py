@@ -1,0 +1,248 @@
+"""Planner in words that reads the sentence and never looks: it guesses the colors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import cycle, islice
+
+from clevrskills.core.interface import Interface
+from clevrskills.core.policy import Observation, PromptInput
+from clevrskills.core.suite import Suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.policies import Zero
+from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FREE_AREA
+from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
+from clevrskills.suites.lohoravens.palette import CATEGORIES, COLORS_OF_SPLIT
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.suites.lohoravens.things import AREAS, SIDE_WORDS
+from clevrskills.tasks.bank_files import read_banks
+
+Script = Generator[str, bool, None]
+"""Instructions, each answered by whether it was done, as far as that is told."""
+Words = Mapping[str, str]
+"""What a sentence fills the slots of its wording with."""
+MOST_ALIKE = 4
+"""How often an instruction is repeated at most while it is done."""
+
+
+class BlindWords(Zero):
+    """Policy in words that reads the sentence, never looks, and is told only whether its last
+    instruction was done. It follows a script for each task and tries one color after the other.
+
+    Args:
+        suite: What it acts in.
+        interface: What it acts by.
+        split: Split whose colors it tries.
+
+    Raises:
+        ClevrSkillsError: The interface is not of words.
+    """
+
+    def __init__(self, suite: Suite, interface: Interface, split: str = "test") -> None:
+        if interface.name != PICK_PLACE_TEXT.name:
+            raise ClevrSkillsError(f"blind_words acts by --interface {PICK_PLACE_TEXT.name}")
+        super().__init__(suite, interface)
+        self._colors = COLORS_OF_SPLIT[split]
+
+    def reset(self, prompt: PromptInput) -> None:
+        """Begin an episode."""
+        self._script, self._begun = script(prompt.text, self._colors), False
+
+    def act(self, observation: Observation) -> str:
+        """Return the next instruction of the script, then that all is done."""
+        try:
+            if not self._begun:
+                self._begun = True
+                return next(self._script)
+            message = observation["turns"][-1]["message"] if observation.get("turns") else ""
+            return self._script.send(not message.startswith("Failure"))
+        except StopIteration:
+            return DONE_COMMAND
+
+
+def script(sentence: str, colors: Sequence[str]) -> Script:
+    """Return the instructions that a sentence suggests, with some colors to try."""
+    for key, pattern in _patterns():
+        found = pattern.fullmatch(sentence)
+        if found and (act := _SCRIPTS.get(key)) is not None:
+            return act({k: v.lower() for k, v in found.groupdict().items()}, colors)
+    return iter(())  # type: ignore[return-value]
+
+
+@cache
+def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
+    """Return a pattern of each wording, with the key of its bank, the longest wordings first."""
+    found = []
+    for key, bank in read_banks(RavensTask.bank_folder).items():
+        for _, text, _ in bank.sentences():
+            parts, seen = re.split(r"\{(\w+)\}", text), set[str]()
+            for k in range(1, len(parts), 2):
+                name = parts[k].lower()
+                parts[k] = f"(?P={name})" if name in seen else f"(?P<{name}>.*?)"
+                seen.add(name)
+            parts[::2] = map(re.escape, parts[::2])
+            found.append((len(text), key, re.compile("".join(parts), re.IGNORECASE)))
+    found.sort(key=lambda entry: -entry[0])
+    return [(key, pattern) for _, key, pattern in found]
+
+
+def _put(pick: str, place: str) -> str:
+    return f"pick up the {pick} and place it on the {place}"
+
+
+def _pile(picks: Iterable[str], base: str) -> Script:
+    """Stack blocks in turn, those that are there, from a base on."""
+    for pick in picks:
+        if (yield _put(pick, base)):
+            base = re.sub(" on the .*", "", pick)
+
+
+def _in_turn(colors: Sequence[str], words: str = "{} block") -> Iterable[str]:
+    """Return blocks of some colors, one of each after the other, again and again."""
+    return (words.format(color) for color in islice(cycle(colors), 3 * len(colors)))
+
+
+def _repeat(pick: str, place: str) -> Generator[str, bool, int]:
+    """Repeat an instruction while it is done; how often it was."""
+    for count in range(MOST_ALIKE):
+        if not (yield _put(pick, place)):
+            return count
+    return MOST_ALIKE
+
+
+def _meant(said: Words, colors: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Return the colors of the blocks that are meant, and words for one, with a gap for the color;
+    of blocks beside another one each color occurs once.
+    """
+    what = said["what"]
+    named = [c for name, of in CATEGORIES.items() if name in what for c in of]
+    tried = [color for color in colors if color in named] or [*colors]
+    size = next((f"{word} " for word in ("smaller", "bigger") if word in what), "")
+    area = next((area for area in AREAS if area in what), said.get("source", ""))
+    if any(side in what for side in SIDE_WORDS.values()):
+        tried = [color for color in tried if f"{color} block" not in what]
+    return tried, f"{size}{{}} block{f' on the {area}' if area else ''}"
+
+
+def _select(said: Words, colors: Sequence[str]) -> Script:
+    tried, words = _meant(said, colors)
+    once = any(side in said["what"] for side in SIDE_WORDS.values())
+    picks = map(words.format, tried) if once else _in_turn(tried, words)
+    if said["order"]:
+        picks = [f"{size} {pick}" for pick in [*picks] for size in ("bigger", "smaller")]
+        picks.sort()
+    yield from _pile(picks, f"{said['zone']} zone")
+
+
+def _move(said: Words, colors: Sequence[str]) -> Script:
+    tried, words = _meant(said, colors)
+    for pick in _in_turn(tried, words):
+        yield _put(pick, f"{said['target']} area")
+
+
+def _bowls(shift: int) -> Callable[[Words, Sequence[str]], Script]:
+    def act(_: Words, colors: Sequence[str]) -> Script:
+        for k, color in enumerate(colors):
+            yield _put(f"{color} block", f"{colors[(k + shift) % len(colors)]} bowl")
+
+    return act
+
+
+def _uncover(top: str, lower: str, times: int) -> Callable[[Words, Sequence[str]], Script]:
+    """Return a script that takes away so many blocks on top, and fetches what was below."""
+
+    def act(said: Words, colors: Sequence[str]) -> Script:
+        for color in (said["top"],) if "top" in said else colors:
+            if (yield _put(top.format(color), FREE_AREA)):
+                for _ in range(times - 1):
+                    yield _put(top.format(color), FREE_AREA)
+                break
+        for color in colors:
+            yield _put(lower.format(color), f"{color} bowl")
+
+    return act
+
+
+def _to_zones(_: Words, colors: Sequence[str]) -> Script:
+    for color in colors:
+        yield from _repeat(f"{color} block", f"{color} zone")
+
+
+def _towers(*sizes: str) -> Callable[[Words, Sequence[str]], Script]:
+    """Return a script that stacks each color on its zone, by size."""
+
+    def act(_: Words, colors: Sequence[str]) -> Script:
+        for color in colors:
+            yield from _pile([f"{size}{color} block" for size in sizes], f"{color} zone")
+
+    return act
+
+
+def _frequent(said: Words, colors: Sequence[str]) -> Script:
+    for color in colors:
+        if (yield _put(f"{color} block", f"{said['zone']} zone")):
+            yield from _repeat(f"{color} block", f"{color} block")
+
+
+def _alternate(said: Words, colors: Sequence[str]) -> Script:
+    first = said["first"]
+    yield _put(f"{first} block", f"{said['zone']} zone")
+    for color in colors:
+        if color != first and (yield _put(f"{color} block", f"{first} block")):
+            for pick, place in ((first, color), (color, first)) * 2:
+                yield _put(f"{pick} block", f"{place} block")
+
+
+def _by_size(said: Words, colors: Sequence[str]) -> Script:
+    for size, zone in (("bigger", "one"), ("smaller", "two")):
+        yield from _pile(_in_turn(colors, f"{size} {{}} block"), f"{said[zone]} zone")
+
+
+def _pairs(_: Words, colors: Sequence[str]) -> Script:
+    for color in colors:
+        yield _put(f"smaller {color} block", f"bigger {color} block")
+
+
+def _all_on(place: str) -> Callable[[Words, Sequence[str]], Script]:
+    def act(said: Words, colors: Sequence[str]) -> Script:
+        yield from _pile([f"{color} block" for color in colors], place.format_map(said))
+
+    return act
+
+
+def _primitive(said: Words, _: Sequence[str]) -> Script:
+    at = f" on the {said['source']} area" if "source" in said else ""
+    beside = f"{said['side']} the {said['other']}" if "side" in said else ""
+    place = beside or f"on the {said['target']}"
+    yield f"pick up the {said['thing']}{at} and place it {place}"
+
+
+_SCRIPTS: Mapping[str, Callable[[Words, Sequence[str]], Script]] = {
+    "bowls_matching": _bowls(0),
+    "bowls_mismatching": _bowls(1),
+    "hidden_under_block": _uncover("bigger {} block", "{} block hidden", 1),
+    "hidden_in_two_layers": _uncover("bigger {} block", "{} block hidden", 2),
+    "hidden_in_three_layers": _uncover("bigger {} block", "{} block hidden", 4),
+    "hidden_in_pyramid": _uncover("{} block on the top", "{} block", 3),
+    "odd_to_zone": _to_zones,
+    "even_to_zone": _to_zones,
+    "most_even_to_zone": _to_zones,
+    "most_odd_stacked": _towers("bigger ", "smaller ", "smaller "),
+    "stack_most_frequent": _frequent,
+    "stack_alternate_colors": _alternate,
+    "stack_same_color": _towers("", "", ""),
+    "stack_same_size": _by_size,
+    "stack_small_on_big": _pairs,
+    "stack_small_on_big_in_zone": _towers("bigger ", "smaller "),
+    "stack_all_on_zone": _all_on("{zone} zone"),
+    "stack_all_in_area": _all_on("{area} area"),
+    **dict.fromkeys(("move_area", "move_area_by_size", "move_area_by_color"), _move),
+    "move_area_by_color_and_size": _move,
+    **dict.fromkeys(("stack_by_color", "stack_by_side", "stack_by_area_and_size"), _select),
+    **dict.fromkeys(
+        ("pick_place_color", "pick_place_size", "pick_place_area", "pick_place_side"), _primitive
+    ),
+}
+"""Scripts by the banks of the tasks; shapes have none."""
