@@ -11,8 +11,7 @@ from mani_skill.utils import common
 from torch import Tensor
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.feedback import turn_message
-from clevrskills.core.interface import BoundedInterface, BoxInterface, Interface
+from clevrskills.core.interface import BoundedInterface, BoxInterface, Interface, turn_message
 from clevrskills.core.suite import DEFAULT, load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv, allowed_arguments
 from clevrskills.errors import UnknownNameError, check_arguments

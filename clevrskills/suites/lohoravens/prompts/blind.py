@@ -80,7 +80,8 @@ def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
             parts, seen = re.split(r"\{(\w+)\}", text), set[str]()
             for k in range(1, len(parts), 2):
                 name = parts[k].lower()
-                parts[k] = f"(?P={name})" if name in seen else f"(?P<{name}>.*?)"
+                words = r"[a-z ]*block" if name in ("thing", "other") else ".*?"
+                parts[k] = f"(?P={name})" if name in seen else f"(?P<{name}>{words})"
                 seen.add(name)
             parts[::2] = map(re.escape, parts[::2])
             found.append((len(text), key, re.compile("".join(parts), re.IGNORECASE)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clevrskills.core.feedback import turn_message
+from clevrskills.core.interface import turn_message
 from clevrskills.core.policy import PolicyError
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.actuator import CODES
