@@ -124,7 +124,8 @@ def vertical_grasps(
     spots = spots[:: max(1, len(spots) // MAX_SPOTS)]
     height = highest[spots[:, 0], spots[:, 1]]
     uneven = height - lowest[spots[:, 0], spots[:, 1]]
-    place = np.column_stack((xs[spots[:, 0]], ys[spots[:, 1]]))
+    tips = np.column_stack((xs[spots[:, 0]], ys[spots[:, 1]], height))
+    place = tips[:, :2]
     aside = np.hypot(*(place - center).T)
 
     def look(field: np.ndarray, xy: np.ndarray) -> np.ndarray:
@@ -149,9 +150,9 @@ def vertical_grasps(
         cups = 1 + sealed.sum(1)
         turning = abs((yaw - near_yaw_rad + np.pi / 2) % np.pi - np.pi / 2)
         score = -aside / 0.02 - uneven / 0.002 + 0.25 * cups - 0.4 * turning
-        for k in np.flatnonzero(free):
-            grasp = Grasp(np.array([*place[k], height[k]]), down(float(yaw)), int(cups[k]))
-            found.append((float(score[k]), grasp))
+        orientation = down(float(yaw))
+        for k in np.flatnonzero(free).tolist():
+            found.append((float(score[k]), Grasp(tips[k], orientation, int(cups[k]))))
     found.sort(key=lambda item: -item[0])
     return [grasp for _, grasp in found]
 

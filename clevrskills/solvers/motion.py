@@ -223,7 +223,7 @@ class Arm:
         """
         start = self.pose
         change = start.inv() * target
-        turn = rotation_vector_np(change.q)
+        way_m, turn = target.p - start.p, rotation_vector_np(change.q)
         steps = max(
             1,
             int(np.ceil(np.linalg.norm(change.p) / per_step_m - 1e-6)),
@@ -231,9 +231,8 @@ class Arm:
         )
         for k in range(1, steps + 1):
             part = k / steps
-            yield self.action(
-                Pose(start.p + part * (target.p - start.p)) * Pose(q=slerp(start.q, target.q, part))
-            )
+            turned = Pose(q=start.q) * Pose(q=rotation_quaternion_np(turn * part))
+            yield self.action(Pose(start.p + part * way_m, turned.q))
 
     def rise(self, height_m: float, per_step_m: float = RISE_PER_STEP_M) -> Actions:
         """Move straight up."""

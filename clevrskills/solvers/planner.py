@@ -205,10 +205,12 @@ class MotionPlanner:
             q = Slerp([0.0, 1.0], turn)(part).as_quat()[[3, 0, 1, 2]]
             pose = Pose(first.p + part * (last.p - first.p), q)
             qpos = self.kinematics.inverse(pose, points[-1])
-            if qpos is None or not self.allows(qpos) or self.collides(qpos):
+            if qpos is None or not self.allows(qpos):
                 return None
             points.append(qpos)
-        return np.stack(points) if np.abs(points[-1] - goal).max() < SLIDE_STEP_RAD else None
+        way = np.stack(points)
+        reached = np.abs(way[-1] - goal).max() < SLIDE_STEP_RAD
+        return way if reached and not self._backend.blocked(way[1:]) else None
 
     def _detour(self, start: np.ndarray, goal: np.ndarray, height_m: float) -> np.ndarray | None:
         """Up, across at a height above both ends, and down, (N, n), if free of collisions."""
