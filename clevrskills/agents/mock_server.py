@@ -173,8 +173,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _send(self, answer: Mapping[str, Any]) -> None:
         time.sleep(answer.get("delay_s", 0))
-        body = answer["body"] if "body" in answer else json.dumps(_completion(answer))
-        data = body.encode().ljust(answer.get("size", 0))
+        body = answer.get("body", _completion(answer))
+        data = (
+            (body if isinstance(body, str) else json.dumps(body))
+            .encode()
+            .ljust(answer.get("size", 0))
+        )
         self.send_response(answer.get("status", 200))
         headers = {"Content-Type": "application/json", **answer.get("headers", {})}
         for name, value in {**headers, "Content-Length": len(data)}.items():

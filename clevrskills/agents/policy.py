@@ -121,12 +121,13 @@ class ChatPolicy:
         endpoint: Mapping[str, Any],
     ) -> Model:
         remote = target.startswith(SCHEMES)
+        if not remote and replay is None:
+            scripted: Model = scripted_model(target, suite, interface, self._prompter)
         own = [*signature(ChatPolicy.__init__).parameters][4:-1]
         check_arguments(endpoint, [*own, *ENDPOINT] if remote else own)
         if replay is not None:
             return ReplayedModel(Path(replay))
         if not remote:
-            scripted: Model = scripted_model(target, suite, interface, self._prompter)
             return scripted
         if "model" not in endpoint:
             raise ClevrSkillsError("name the model: --policy-arg model=NAME")

@@ -116,6 +116,7 @@ class Protocol:
         trained_on: What a policy may have been trained on, besides :data:`NONE`.
         pool: Whether a number is the mean over tasks or over all episodes, as in the suite's paper.
         quick_split: Split of quick checks, which are no results.
+        pooled: Name of a further row, of the episodes of all runs; empty: there is none.
     """
 
     cells: tuple[Cell, ...]
@@ -123,6 +124,7 @@ class Protocol:
     trained_on: tuple[str, ...]
     pool: Literal["tasks", "episodes"] = "tasks"
     quick_split: str = "val"
+    pooled: str = ""
 
 
 Item = Measure | Pivot | PublishedTable | Protocol

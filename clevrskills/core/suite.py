@@ -121,11 +121,13 @@ class Preset:
         sentence: What it is.
         options: Arguments of the command that it sets, by name.
         prompt: Options of the suite's prompts that it sets for policies that ask a language model.
+        sampling: Arguments of endpoints that it sets, such as ``temperature``.
     """
 
     sentence: str
     options: Mapping[str, Any]
     prompt: Mapping[str, Any] = field(default_factory=dict)
+    sampling: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Axis(Protocol):

@@ -212,6 +212,8 @@ def _source(args: EvaluateArgs, suite: Suite, preset: Preset) -> PolicySource:
     arguments = policy_arguments(args.policy_arg)
     if preset.prompt and args.policy.startswith(CHAT):
         arguments["prompt"] = {**preset.prompt, **arguments.get("prompt", {})}
+    if args.policy.startswith(f"{CHAT}http"):
+        arguments = {**preset.sampling, **arguments}
     if args.max_cost is not None and not {"price_in", "price_out"} & {*arguments}:
         raise ClevrSkillsError("--max-cost needs prices: --policy-arg price_in=… price_out=…")
     overrides = _overrides(args, suite)

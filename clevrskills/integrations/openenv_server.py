@@ -7,9 +7,10 @@ extra ``openenv``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
+from itertools import count
 from typing import Any, Literal
-from uuid import uuid4
 
 from fastapi import FastAPI
 from openenv.core.env_server import Action, Environment, Observation, State, create_fastapi_app
@@ -18,7 +19,9 @@ from pydantic import Field
 from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import to_openai
 from clevrskills.agents.policy import ChatPolicy
+from clevrskills.core.episode import episode_id as episode_id_of
 from clevrskills.core.policy import TextAction
+from clevrskills.core.suite import find_interface
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
 from clevrskills.integrations.word_episodes import make_policy, word_request
@@ -90,9 +93,10 @@ class WordState(State):
 
 class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
     """Episodes of a suite in words; ``reset`` takes the next one, or ``episode_id`` names one, such
-    as ``geoms_base_007``, or a ``seed`` draws one.
+    as ``geoms_base_007``, or a ``seed`` draws one, whose name holds it.
 
     Args:
+        order: Numbers of the episodes that are next; clients that share them play different ones.
         options: See :func:`~clevrskills.integrations.word_episodes.word_request`.
 
     Raises:
@@ -102,13 +106,14 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
     SUPPORTS_CONCURRENT_SESSIONS = True
     REQUIRES_SINGLE_THREAD_EXECUTOR = True  # a simulator belongs to one thread
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, order: Iterator[int] | None = None, **options: Any) -> None:
         super().__init__()
+        self._order = count() if order is None else order
         self._request = word_request(**options)
         loaded = make_policy(self._request)
         self._policy: ChatPolicy = loaded.policy
+        self._interface = find_interface(self._request.config.suite, self._request.run.interface)
         self._pool = EnvPool(self._request.config, loaded.options)
-        self._next = 0
         self._rollout: Any = None
         self._state = WordState()
 
@@ -124,7 +129,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
         self._rollout = rollout = self._pool.start(0, ref)
         self._policy.reset(rollout.prompt)
         self._state = WordState(
-            episode_id=ref.id if ref.seed is None else f"{ref.task}_{ref.split}_{uuid4().hex}",
+            episode_id=ref.id if ref.seed is None else episode_id_of(ref.task, ref.split, ref.seed),
             task=ref.task,
             split=ref.split,
             limit=rollout.limit,
@@ -141,8 +146,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
         if seed is not None:
             of = frozen[seed % len(frozen)]
             return EpisodeRef(of.task, of.split, 0, seed)
-        self._next += 1
-        return frozen[(self._next - 1) % len(frozen)]
+        return frozen[next(self._order) % len(frozen)]
 
     def step(self, action: WordAction, timeout_s: float | None = None, **_: Any) -> WordObservation:
         """Take a turn.
@@ -160,7 +164,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
             messages = self._policy.request(observation)
             said = self._policy.read(observation, messages, Reply(action.reply, _NO_USAGE))
         else:
-            said = TextAction(action.command or "")
+            said = TextAction(self._interface.read(action.command)[0])
             self._policy.remember(observation, said)
         rollout.go_on(said)
         self._state.step_count += 1
@@ -203,8 +207,9 @@ def make_app(sessions: int = 8, **options: Any) -> FastAPI:
         ClevrSkillsError: Something is not allowed.
     """
     make_policy(word_request(**options))  # tells of it before anything is served
+    order = count()
     return create_fastapi_app(
-        lambda: WordEnvironment(**options),
+        lambda: WordEnvironment(order, **options),
         WordAction,
         WordObservation,
         max_concurrent_envs=sessions,

@@ -12,6 +12,7 @@ import numpy as np
 
 from clevrskills.core.env import Episode
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.episode import FROZEN, TRAINING, episode_id
 from clevrskills.core.interface import MODES, Mode, TextInterface, turn_feedback
 from clevrskills.core.policy import PolicyError
 from clevrskills.core.suite import building, default_splits, load_suite
@@ -22,7 +23,6 @@ TEXT_LENGTH = 20_000
 """Characters of the longest text that is observed."""
 COMMAND_LENGTH = 400
 """Characters of the longest command that is drawn from the action space."""
-_SEEDS = 2**31
 
 
 class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
@@ -31,7 +31,8 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
     An observation has ``prompt`` (what is asked for), ``message`` (what came of the last turn),
     and an entry for each view: text, or an image (H, W, 3) uint8. The reward of a step is how much
     the goal's reward rose by it. ``info`` has ``success``, ``is_success``, ``progress``, ``ok`` and
-    ``code`` of the turn; ``info["episode_id"]`` names the episode at its start.
+    ``code`` of the turn; ``info["episode_id"]`` names the episode at its start, by its seed unless
+    it is a frozen one.
 
     ``reset(seed=s)`` draws the episode of a seed; ``reset(options={"index": i})`` takes frozen
     episode i of the split, ``reset(options={"episode": e})`` one that is at hand.
@@ -137,9 +138,12 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         super().reset(seed=seed)
         options = options or {}
         check_names(option=(tuple(options), ("index", "episode")))
-        self.base_env.reset(options={"episode": self._chosen(seed, options)})
+        episode = self._chosen(seed, options)
+        self.base_env.reset(options={"episode": episode})
         self._actuator = self._interface.begin(self.base_env)
-        info = {"episode_id": self.base_env.episode.id, **self._info()}
+        drawn = not options or ("index" not in options and episode.seed < FROZEN.start)
+        name = episode_id(episode.task, episode.split, episode.seed) if drawn else episode.id
+        info = {"episode_id": name, **self._info()}
         return self._observation(""), info
 
     def _chosen(self, seed: int | None, options: Mapping[str, Any]) -> Episode:
@@ -153,7 +157,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
                     f"index {options['index']}: there are {len(frozen)} frozen episodes"
                 )
             return frozen[options["index"]]
-        drawn = int(self.np_random.integers(_SEEDS)) if seed is None else seed
+        drawn = int(self.np_random.integers(TRAINING.stop)) if seed is None else seed
         return self._suite.draw(self._task, self._split, drawn)
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:

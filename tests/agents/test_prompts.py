@@ -23,7 +23,11 @@ from clevrskills.errors import ClevrSkillsError
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("ivispar")
 BOARDS = {
-    **{name: ("geoms", "base", name) for name in SUITE.presets() if name != DEFAULT_PRESET},
+    **{
+        name: ("geoms", "base", name)
+        for name, preset in SUITE.presets().items()
+        if name != DEFAULT_PRESET and not preset.sampling
+    },
     "sizes": ("geoms", "sizes", "text"),
     "tiles": ("tiles", "base", "text"),
     "listing": ("listing", "base", "schematic"),

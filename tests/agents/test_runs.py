@@ -121,6 +121,21 @@ def test_cut_off_replies_are_counted_and_warned_about(
     assert "This reply was cut off before it gave an action." in json.dumps(turns[1])
 
 
+def test_a_preset_may_say_how_is_sampled(tmp_path: Path) -> None:
+    requests: list[Any] = []
+
+    def answer(request: Any) -> Any:
+        requests.append(request)
+        return {"reply": "action: move red cube left"}
+
+    with mock_server.serving(answer) as url:
+        words = command(url, tmp_path / "run", "--policy-arg", "temperature=0.5", episodes=1)
+        words[words.index("text")] = "text_sampled"
+        assert main(words) == 0
+    sampling = {"temperature": 0.5, "top_p": 0.95, "max_tokens": 500, "top_k": 50}
+    assert sampling.items() <= requests[0].items()
+
+
 def test_random_words_are_always_read(tmp_path: Path) -> None:
     results = evaluate("random", tmp_path / "run")
     assert not any("UNPARSABLE" in result.codes for result in results)
@@ -143,7 +158,7 @@ def test_fixed_words_and_scripts(tmp_path: Path) -> None:
     ("policy", "more", "told"),
     [
         ("orakel", (), "orakel"),
-        ("localhost:8000/v1", (), "allowed: http://"),
+        ("localhost:8000/v1", ("--policy-arg", "model=m"), "allowed: http://"),
         ("script:nowhere.txt", (), "nowhere.txt"),
         ("oracle", ("--interface", "index"), "is of numbers; allowed: --interface text"),
         ("oracle", ("--policy-arg", "histroy=1"), "histroy"),

@@ -164,6 +164,21 @@ def test_seeds_decide_episodes_and_a_listing_takes_one_turn() -> None:
     assert truncated and not ended and info["code"] == "LISTED" and 0 <= reward < 6
 
 
+@pytest.mark.parametrize("name", ["IVispar/Geoms-v1", "AsgardBench/Coffee-v1"])
+def test_episodes_are_named_after_what_is_played(name: str) -> None:
+    env = gym.make(name)
+
+    def named(**arguments: object) -> str:
+        return str(env.reset(**arguments)[1]["episode_id"])
+
+    drawn = [named(seed=0), named(seed=1), named(), named()]
+    assert len(set(drawn)) == 4 and drawn[0] == named(seed=0) and drawn[0].endswith("_00000000")
+    frozen = named(options={"index": 0})
+    assert frozen.endswith("_000") and frozen not in drawn and "/" not in frozen
+    (episode,) = (env.unwrapped.base_env.episode,)
+    assert named(options={"episode": episode}) == frozen
+
+
 def test_refused_turns_change_nothing_and_say_why() -> None:
     env = gym.make("IVispar/Geoms-v1", feedback="detailed")
     before = env.reset(seed=0)[0]["text"]

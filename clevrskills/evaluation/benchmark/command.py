@@ -234,7 +234,7 @@ def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
 
 
 def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> None:
-    from clevrskills.evaluation.benchmark.headline import headlines
+    from clevrskills.evaluation.benchmark.headline import headlines, pooled_headlines
     from clevrskills.evaluation.results import open_evaluations
 
     evaluations = open_evaluations([args.out / part.cell.name for part in parts])
@@ -242,6 +242,7 @@ def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> No
         (evaluation, part, headlines(evaluation, protocol, part.cell, part.split))
         for evaluation, part in zip(evaluations, parts, strict=True)
     ]
+    pooled = [] if args.quick else pooled_headlines(evaluations, protocol)
     stopped = any(evaluation.run.sequential for evaluation in evaluations)
     submit = shlex.join(["clevrskills", "submission", "pack", str(args.out)])
     submit = "" if args.quick or stopped else submit
@@ -251,11 +252,17 @@ def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> No
             "quick": args.quick,
             "trained_on": evaluations[0].run.trained_on,
             "track": evaluations[0].run.track,
-            "numbers": [one.columns() for _, _, found in rows for one in found],
+            "numbers": [
+                one.columns() for found in (*(r[2] for r in rows), pooled) for one in found
+            ],
             "submit": submit,
         }
         print(to_json(data, indent=1))
         return
+    if pooled:
+        numbers = " | ".join(one.text for one in pooled)
+        line = f"{evaluations[0].run.row}, {protocol.pooled}: {numbers}"
+        console().print(line, highlight=False, markup=False, soft_wrap=True)
     for k, (evaluation, part, found) in enumerate(rows):
         numbers = " | ".join(one.text for one in found)
         words = f"{evaluation.run.row}, {part.cell.name}: {numbers}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import pandas as pd
 
@@ -93,20 +94,40 @@ def headlines(
     return found
 
 
+def pooled_headlines(evaluations: Sequence[Evaluation], protocol: Protocol) -> list[Headline]:
+    """Return the numbers over the episodes of all cells; none unless the protocol pools them and
+    all are there.
+    """
+    cells = {cell.name for cell in protocol.cells}
+    if not protocol.pooled or {evaluation.run.protocol for evaluation in evaluations} != cells:
+        return []
+    results = tuple(result for evaluation in evaluations for result in evaluation.results)
+    together = replace(evaluations[0], results=results)
+    return headlines(together, protocol, replace(protocol.cells[0], name=protocol.pooled))
+
+
 def headline_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     """Return the table of the numbers to report, of runs of ``clevrskills benchmark``; none without
     any.
     """
-    data, texts = [], []
-    for evaluation in evaluations:
-        protocol, run = protocol_of(evaluation.suite), evaluation.run
-        if protocol is None or run.protocol not in (names := [c.name for c in protocol.cells]):
-            continue
-        found = headlines(evaluation, protocol, protocol.cells[names.index(run.protocol)])
+    data, texts = list[dict[str, object]](), list[dict[str, object]]()
+
+    def add(label: str, row: str, found: Sequence[Headline]) -> None:
         if found:
-            about = {"run": evaluation.label, "benchmark": f"{run.row}, {run.protocol}"}
-            data += [{**about, **one.columns()} for one in found]
+            about = {"run": label, "benchmark": f"{row}, {found[0].cell}"}
+            data.extend({**about, **one.columns()} for one in found)
             texts.append({**about, **{one.name: one.value for one in found}})
+
+    for folder, group in groupby(evaluations, lambda evaluation: evaluation.root.parent):
+        same = [*group]
+        for evaluation in same:
+            protocol, run = protocol_of(evaluation.suite), evaluation.run
+            cells = {cell.name: cell for cell in protocol.cells} if protocol else {}
+            if protocol is not None and run.protocol in cells:
+                found = headlines(evaluation, protocol, cells[run.protocol])
+                add(evaluation.label, run.row, found)
+        if protocol := protocol_of(same[0].suite):
+            add(folder.name, same[0].run.row, pooled_headlines(same, protocol))
     return table_of("headline", "Numbers to report", data, pd.DataFrame(texts).fillna("-"))
 
 

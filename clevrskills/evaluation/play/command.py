@@ -109,7 +109,7 @@ def _play(args: PlayArgs, suite: Suite) -> int:
     interface = find_interface(suite, args.interface)
     if args.browser and args.commands is not None:
         raise ClevrSkillsError("--browser reads commands from its page: leave out --commands")
-    given = None if args.commands is None else list(_given(args.commands))
+    given = None if args.commands is None else list(_given(args.commands, interface))
     rollout = _start(args, suite)
     prompt = rollout.episode.prompt.plain()
     turns: list[dict[str, Any]] = []
@@ -263,15 +263,19 @@ def _start(args: PlayArgs, suite: Suite) -> PolicyRollout:
     return PolicyRollout(env, episode, options, rules, suite)
 
 
-def _given(commands: str) -> Iterator[str]:
-    """The commands of the option."""
+def _given(commands: str, interface: Interface) -> Iterator[str]:
+    """Yield the commands of the option; what is one command as a whole is not split."""
     path = Path(commands)
     if commands == "-" or (len(commands) < 256 and path.is_file()):
         text = sys.stdin.read() if commands == "-" else path.read_text(encoding="utf-8")
         yield from (line.strip() for line in text.splitlines() if line.strip())
         return
-    parts = [part.strip() for part in commands.split(";")]
-    yield from parts[:-1] if not parts[-1] else parts
+    from clevrskills.core.interface import TextInterface
+
+    grammar = interface.grammar if isinstance(interface, TextInterface) else None
+    whole = grammar is not None and bool(grammar(commands))
+    parts = [part.strip() for part in ([commands] if whole else commands.split(";"))]
+    yield from filter(None, parts)
 
 
 def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
@@ -287,14 +291,14 @@ def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
             return
         if text == HELP:
             print(interface.sentence)
-            for name, value in interface.spec.items():
+            for name, value in {**interface.spec, **rollout.prompt.about}.items():
                 several = isinstance(value, list | tuple)
                 print(f"  {name}: {'; '.join(map(str, value)) if several else value}")
             print(f"`{GOALS}`: what is still to be done; `{QUIT}`: end")
         elif text == GOALS:
             for goal in goals(rollout.env):
                 print(f"  [{'x' if goal['holds'] else ' '}] {goal['text']}")
-        else:
+        elif text:
             try:
                 actions_of(interface, text)
             except ClevrSkillsError as error:
@@ -330,7 +334,7 @@ def _serve(
     def act(data: Any) -> dict[str, Any]:
         if not isinstance(data, dict) or not isinstance(data.get("text"), str):
             raise ClevrSkillsError('a turn is {"text": COMMAND}')
-        if not rollout.ended:
+        if not rollout.ended and data["text"].strip():
             take(data["text"].strip())
         return state()
 

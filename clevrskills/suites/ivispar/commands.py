@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from clevrskills.core.policy import PolicyError
 from clevrskills.suites.ivispar.board import DIRECTIONS
@@ -15,7 +15,7 @@ DRAWN = {
     **{"cone": "ring", "prism": "diamond"},
 }
 """What the shapes look like from above, drawn flat."""
-UNPARSABLE, UNKNOWN_OBJECT = "UNPARSABLE", "UNKNOWN_OBJECT"
+UNPARSABLE, UNKNOWN_WORD, UNKNOWN_OBJECT = "UNPARSABLE", "UNKNOWN_WORD", "UNKNOWN_OBJECT"
 _NUMBERS = "one two three four five six seven eight nine ten".split()
 _MOVE = re.compile(r"move (\w+) (\w+) (\w+)")
 _LISTED = re.compile(r"([a-z]\d+):? (\w+) (\w+)")
@@ -30,12 +30,14 @@ class Command:
         direction: Number of the direction.
         times: How often the piece is to be moved.
         code: What is wrong with it; empty: nothing.
+        args: What the sentence of the code names.
     """
 
     piece: int = -1
     direction: int = -1
     times: int = 1
     code: str = ""
+    args: Mapping[str, str] = field(default_factory=dict)
 
 
 def drawn_shape(shape: str) -> str:
@@ -82,19 +84,33 @@ def read(
             raise PolicyError(f"move {action}; allowed: 0 to {most}")
         return Command(*divmod(action, len(DIRECTIONS)))
     words = " ".join(action.lower().split())
-    known = _known(shapes, drawn)
+    known: Mapping[str, str] = _known(shapes, drawn)
     tiles = bool(geoms) and geoms[0][1] == "tile"
     if lenient:
         return _lenient(words, geoms, colours, known, tiles)
     match = _MOVE.fullmatch(words.removesuffix(".").rstrip())
-    if match is None or match[3] not in DIRECTIONS:
+    if match is None:
         return Command(code=UNPARSABLE)
     first, second, direction = match.groups()
+    seconds = known
     if tiles:
-        geom = (second, "tile") if first == "tile" and second.isdecimal() else None
-    else:
-        geom = (first, known[second]) if first in colours and second in known else None
+        seconds = {second: ""} if second.isdecimal() else {name: "" for name, _ in geoms}
+    if args := _unknown(
+        (first, ["tile"] if tiles else colours), (second, seconds), (direction, DIRECTIONS)
+    ):
+        return Command(code=UNKNOWN_WORD, args=args)
+    geom = (second, "tile") if tiles else (first, known[second])
     return _command(geom, geoms, DIRECTIONS.index(direction))
+
+
+def _unknown(*words: tuple[str, Iterable[str]]) -> dict[str, str]:
+    """Return the first word that is none of those that may stand there, and those; nothing: all
+    are known.
+    """
+    for word, known in words:
+        if word not in known:
+            return {"word": word, "known": ", ".join(known)}
+    return {}
 
 
 def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:
@@ -146,23 +162,22 @@ def _entries(text: str) -> list[str]:
 
 def read_listing(
     text: str, colours: Sequence[str], shapes: Sequence[str], drawn: bool = False
-) -> set[tuple[str, str, str]] | None:
+) -> set[tuple[str, str, str]] | Command:
     """Return the pieces of a listing, ``<cell> <color> <shape>; …``: cell in capitals, color,
-    shape.
+    shape; or what is wrong with it.
 
     Args:
         text: The listing.
         colours: The colors of the set.
         shapes: The shapes of the set.
         drawn: Whether the names of drawn shapes are understood, too.
-
-    Returns:
-        ``None``: it is none.
     """
     found, known = set(), _known(shapes, drawn)
     for entry in _entries(text):
         match = _LISTED.fullmatch(entry)
-        if match is None or match[2] not in colours or match[3] not in known:
-            return None
+        if match is None:
+            return Command(code=UNPARSABLE)
+        if args := _unknown((match[2], colours), (match[3], known)):
+            return Command(code=UNKNOWN_WORD, args=args)
         found.add((match[1].upper(), match[2], known[match[3]]))
-    return found or None
+    return found or Command(code=UNPARSABLE)

@@ -16,7 +16,9 @@ from clevrskills.suites.ivispar.board import DIRECTIONS, State, cell_name
 from clevrskills.suites.ivispar.boards import Puzzle, palette
 from clevrskills.suites.ivispar.commands import (
     UNKNOWN_OBJECT,
+    UNKNOWN_WORD,
     UNPARSABLE,
+    Command,
     drawn_shape,
     read,
     read_listing,
@@ -30,7 +32,7 @@ from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode, TextPrompt
 MOVED, OCCUPIED, OUT_OF_BOUNDS, LISTED = "MOVED", "OCCUPIED", "OUT_OF_BOUNDS", "LISTED"
 CLASSES = {
     **{OCCUPIED: "occupied", OUT_OF_BOUNDS: "out_of_bounds"},
-    **{UNPARSABLE: "illegal", UNKNOWN_OBJECT: "unknown_geom"},
+    **{UNPARSABLE: "illegal", UNKNOWN_WORD: "illegal", UNKNOWN_OBJECT: "unknown_geom"},
 }
 """Class of a refused turn by its code; a move is effective or ineffective."""
 REWARD = 6.0
@@ -99,7 +101,7 @@ class BoardEnv(SymbolicEnv):
         """
         words = (self.colours, self.shapes, self._drawn, self._lenient)
         command = read(text, self.puzzle.geoms, *words)
-        args: dict[str, str] = {}
+        args: Mapping[str, str] = command.args
         before, code = self.distances[-1], command.code
         if not code:
             code, direction = MOVED, DIRECTIONS[command.direction]
@@ -204,7 +206,7 @@ class BoardEnv(SymbolicEnv):
         return draw_view(view, self.puzzle, cells, mark, self.episode.seed)
 
 
-COUNTED = ("effective", "ineffective", *CLASSES.values())
+COUNTED = ("effective", "ineffective", *dict.fromkeys(CLASSES.values()))
 
 
 class ListingEnv(BoardEnv):
@@ -214,7 +216,7 @@ class ListingEnv(BoardEnv):
 
     def start(self, episode: SymbolicEpisode) -> None:
         super().start(episode)
-        self._right = 0.0
+        self._precision = self._recall = 0.0
         self.goal = Set((Listed(),))
 
     @property
@@ -226,11 +228,12 @@ class ListingEnv(BoardEnv):
     def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
         """Compare a listing with the pieces."""
         given = read_listing(str(text), self.colours, self.shapes, self._drawn)
-        if given is None:
+        if isinstance(given, Command):
             self.classes["illegal"] += 1
-            return False, UNPARSABLE, {}
+            return False, given.code, given.args
         there = self.pieces()
-        self._right = len(given & there) / len(there)
+        right = len(given & there)
+        self._precision, self._recall = right / len(given), right / len(there)
         self.world.listed[0] = len(given & there) / len(given | there)
         return True, LISTED, {}
 
@@ -243,8 +246,11 @@ class ListingEnv(BoardEnv):
         return "; ".join(sorted(f"{cell} {self.name_of(k)}" for k, cell in enumerate(cells)))
 
     def measures(self) -> Mapping[str, float]:
-        """Return the share of the pieces that are listed, and whether all are and nothing else."""
-        return {"pieces_right": self._right, "exact": float(self.world.listed[0] == 1.0)}
+        """Return the share of the entries that are right, the share of the pieces that are listed
+        rightly, and whether all are and nothing else.
+        """
+        shares = {"precision": self._precision, "recall": self._recall}
+        return {**shares, "exact": float(self.world.listed[0] == 1.0)}
 
     def curves(self) -> Mapping[str, Sequence[float]]:
         """Return no curves: there is one turn."""

@@ -22,6 +22,7 @@ CODES = {
     "OCCUPIED": ("The cell {direction} of the {piece} is taken.", "occupied"),
     "OUT_OF_BOUNDS": ("The {piece} can't leave the board.", "out of bounds"),
     "UNPARSABLE": ("That is no command of this board.", "format"),
+    "UNKNOWN_WORD": ("There is no {word} here; there are: {known}.", "format"),
     "UNKNOWN_OBJECT": ("There is no such piece on this board.", "unknown piece"),
     "FAILED": ("The arm did not bring the {piece} there: {reason}.", "arm"),
 }

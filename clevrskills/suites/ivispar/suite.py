@@ -41,6 +41,11 @@ def _shown(view: str) -> dict[str, Any]:
     return {"view": (view, f"{view}@goal"), "feedback": "none"}
 
 
+SAMPLING: Mapping[str, Any] = {
+    **{"temperature": 1.0, "top_p": 0.95, "max_tokens": 500},
+    "extra": {"top_k": 50},
+}
+"""Sampling of the open models in the paper (arXiv 2502.03214)."""
 PRESETS: Mapping[str, Preset] = {
     DEFAULT_PRESET: Preset("the base set", {"split": ("base",)}),
     "text": Preset("boards in words", _shown("text")),
@@ -56,6 +61,14 @@ PRESETS: Mapping[str, Preset] = {
         "in three dimensions, and told whether a move was made",
         {**_shown("view3d"), "feedback": "simple"},
     ),
+    **{
+        f"{view}_sampled": Preset(
+            f"the preset {view}, with the paper's sampling of open models",
+            _shown(view),
+            sampling=SAMPLING,
+        )
+        for view in ("text", "schematic", "view3d")
+    },
 }
 """Named bundles of options of a run."""
 REPORT: Sequence[Item] = (
@@ -68,7 +81,8 @@ REPORT: Sequence[Item] = (
     *(Measure(name, name.replace("_", " "), digits=1) for name in COUNTED),
     Measure("illegal_transitions", "against rules", digits=2),
     Measure("disturbance_mm", "moved others (mm)", digits=1),
-    Measure("pieces_right", "pieces right", "share"),
+    Measure("precision", "listed rightly", "share"),
+    Measure("recall", "pieces listed", "share"),
     Measure("exact", "exactly", "share"),
     Pivot("k", "c1"),
     Pivot("k", "c2"),
@@ -79,6 +93,7 @@ REPORT: Sequence[Item] = (
         ),
         (Number("solved"), Number("mean deviation", measure="d_opt")),
         ("train",),
+        pooled="all",
     ),
     *PUBLISHED,
 )

@@ -97,6 +97,20 @@ def test_rows_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         open_evaluations([tmp_path / "a"])
 
 
+def test_a_protocol_may_pool_its_rows(tmp_path: Path) -> None:
+    runs = {"view3d": [True] * 2, "schematic": [True, False], "text": [False] * 2}
+    for name, solved in runs.items():
+        of = {"episodes": {"geoms_base": "geoms base 1"}, "protocol": name}
+        write_run(tmp_path / name, outcomes("geoms", solved, split="base"), suite="ivispar", **of)
+    evaluations = open_evaluations([tmp_path / name for name in runs])
+    (table,) = headline_tables(evaluations)
+    assert [row.split(", ")[-1] for row in table.texts["benchmark"]] == [*runs, "all"]
+    solved = table.data[table.data["number"] == "solved"]["value"].tolist()
+    assert solved == [1.0, 0.5, 0.0, 0.5]
+    (table,) = headline_tables(evaluations[:2])
+    assert len(table.texts) == 2  # not all rows are there
+
+
 def test_declarations(tmp_path: Path) -> None:
     allowed = r"--trained-on \(L0, all, none\)"
     with pytest.raises(ClevrSkillsError, match=rf"--track \(none, .*\) and {allowed}"):

@@ -46,9 +46,9 @@ def test_refused_turns_leave_the_state(capsys: pytest.CaptureFixture[str]) -> No
     commands = f"go; ; move orange cube up; {SOLUTION[0]}"
     data = told("--commands", commands, "--feedback", "none", capsys=capsys)
     codes = [turn["code"] for turn in data["turns"]]
-    assert codes == ["UNPARSABLE", "UNPARSABLE", "UNPARSABLE", "MOVED"]
+    assert codes == ["UNPARSABLE", "UNKNOWN_WORD", "MOVED"]  # an empty command is none
     hashes = [turn["state_hash"] for turn in data["turns"]]
-    assert len(set(hashes[:3])) == 1 and hashes[3] != hashes[2]
+    assert hashes[0] == hashes[1] != hashes[2]
     assert {turn["message"] for turn in data["turns"]} == {""}
     assert (data["success"], data["cause"]) == (False, "quit")
 
@@ -66,10 +66,17 @@ def test_a_file_or_the_standard_input(
     assert first["success"]
 
 
+def test_a_listing_is_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("listing", "--commands", "A1 red cube; B4 blue sphere", "--json")
+    assert main(["play", *words]) == 0
+    (turn,) = json.loads(capsys.readouterr().out)["turns"]
+    assert turn["code"] == "LISTED"
+
+
 def test_at_the_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    typed = iter(["?", "goals", "nonsense", SOLUTION[0], "quit"])
+    typed = iter(["?", "goals", "", "nonsense", SOLUTION[0], "quit"])
     monkeypatch.setattr("builtins.input", lambda _: next(typed))
     assert main(["play", "geoms", "--index", "17"]) == 0
     out = capsys.readouterr().out

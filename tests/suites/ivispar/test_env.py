@@ -109,7 +109,7 @@ def test_lenient_commands_are_read_as_in_the_original() -> None:
 
 def test_names_of_drawn_shapes_are_understood_where_they_are_shown() -> None:
     what = episode((0, 9), (3, 9))
-    assert started(what).command("move red square up").code == "UNPARSABLE"
+    assert started(what).command("move red square up").code == "UNKNOWN_WORD"
     assert started(what, cameras=("schematic",)).command("move red square up").code == "MOVED"
 
 
@@ -130,18 +130,21 @@ def test_moves_by_number() -> None:
 def test_listing() -> None:
     what = episode((0, 5), (2, 5), "listing", 1)
     cases = {
-        "A1 red cube; B2 blue sphere": ("LISTED", 1.0, 1.0, True),
-        "B2 blue sphere; A1 red cube": ("LISTED", 1.0, 1.0, True),
-        "A1 red cube; C2 blue sphere": ("LISTED", 0.5, 0.0, False),
-        "A1 red cube; B2 blue sphere; C1 green cube": ("LISTED", 1.0, 0.0, False),
-        "I see a red cube": ("UNPARSABLE", 0.0, 0.0, False),
+        "A1 red cube; B2 blue sphere": ("LISTED", 1.0, 1.0, 1.0),
+        "B2 blue sphere; A1 red cube": ("LISTED", 1.0, 1.0, 1.0),
+        "A1 red cube; C2 blue sphere": ("LISTED", 0.5, 0.5, 0.0),
+        "A1 red cube; B2 blue sphere; C1 green cube": ("LISTED", pytest.approx(2 / 3), 1.0, 0.0),
+        "I see a red cube": ("UNPARSABLE", 0.0, 0.0, 0.0),
+        "A1 red cube; B2 pink ball": ("UNKNOWN_WORD", 0.0, 0.0, 0.0),
     }
-    for text, (code, right, exact, success) in cases.items():
-        env = started(what)
+    env = started(what)
+    for text, (code, precision, recall, exact) in cases.items():
+        env.reset(options={"episode": what})  # nothing is left of the episode before
+        assert env.measures() == {"precision": 0, "recall": 0, "exact": 0}
         turn = env.command(text)
-        assert (turn.code, turn.success) == (code, success) and (turn.truncated or success)
-        assert env.measures() == {"pieces_right": right, "exact": exact}
-        assert (turn.progress == 1) == success
+        assert (turn.code, turn.success) == (code, exact) and (turn.truncated or exact)
+        assert env.measures() == {"precision": precision, "recall": recall, "exact": exact}
+        assert (turn.progress == 1) == bool(exact)
     env = started(what)
     assert env.command(env.solve()).success
 

@@ -97,10 +97,12 @@ def read(text: str, env: ClevrSkillsEnv) -> Command:
 
 
 def canonical(text: str) -> str:
-    """Return a command in lower case, without a full stop; empty: it has none of the forms."""
+    """Return a command in lower case, without a full stop; empty: it has none of the forms, or they
+    are several.
+    """
     words = " ".join(text.lower().split()).removesuffix(".").rstrip()
     known = words in (PUT_DOWN, WAIT) or any(form.fullmatch(words) for form, _ in _FORMS)
-    return words if known else ""
+    return words if known and ";" not in words else ""
 
 
 def say(leaf: Predicate, env: ClevrSkillsEnv) -> str:

@@ -49,7 +49,7 @@ class BoardActuator:
         lenient, drawn = env.criteria.name == "released", bool(env.board_views)
         command = read(action, env.puzzle.geoms, env.colours, env.shapes, drawn, lenient)
         if command.code:
-            return self._end(command.code)
+            return self._end(command.code, command.args)
         piece, direction, before = command.piece, command.direction, env.state
         args = {"piece": env.name_of(piece), "direction": DIRECTIONS[direction]}
         entropy = (env.episode_seed, crc32(b"board"), env.turns)
