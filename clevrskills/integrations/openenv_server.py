@@ -76,10 +76,13 @@ class WordObservation(Observation):
         description="what a model is sent, as OpenAI's chat completions have it, images as data",
     )
     ok: bool = Field(default=True, description="whether the last turn was done")
-    code: str = Field(default="", description="what came of it")
+    code: str = Field(default="", description="what came of it, with detailed feedback")
     message: str = Field(default="", description="the same in words, as far as feedback tells")
     success: bool = False
-    progress: float = 0.0
+    progress: float = Field(
+        default=0.0,
+        description="of the goal; at the end where it tells hidden states",
+    )
 
 
 class WordState(State):
@@ -173,18 +176,19 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
         return self._observe(rollout.total_reward - reward)
 
     def _observe(self, reward: float | None = None) -> WordObservation:
-        rollout = self._rollout
-        last = rollout.last_turn
+        rollout, env = self._rollout, self._rollout.env
+        last, detailed = rollout.last_turn, rollout.observation["feedback"] == "detailed"
+        told = rollout.ended or not env.goal_hidden
         return WordObservation(
             done=rollout.ended,
             reward=reward,
             prompt=rollout.prompt.text,
             messages=[] if rollout.ended else to_openai(self._policy.request(rollout.observation)),
             ok=last.ok if last else True,
-            code=last.code if last else "",
+            code=last.code if last and detailed else "",
             message=rollout.message,
             success=rollout.success,
-            progress=float(rollout.env.outcome.progress[0]),
+            progress=float(env.outcome.progress[0]) if told else 0.0,
         )
 
     @property

@@ -147,7 +147,7 @@ def _play(args: PlayArgs, suite: Suite) -> int:
             "success": result.success_at_end,
             "cause": result.cause,
             "goal_fraction": result.goal_fraction,
-            "goals": goals(rollout.env),
+            "goals": goals(rollout.env, over=True),
             "measures": dict(result.measures),
         }
         print(to_json(data, indent=1))
@@ -187,11 +187,23 @@ def default_views(known: Mapping[str, str], browser: bool) -> tuple[str, ...]:
     return (*images, *(name for name, kind in known.items() if kind == "text"))
 
 
-def goals(env: Env) -> list[dict[str, Any]]:
-    """The leaves of the goal: where they are in the tree, in words, and whether they hold."""
+def goals(env: Env, over: bool) -> list[dict[str, Any]]:
+    """Return the leaves of the goal, and those of what is to be kept with it: where they are in the
+    tree, in words, and whether they hold. Until the episode is over nothing is told of a goal that
+    is hidden.
+    """
+    from clevrskills.core.goal.batching import child_state
+    from clevrskills.core.goal.logical import Keeping
     from clevrskills.core.goal.tree import nodes, outcomes
 
-    found = zip(nodes(env.goal), outcomes(env.goal, env.outcome), strict=True)
+    if env.goal_hidden and not over:
+        return []
+    found = [*zip(nodes(env.goal), outcomes(env.goal, env.outcome), strict=True)]
+    for node, outcome in tuple(found):
+        if isinstance(node.predicate, Keeping) and env.world is not None:
+            kept = node.predicate.kept
+            veto = kept.evaluate(env.world, child_state(1, outcome.state))
+            found += zip(nodes(kept), outcomes(kept, veto), strict=True)
     return [
         {
             "path": node.path,
@@ -296,7 +308,7 @@ def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
                 print(f"  {name}: {'; '.join(map(str, value)) if several else value}")
             print(f"`{GOALS}`: what is still to be done; `{QUIT}`: end")
         elif text == GOALS:
-            for goal in goals(rollout.env):
+            for goal in goals(rollout.env, over=rollout.ended):
                 print(f"  [{'x' if goal['holds'] else ' '}] {goal['text']}")
         elif text:
             try:
@@ -319,14 +331,14 @@ def _serve(
     from clevrskills.evaluation.play.page import PlayPage
 
     def state(_: object = None) -> dict[str, Any]:
-        env = rollout.env
+        env, told = rollout.env, rollout.ended or not rollout.env.goal_hidden
         end = "" if not rollout.ended else "Solved." if rollout.success else "Not solved."
         return {
             "turns": turns,
             "limit": rollout.limit,
-            "progress": float(env.outcome.progress[0]),
+            "progress": float(env.outcome.progress[0]) if told else None,
             "views": [_drawn(name, view) for name, view in _views(rollout).items()],
-            "goals": [] if args.record else goals(env),  # it might say too much
+            "goals": [] if args.record else goals(env, rollout.ended),  # it might say too much
             "end": end,
             "success": rollout.success,
         }

@@ -1,15 +1,25 @@
-"""Policies without a model: verbs at random, and a plan that is followed without looking."""
+"""Policies without a model: verbs at random, and plans that are followed without looking."""
 
 from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
 
 from clevrskills.core.policy import GaveUp, Observation, PromptInput
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import Privileged, Zero
 from clevrskills.suites.asgardbench.env import HIDDEN
-from clevrskills.suites.asgardbench.imagined import imagine
-from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed
-from clevrskills.suites.asgardbench.tasks.instances import read_sentence
+from clevrskills.suites.asgardbench.imagined import Imagined, imagine
+from clevrskills.suites.asgardbench.rules.catalogue import catalogue
+from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed, apply
+from clevrskills.suites.asgardbench.tasks.goals import COOKED
+from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant, read_sentence
+from clevrskills.suites.asgardbench.tasks.setup import needed_types
 from clevrskills.suites.asgardbench.tasks.solver import solve
+from clevrskills.suites.asgardbench.tasks.termination import FAILURES
+
+Script = Generator[str, bool, None]
+"""Commands, each answered by whether it was done."""
+LAY_DOWN = ("FIND CounterTop", "PUT CounterTop")
 
 
 class RandomVerbs(Privileged):
@@ -47,12 +57,8 @@ class Blind(Zero):
 
     def reset(self, prompt: PromptInput) -> None:
         """Begin an episode."""
-        self._turn, self._plan = 0, list[str]()
-        try:
-            task, variant = read_sentence(prompt.text)
-            self._plan = solve(task, variant, imagine(task, variant, prompt.about["objects"]))
-        except ClevrSkillsError:
-            pass
+        self._commands = self._script(prompt.text, prompt.about["objects"])
+        self._last = ""
 
     def act(self, observation: Observation) -> str:
         """Return the next command.
@@ -60,7 +66,138 @@ class Blind(Zero):
         Raises:
             GaveUp: What is asked for makes no sense here.
         """
-        if not self._plan:
-            raise GaveUp("no plan is known for what is asked for")
-        self._turn += 1
-        return self._plan[min(self._turn, len(self._plan)) - 1]
+        told = observation["turns"][-1]["message"] if observation["turns"] else ""
+        try:
+            self._last = self._commands.send(not told.startswith("Failure") if self._last else None)
+        except (StopIteration, ClevrSkillsError):
+            if not self._last:
+                raise GaveUp("no plan is known for what is asked for") from None
+        return self._last
+
+    def _script(self, text: str, kinds: Sequence[str]) -> Script:
+        """Yield commands; each is answered by whether it was done, as far as that is told."""
+        task, variant = read_sentence(text)
+        for house in self.cases(task, variant, kinds):
+            for command in solve(task, variant, house):
+                _ = yield command
+
+    def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[Imagined]:
+        """Yield households as they may be, the one that is believed in first."""
+        yield imagine(task, variant, kinds)
+
+
+class OpenLoop(Blind):
+    """Plans of several cases, one after the other, whatever comes of them: the plainest one; each
+    dish dirty; the mug full; and the same with food in the sink.
+    """
+
+    def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[Imagined]:
+        """Yield the cases."""
+        yield from super().cases(task, variant, kinds)
+        dishes = used_dishes(task, variant)
+        for food in ("", *in_the_way(task, variant, kinds, "Faucet")[:1]):
+            inside = {food: "SinkBasin"} if food else {}
+            for dish in dishes:
+                yield imagine(task, variant, kinds, dirty=(dish,), inside=inside)
+            if "Mug" in dishes:
+                yield imagine(task, variant, kinds, full=True, inside=inside)
+
+
+class Cautious(Blind):
+    """The plan of the worst case: it takes everything out of the sink or off the table, pours out
+    the mug and washes all dishes, whether that is needed or not.
+    """
+
+    def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[Imagined]:
+        """Yield the worst case."""
+        dishes = used_dishes(task, variant)
+        place = "DiningTable" if FAMILIES[task].clears_table else "SinkBasin"
+        inside = dict.fromkeys(in_the_way(task, variant, kinds, place), place)
+        yield imagine(task, variant, kinds, dirty=dishes, full="Mug" in dishes, inside=inside)
+
+
+class Probing(Blind):
+    """A plan that is mended by questions: what fails tells what is dirty, full or in the way."""
+
+    def _script(self, text: str, kinds: Sequence[str]) -> Script:
+        task, variant = read_sentence(text)
+        house = imagine(task, variant, kinds)
+        places = ("DiningTable", "SinkBasin", "Faucet")
+        others = {place: in_the_way(task, variant, kinds, place) for place in places}
+        if FAMILIES[task].clears_table:
+            yield from _clear(house, "DiningTable", others["DiningTable"])
+        if task == "put_away_dishes":
+            yield from _try_dishes(house, variant.objects)
+        while plan := solve(task, variant, house):
+            verb, kind = plan[0].split()
+            if (yield from _do(house, plan[0])):
+                continue
+            if kind in ("Faucet", "SinkBasin"):
+                then = plan[0] if kind == "Faucet" else "FIND SinkBasin"
+                yield from _do(house, *LAY_DOWN)
+                yield from _clear(house, "SinkBasin", others[kind], then)
+            elif verb == "PICKUP":
+                house.entities[kind].parent = "Fridge_1"
+            elif kind == "CoffeeMachine":
+                house.entities["Mug"].dirty = not (yield "EMPTY Mug")
+            elif kind in catalogue().dirtyable:
+                house.entities[kind].dirty = True
+
+
+def _do(house: Imagined, *commands: str) -> Generator[str, bool, bool]:
+    """Do commands, also in the imagined household, and return whether the last one was done."""
+    done = False
+    for command in commands:
+        done = yield command
+        if done:
+            apply(house, *command.split())
+    return done
+
+
+def _clear(house: Imagined, place: str, kinds: list[str], then: str = "") -> Script:
+    """Try to take one type after the other away, until another command succeeds; what was taken
+    away is dropped from the list.
+    """
+    yield from _do(house, f"FIND {place}")
+    for number, kind in enumerate(tuple(kinds), 1):
+        if (yield from _do(house, f"PICKUP {kind}")):
+            kinds.remove(kind)
+            yield from _do(house, *LAY_DOWN, f"FIND {place}")
+            if then and (yield from _do(house, then)):
+                return
+        elif not number % (FAILURES - 2):
+            yield from _do(house, f"FIND {place}")  # or the failures end the episode
+
+
+def _try_dishes(house: Imagined, dishes: Sequence[str]) -> Script:
+    """Try to put a fork into one dish after the other: a dirty one takes none."""
+    yield from _do(house, "FIND Fork", "PICKUP Fork")
+    for dish in dishes:
+        if not (yield from _do(house, f"FIND {dish}", f"PUT {dish}")):
+            house.entities[dish].dirty = True
+            break
+        yield from _do(house, "PICKUP Fork")
+    yield from _do(house, *LAY_DOWN)
+
+
+def used_dishes(task: str, variant: Variant) -> tuple[str, ...]:
+    """Return the dishes of which one may be dirty."""
+    if task in ("coffee", "set_table"):
+        return ("Mug",)
+    pan = ("Pan",) if task in ("cook_egg", "cook_potato_slice") else ()
+    served = (catalogue().served_in[COOKED[task]],) if task in COOKED else ()
+    named = tuple(kind for kind in variant.objects if kind in catalogue().dirtyable)
+    return (*pan, *served, *named)
+
+
+def in_the_way(task: str, variant: Variant, kinds: Sequence[str], place: str) -> list[str]:
+    """Return the types that may be in the way in the sink, of its faucet or on a table; foods
+    first, but dishes where they take up the room.
+    """
+    data = catalogue()
+    not_these = needed_types(task, variant) | {*data.slices.values()}
+    if place == "Faucet":
+        place, not_these = "SinkBasin", not_these | data.washable
+    found = [k for k in kinds if k not in not_these and place in data.fits.get(k, ())]
+    first = {*data.classes["Food"]} | (data.washable if place == "SinkBasin" else set())
+    return sorted(found, key=lambda kind: kind not in first)

@@ -18,6 +18,7 @@ from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
 from clevrskills.suites.asgardbench.rules.world import World
 from clevrskills.suites.asgardbench.state_text import describe
+from clevrskills.suites.asgardbench.tasks.care import Care
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations, tidy
 from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant
 from clevrskills.suites.asgardbench.tasks.milestones import milestones
@@ -45,6 +46,7 @@ class HouseEnv(SymbolicEnv):
         variant: What is asked for in it.
     """
 
+    goal_hidden = True
     house: World
     variant: Variant
 
@@ -63,6 +65,7 @@ class HouseEnv(SymbolicEnv):
         self._also = self._released.initial_state(self.world)
         self._tidy = tidy("released", self.house)
         self._ends = Termination(data["n"])
+        self._care = Care(episode.task, self.variant, self.house)
         self._milestones = milestones(episode.task, self.variant)
         self._given = {name for name, leaf in self._milestones if met_now(leaf, self.house)}
         self._passed: set[str] = set()
@@ -82,7 +85,9 @@ class HouseEnv(SymbolicEnv):
         ok, code = (False, code) if found is None else (found.ok, found.code)
         args = {"object": kind} if found is None else found.args
         self._ends.turn(verb, kind, ok=ok)
-        if not ok:
+        if ok:
+            self._care.turn(verb, self.house)
+        else:
             unseen = code == "ALREADY_SLICED" and verb == "FIND"
             name = "invalid_object" if unseen else CLASSES.get(code, "undoable")
             if self._reading == "released" and code in ("UNKNOWN_VERB", "UNKNOWN_OBJECT"):
@@ -173,6 +178,8 @@ class HouseEnv(SymbolicEnv):
             "step_ratio": self.elapsed_steps / self.episode.start["n"],
             "extended": float(self._ends.extended),
             "hit_hard_limit": float(self._ends.hit_hard_limit and not solved),
+            "careful": float(solved and not self._classes and not self._care.needless),
+            "needless": self._care.needless,
             "refused_share": 100 * sum(self._classes.values()) / turns,
             **{name: 100 * self._classes[name] / turns for name in COUNTED},
         }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Placed, Room
@@ -47,13 +48,25 @@ class Imagined(World):
         yield from entities
 
 
-def imagine(task: str, variant: Variant, kinds: Sequence[str]) -> Imagined:
+def imagine(
+    task: str,
+    variant: Variant,
+    kinds: Sequence[str],
+    *,
+    dirty: Sequence[str] = (),
+    full: bool = False,
+    inside: Mapping[str, str] = MappingProxyType({}),
+) -> Imagined:
     """Return what is expected of a household of which only the types are known.
 
     Args:
         task: The family.
         variant: What is asked for.
         kinds: The types.
+        dirty: Dishes that are expected to be dirty.
+        full: Whether coffee is expected in the mug.
+        inside: Types of things, each with the type of the fixture in or on which it is expected;
+            all others lie on a counter or table.
     """
     data = catalogue()
     fixed = [kind for kind in kinds if kind in data.fixtures]
@@ -62,7 +75,13 @@ def imagine(task: str, variant: Variant, kinds: Sequence[str]) -> Imagined:
     fixtures = [Fixture(f"{kind}_1", kind, 1.0, 1.0, 0.0, 0.0, kind) for kind in fixed]
     room = Room(variant.label, "", 5.0, 5.0, tuple(fixtures))
     things = [kind for kind in kinds if kind in data.sizes and kind not in data.slices.values()]
-    placed = [Placed(kind, kind, f"{top}_1", slot) for slot, kind in enumerate(things)]
+    placed = [
+        Placed(
+            *(kind, kind, f"{inside.get(kind, top)}_1", slot, kind in dirty),
+            filled="coffee" if full and kind == "Mug" else "",
+        )
+        for slot, kind in enumerate(things)
+    ]
     world = Imagined(room, placed, FAMILIES[task].dirty)
     world.locations = locations(task, variant)
     return world

@@ -1,6 +1,15 @@
-"""Published numbers of AsgardBench (arXiv 2603.15888, table 6)."""
+"""Numbers that stand in every report: published ones (arXiv 2603.15888, table 6), and those of
+policies that do not look.
+"""
+
+import json
+from pathlib import Path
 
 from clevrskills.core.report import PublishedTable
+
+BLIND_FILE = Path(__file__).with_name("blind.json")
+"""Rows of the policies that do not look; ``benchmarks/household_blind.py`` writes them."""
+BLIND_HEADINGS = ("policy", "instances", "solved", "careful", "dirty, solved", "dirty, careful")
 
 _ROWS = (
     ("Claude Opus 4.5", 76.5, "-", "-", "-", "-", 77.8, 36.1, "-", "-"),
@@ -14,6 +23,15 @@ _ROWS = (
     ("Llama-4 Maverick", 5.8, 11.1, 7.2, 5.3, 9.0, 8.3, 6.7, 9.5, 4.6),
 )
 PUBLISHED = (
+    PublishedTable(
+        "AsgardBench, policies that do not look, and the oracle, on test",
+        BLIND_HEADINGS,
+        tuple(map(tuple, json.loads(BLIND_FILE.read_text(encoding="utf-8")))),
+        "They are told whether an action was done, and see nothing. What is solved with care is "
+        "solved without a refused turn and without a needless repair.",
+        "benchmarks/household_blind.py",
+        comparable=True,
+    ),
     PublishedTable(
         "AsgardBench, published: instances solved, %, median over runs",
         (

@@ -70,6 +70,11 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "single_action": Preset("no plan is asked for", _IMAGES, {"plan": False}),
     "text_simple": Preset("no images", {**_NO_CAMERAS, "feedback": "simple"}, _TEXT_ONLY),
+    "text_hints": Preset(
+        "no images, but told how to find out without them",
+        {**_NO_CAMERAS, "feedback": "simple"},
+        {**_TEXT_ONLY, "hints": True},
+    ),
     "text_detailed": Preset(
         "no images, but told why an action failed",
         {**_NO_CAMERAS, "feedback": "detailed"},
@@ -88,6 +93,8 @@ PRESETS: Mapping[str, Preset] = {
 }
 """Named bundles of options of a run."""
 REPORT: Sequence[Item] = (
+    Measure("careful", "careful %", "share"),
+    Measure("needless", "needless repairs", digits=2),
     Measure("partial", "partial %"),
     Measure("partial_released", "partial, released %"),
     Measure("milestones", "milestones %"),
@@ -104,7 +111,7 @@ REPORT: Sequence[Item] = (
     Pivot("length", "sink_clutter"),
     Protocol(
         (Cell("baseline", "test", options={"preset": "baseline"}, step_s=0.22),),
-        (Number("solved"),),
+        (Number("solved"), Number("careful", measure="careful")),
         ("train",),
         pool="episodes",
     ),
@@ -228,6 +235,9 @@ class AsgardBenchSuite(SymbolicSuite):
             "random": f"{module}:RandomVerbs",
             "random_valid": f"{module}:RandomValid",
             "blind": f"{module}:Blind",
+            "open_loop": f"{module}:OpenLoop",
+            "cautious": f"{module}:Cautious",
+            "probing": f"{module}:Probing",
         }
 
     def presets(self) -> Mapping[str, Preset]:
@@ -304,6 +314,8 @@ class AsgardBenchSuite(SymbolicSuite):
         """Return the episode of a variant; ``None``: the solver does not reach the goal."""
         things = set_up(task, variant, rng)
         house = house_of(task, variant, things)
+        if not house.all_seen():
+            return None
         try:
             plan, end, improvised = solved(task, variant, house)
         except StuckError:

@@ -87,6 +87,19 @@ def test_at_the_terminal(
     assert f"2: {SOLUTION[0]}: MOVED Success." in out and out.endswith("not solved: quit\n")
 
 
+def test_a_goal_that_tells_hidden_states_is_told_at_the_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = iter(["goals", "OPEN Fridge", "goals", "quit"])
+    monkeypatch.setattr("builtins.input", lambda _: next(typed))
+    assert main(["play", "put_away_food", "--suite", "asgardbench"]) == 0
+    assert "[" not in capsys.readouterr().out.partition("1: ")[2].replace("[[", "")
+    args = ["--suite", "asgardbench", "--json", "--commands", "FIND Fridge; OPEN Fridge"]
+    assert main(["play", "put_away_food", *args]) == 0
+    goals = {goal["text"]: goal["holds"] for goal in json.loads(capsys.readouterr().out)["goals"]}
+    assert goals["The Fridge is not open"] is False and goals["The Toaster is not on"] is True
+
+
 def test_images_and_views(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     views = ["--view", "schematic", "--view", "schematic@goal"]
     images = ["--images", str(tmp_path / "images"), "--commands", SOLUTION[0]]

@@ -62,15 +62,28 @@ def test_what_is_told_stands_in_golden_files(preset):
     )
 
 
-def test_there_are_twelve_presets_and_no_two_tell_the_same():
+def test_no_two_presets_tell_the_same():
     told = {written(requests(preset)[-1]) + str(PRESETS[preset].options) for preset in PRESETS}
-    assert len(PRESETS) == len(told) == 12
+    assert len(PRESETS) == len(told) == 13
 
 
 @pytest.mark.parametrize("preset", [p for p in PRESETS if "text" in p])
 def test_without_images_no_word_is_of_images(preset):
     told = written(requests(preset)[-1]).lower()
     assert not re.search(r"\bimages?\b|\bcamera\b|\bpictures?\b", told)
+
+
+def test_without_images_rules_are_those_of_the_baseline_and_hints_have_a_preset_of_their_own():
+    def rules(preset):
+        told = written(requests(preset)[-1])
+        work = told.partition("# How to work\n")[2].partition("# How to answer")[0]
+        return {line for line in work.split("\n- ") if line}
+
+    shown = "- Nothing is shown to you. If what came of an action does not agree with your plan, "
+    assert rules("text_simple") - rules("baseline") == {shown + "change the plan."}
+    assert len(rules("text_hints") - rules("text_simple")) == 2
+    told = [written(requests(preset)[-1]) for preset in ("text_simple", "text_none", "state_text")]
+    assert not any(word in text for text in told for word in ("does no harm", "may be dirty"))
 
 
 def test_presets_leave_out_what_they_are_named_after():

@@ -7,15 +7,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from clevrskills.suites.asgardbench.env import house_of
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules import sight
-from clevrskills.suites.asgardbench.rules.camera import PITCH_DEG
+from clevrskills.suites.asgardbench.rules.camera import EYE_M, PITCH_DEG
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.slots import free_slots, grids
 from clevrskills.suites.asgardbench.rules.verbs import apply
 from clevrskills.suites.asgardbench.rules.world import World
-from clevrskills.suites.asgardbench.tasks.instances import TABLE
+from clevrskills.suites.asgardbench.suite import AsgardBenchSuite
+from clevrskills.suites.asgardbench.tasks.instances import TABLE, Variant
 from clevrskills.suites.asgardbench.tasks.rooms import (
     BATHROOMS,
     KITCHENS,
@@ -209,3 +211,35 @@ def test_what_is_found_is_seen(task):
         if apply(world, "FIND", kind).ok:
             found = world.entities[world.found[kind]]
             assert world.visible(world.shut_in(found) or found), kind
+
+
+@pytest.mark.parametrize("split", ["test", pytest.param("val", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("task", TABLE)
+def test_all_that_lies_in_the_open_is_seen_from_before_what_it_lies_on(task, split):
+    for episode in AsgardBenchSuite().frozen(task, split):
+        _nothing_is_overlooked(episode)
+
+
+@pytest.mark.parametrize("task", TABLE)
+def test_the_same_of_instances_that_are_drawn(task):
+    _nothing_is_overlooked(AsgardBenchSuite().draw(task, "train", 5))
+
+
+def _nothing_is_overlooked(episode):
+    variant = Variant.from_json(episode.start["variant"])
+    start = house_of(episode.task, variant, [Placed(**thing) for thing in episode.start["things"]])
+    for fixture in start.fixtures.values():
+        there = start.contents(start.entities[fixture.id])
+        if fixture.type in catalogue().openable or not there:
+            continue
+        world = start.copy()
+        world.look_at(world.entities[fixture.id])
+        seen = [world.visible(world.entities[thing.id]) for thing in there]
+        assert all(seen), (fixture.id, [thing.id for thing in there], seen)
+
+
+def test_a_table_is_looked_at_standing():
+    made = next(f for f in room(4).fixtures if f.type == "DiningTable")
+    world = World(room(4), ())
+    world.look_at(world.entities[made.id])
+    assert world.camera.z_m == EYE_M

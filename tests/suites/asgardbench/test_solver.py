@@ -1,20 +1,22 @@
 """Solver of the household: its plans reach the goal in all readings."""
 
+from collections import defaultdict
+from dataclasses import replace
 from zlib import crc32
 
 import numpy as np
 import pytest
 
 from clevrskills.suites.asgardbench.env import house_of
-from clevrskills.suites.asgardbench.predicates import HouseWorld
+from clevrskills.suites.asgardbench.predicates import HouseWorld, met_now
 from clevrskills.suites.asgardbench.rules.verbs import apply
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import GONE, World
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations
 from clevrskills.suites.asgardbench.tasks.instances import TABLE, draw_variant
 from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.search import shortest
 from clevrskills.suites.asgardbench.tasks.setup import set_up
-from clevrskills.suites.asgardbench.tasks.solver import reaches, shorten, solve
+from clevrskills.suites.asgardbench.tasks.solver import reaches, shorten, solve, solved
 
 
 def test_the_table_has_the_published_instances():
@@ -69,3 +71,63 @@ def test_full_counters_and_several_open_cabinets_are_coped_with(task, number):
         house = house_of(task, variant, things, reading)
         plan = solve(task, variant, house)
         assert reaches(plan, house, goal_of(task, variant, reading, house))
+
+
+def _after(task, variant, **states):
+    """The start of an instance's household, and its end with some states of things set."""
+    things = set_up(task, variant, np.random.default_rng(5))
+    start = house_of(task, variant, things)
+    end = solved(task, variant, start)[1]
+    for name, values in states.items():
+        for entity in [e for e in end.entities.values() if e.type == name and e.parent != GONE]:
+            for key, value in values.items():
+                setattr(entity, key, value)
+    return start, end
+
+
+TRICKS = [
+    ("set_table", {}, {"BreadSliced": {"cooked": False}}),
+    ("set_table", {}, {"Mug": {"filled": "water"}}),
+    ("put_away_silverware", {"objects": ("Ladle", "Fork")}, {"Ladle": {"parent": "Cabinet_1"}}),
+]
+"""What a sentence does not ask for, and the original's code accepts."""
+
+
+@pytest.mark.parametrize(("task", "changes", "states"), TRICKS)
+def test_the_sentence_decides_unless_scored_as_released(task, changes, states):
+    variant = replace(TABLE[task][0], **changes)
+    for tricked in (states, {}):
+        start, end = _after(task, variant, **tricked)
+        found = {r: met_now(goal_of(task, variant, r, start), end) for r in READINGS}
+        honest = not tricked
+        assert found == {"paper": honest, "released": True, "strict": honest}
+
+
+def test_a_raw_piece_is_not_served_for_a_cooked_one():
+    variant = TABLE["cook_potato_slice"][0]
+    start, end = _after("cook_potato_slice", variant)
+    served, other = (
+        next(e for e in end.of_type("PotatoSliced") if (end.parent_type(e) == "Plate") is there)
+        for there in (True, False)
+    )
+    served.cooked, other.cooked = False, True
+    found = [met_now(goal_of("cook_potato_slice", variant, r, start), end) for r in READINGS]
+    assert found == [False, True, False]
+
+
+def test_all_dishes_that_are_put_away_are_clean():
+    variant = TABLE["put_away_dishes"][0]
+    start, end = _after("put_away_dishes", variant, Cup={"dirty": True})
+    found = [met_now(goal_of("put_away_dishes", variant, r, start), end) for r in READINGS]
+    assert found == [False, True, False]
+
+
+@pytest.mark.parametrize("task", ["distribute", "put_away_dishes"])
+def test_the_sentence_does_not_tell_what_is_dirty(task):
+    rng = np.random.default_rng(0)
+    dirty = defaultdict(set)
+    for _ in range(600):
+        variant = draw_variant(task, rng)
+        dirty[variant.objects].add(variant.dirty)
+    for objects, found in dirty.items():
+        assert found == {(), *((kind,) for kind in objects)}

@@ -107,6 +107,15 @@ def test_coffee_fills_a_clean_mug_and_drinking_soils_it():
     assert (mug.filled, mug.dirty, world.events) == ("", True, [("DRINK", "coffee")])
 
 
+@pytest.mark.parametrize(("released", "soiled"), [(False, True), (True, False)])
+def test_what_was_drunk_from_is_soiled_whatever_is_held(released, soiled):
+    world = kitchen()
+    world.released, world.entities["Mug"].filled = released, "coffee"
+    for command in ("FIND Knife", "PICKUP Knife", "FIND Mug", "DRINK Mug"):
+        assert apply(world, *command.split()).ok, command
+    assert world.entities["Mug"].dirty is soiled
+
+
 def test_contents_come_along_and_a_copy_is_another_world():
     world = kitchen()
     for command in ("PICKUP Apple", "FIND Plate", "PUT Plate"):

@@ -21,14 +21,17 @@ STRENGTH: dict[Contrast, float] = {"high": 1.0, "medium": 0.5, "low": 0.2}
 TEXTURE_PX = 256
 STAINS_M = 0.2
 """Length after which stains repeat, at the least."""
-_COVERAGE = {"browned": 0.55, "droplets": 0.3}
+BAR_M = 0.026
+"""From one sear mark to the next."""
+_COVERAGE = 0.3
+"""Share that droplets cover."""
 _WAVES = (0.16, 0.10, 0.04)
 """Of the outline of a spill, as shares of its radius."""
 _CRUST: Color = (0.58, 0.40, 0.20)
 """Stains on what is dark."""
-_OVERLAY_COLOR: dict[str, Color] = {
+_OVERLAY_COLOR: dict[Overlay, Color] = {
     "dirt": (0.29, 0.15, 0.05),
-    "browned": (0.33, 0.16, 0.05),
+    "browned": (0.66, 0.37, 0.11),
     "droplets": (0.97, 0.99, 1.0),
 }
 
@@ -84,9 +87,7 @@ def texture(surface: Surface) -> np.ndarray:
         return _PATTERNS[surface.pattern](surface, n)
     tile = _PATTERNS[surface.pattern](surface, n // surface.repeats)
     image = np.tile(tile, (surface.repeats, surface.repeats, 1))
-    if surface.overlay == "dirt":
-        return _stained(image, surface)
-    return _overlaid(image, surface, n)
+    return _OVERLAYS[surface.overlay](image, surface)
 
 
 def _seed(*words: object) -> int:
@@ -134,20 +135,23 @@ def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
     return places
 
 
-def _overlaid(image: np.ndarray, surface: Surface, n: int) -> np.ndarray:
-    kind = surface.overlay
-    assert kind is not None
-    coarse, fine = {"browned": (2, 5), "droplets": (14, 26)}[kind]
-    field = patterns.noise(n, _seed(kind), coarse, fine)
-    edge = np.quantile(field, 1 - _COVERAGE[kind])
-    soft = 0.3 if kind == "browned" else 0.05
-    mask = np.clip((field - edge) / soft + 0.5, 0, 1)
-    shade = 0.8 + 0.4 * patterns.noise(n, _seed(kind, "shade"), 4, 20)[..., None]
-    if kind == "browned":
-        mask = 0.6 + 0.4 * mask  # browned all over, darker in patches
-    strength = surface.strength
-    over = np.asarray(_OVERLAY_COLOR[kind]) * (shade if kind != "droplets" else 1.0)
-    return image + (over - image) * (mask * strength)[..., None]
+def _seared(image: np.ndarray, surface: Surface) -> np.ndarray:
+    """Golden brown all over, with dark parallel sear marks, which no dirt has."""
+    n = len(image)
+    x, _ = patterns.grid(n)
+    bars = max(1, round(surface.period_m / BAR_M))
+    mark = np.clip((0.22 - np.abs((bars * x) % 1 - 0.5)) / 0.06 + 0.5, 0, 1)
+    shade = 0.85 + 0.3 * patterns.noise(n, _seed("browned", "shade"), 4, 20)
+    over = patterns.mix(_OVERLAY_COLOR["browned"], (0.20, 0.09, 0.03), mark) * shade[..., None]
+    return image + (over - image) * surface.strength
+
+
+def _wetted(image: np.ndarray, surface: Surface) -> np.ndarray:
+    """Droplets."""
+    field = patterns.noise(len(image), _seed("droplets"), 14, 26)
+    mask = np.clip((field - np.quantile(field, 1 - _COVERAGE)) / 0.05 + 0.5, 0, 1)
+    over = np.asarray(_OVERLAY_COLOR["droplets"])
+    return image + (over - image) * (mask * surface.strength)[..., None]
 
 
 def _reflections(surface: Surface) -> np.ndarray:
@@ -242,6 +246,7 @@ def _view(surface: Surface, n: int) -> np.ndarray:
     return patterns.mix(image, (0.28, 0.50, 0.25), near)
 
 
+_OVERLAYS = {"dirt": _stained, "browned": _seared, "droplets": _wetted}
 _PATTERNS = {
     "plain": _plain,
     "wood": _wood,

@@ -31,7 +31,8 @@ class HousePrompter:
     Args:
         options: ``images``: whether images are shown; ``previous``: the one before the last action
             in ``color``, ``grey`` or not at all (``none``); ``hand``: whether a hand is drawn
-            around what is held; ``memory``, ``plan``: whether these are asked for.
+            around what is held; ``memory``, ``plan``: whether these are asked for; ``hints``:
+            whether it is told how to find out without seeing.
 
     Raises:
         UnknownArgumentError: There is no such option.
@@ -41,13 +42,14 @@ class HousePrompter:
     history = 1
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        check_arguments(options, ("images", "previous", "hand", "memory", "plan"))
+        check_arguments(options, ("images", "previous", "hand", "memory", "plan", "hints"))
         self._previous = str(options.get("previous", PREVIOUS[0]))
         if self._previous not in PREVIOUS:
             raise UnknownNameError("previous", self._previous, PREVIOUS)
         self._hand = bool(options.get("hand", True))
         self._memory = bool(options.get("memory", True))
         self._plan = bool(options.get("plan", True))
+        self._hints = bool(options.get("hints", False))
         self.reply_tokens = 100 + 110 * self._plan + 30 * self._memory  # as in the worked examples
         images = bool(options.get("images", True))
         self.views: Sequence[str] = ("first_person",) if images else ()
@@ -84,6 +86,7 @@ class HousePrompter:
         same = f": let it be the first one of your {PLAN}" if self._plan else ""
         told = [
             section(f"notice_{given}", hand=section(f"hand_{'drawn' if self._hand else 'absent'}")),
+            *([section("hints")] if self._hints else []),
             section(f"feedback_{feedback}"),
             *([section("plan")] if self._plan else []),
             *([section("memory")] if self._memory else []),

@@ -22,7 +22,7 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     **{f"feedback_{mode}": () for mode in _FEEDBACK},
     **{f"verb_{verb}": () for verb in VERBS},
     **dict.fromkeys(("hand_drawn", "hand_absent", "plan_form", "memory_form"), ()),
-    **dict.fromkeys(("world", "memory", "plan"), ()),
+    **dict.fromkeys(("world", "hints", "memory", "plan"), ()),
 }
 """Sections, and the names in braces that each may have."""
 _EXAMPLE: Mapping[str, type] = {

@@ -21,7 +21,7 @@ FOV_RAD = radians(60)
 HALF_VIEW = tan(FOV_RAD / 2)
 """Tangent of the angle from the middle of the image to its edge."""
 CROUCH_BELOW_M = 0.4
-"""The agent crouches to look at what is lower than this."""
+"""The agent crouches to look at what is lower than this; a fixture is as high as its top."""
 CROUCH_FOR = frozenset({"Cabinet", "SinkCabinet"})
 """What it crouches for, however high."""
 STAND_M = 0.5
@@ -145,7 +145,8 @@ def before(
     if whole and fixture.model not in DISTANCES_M:
         wide = float(shape(fixture.model, fixture.width_m).size_m[0])
         away = min(max(0.75 * wide, away), 1.3)
-    low = target[2] < CROUCH_BELOW_M and fixture.model != "Drawer"
+    top = shape(fixture.model, fixture.width_m).high[2] + fixture.z_m if whole else target[2]
+    low = top < CROUCH_BELOW_M and fixture.model != "Drawer"
     low |= fixture.model in CROUCH_FOR
     wide, deep = room.width_m / 2 - WALL_M, room.depth_m / 2 - WALL_M
     for crouched in (low, not low):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 SIZES = ("small", "medium", "large")
@@ -17,12 +17,10 @@ class Container:
 
     Attributes:
         slots: Places for things of any size up to ``size``.
-        small_slots: More places, for small things alone.
         size: Size class of the largest thing that it holds.
     """
 
     slots: int
-    small_slots: int
     size: str
 
 
@@ -59,6 +57,11 @@ class Catalogue:
     toggleable: frozenset[str]
     homes: Mapping[str, tuple[Sequence[str], Sequence[str]]]
     served_in: Mapping[str, str]
+
+    @cached_property
+    def washable(self) -> frozenset[str]:
+        """Types that may get wet: the faucet is kept off by anything else in the sink."""
+        return frozenset((*self.classes["Dishes"], *self.classes["Cookware"], "DishSponge"))
 
 
 @cache

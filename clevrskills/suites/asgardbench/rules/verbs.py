@@ -164,9 +164,8 @@ def _is_blocked(world: World, entity: Entity) -> bool:
     """Return whether it is a faucet above something that must not get wet."""
     if entity.type != "Faucet":
         return False
-    may = {*catalogue().classes["Dishes"], *catalogue().classes["Cookware"], "DishSponge"}
-    basins = world.of_type("SinkBasin")
-    return not may >= {thing.type for basin in basins for thing in world.all_contents(basin)}
+    inside = {e.type for basin in world.of_type("SinkBasin") for e in world.all_contents(basin)}
+    return not inside <= catalogue().washable
 
 
 _COFFEE, _MIRROR = "CoffeeMachine", "Mirror"
@@ -286,7 +285,7 @@ def _drink(world: World, entity: Entity) -> None:
     world.events.append(("DRINK", entity.filled))
     world.held_while_drinking = entity.id if entity.parent == HAND else ""
     entity.filled = ""
-    if world.held_type == "Mug" and entity.type in catalogue().dirtyable:
+    if entity.type in catalogue().dirtyable and (not world.released or world.held_type == "Mug"):
         entity.dirty = True
 
 
@@ -327,33 +326,33 @@ RULES: Mapping[str, tuple[Sequence[str], Callable[[World, Entity], None]]] = {
     "DRINK": (("NOT_VISIBLE", "NOT_HELD", "NOT_FILLED"), _drink),
     "SPRAY": (("NOT_VISIBLE", "NEEDS_SPRAYER"), _spray),
 }
-"""Codes with which each verb may be refused, in the order of the checks, and its effect; PUT has a
-function of its own."""
+"""Codes with which each verb may be refused, in the order of the checks, and its effect; PUT has
+:data:`PUT_CHECKS` and a function of its own."""
+
+
+PUT_CHECKS: Mapping[str, Callable[[World, Entity], bool]] = {
+    "NOT_HELD": CHECKS["NOT_HELD"],
+    "NOT_VISIBLE": CHECKS["NOT_VISIBLE"],
+    "TARGET_DIRTY": lambda w, e: e.dirty and e.type in _VESSELS,
+    "CLOSED": lambda w, e: e.shut or w.shut_in(e) is not None,
+    "INCOMPATIBLE": lambda w, e: e.type not in catalogue().fits[w.held_type] or w.in_hand(e),
+}
+"""The same of PUT, in order; then it looks for room in all that the type may mean."""
 
 
 def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, Entity | None]:
     """Return what PUT comes to, and in or on what the thing is then."""
-    thing, kind = world.held, first.type
-    if thing is None:
-        return "NOT_HELD", None
-    fits = catalogue().fits[thing.type]
-    inside = {e.id for e in world.all_contents(thing)} | {thing.id}
-    if CHECKS["NOT_VISIBLE"](world, first):
-        return "NOT_VISIBLE", None
-    if first.dirty and first.type in _VESSELS:
-        return "TARGET_DIRTY", None
-    if first.shut or world.shut_in(first):
-        return "CLOSED", None
-    if kind not in fits or first.id in inside:
-        return "INCOMPATIBLE", None
-    if kind in TOPS:
-        tops = (e for top in TOPS if top != kind for e in world.of_type(top))
-        others = chain(others, (e for e in tops if world.visible(e)))
+    code = next((code for code, check in PUT_CHECKS.items() if check(world, first)), "")
+    thing = world.held
+    if code or thing is None:
+        return code, None
+    if first.type in TOPS:
+        tops = (e for top in TOPS if top != first.type for e in world.of_type(top))
+        others = chain(others, filter(world.visible, tops))
     for target in chain((first,), others):
         slot = world.free_slot(target, thing)
-        if slot is None or target.dirty or target.id in inside or target.type not in fits:
-            continue
-        if world.shut_in(target):
+        barred = target.dirty or PUT_CHECKS["INCOMPATIBLE"](world, target) or world.shut_in(target)
+        if slot is None or barred:
             continue
         if target.shut:
             target.open = True

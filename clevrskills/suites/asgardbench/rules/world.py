@@ -252,21 +252,36 @@ class World:
         return entity.parent == HAND or any(p.parent == HAND for p in self.parents(entity))
 
     def look_at(self, entity: Entity) -> None:
-        """Stand before something and look at it; where something hides it, from another side."""
+        """Stand before something and look at it; where something hides it, or anything of what is
+        in or on it, from the side from which most is seen.
+        """
         base = self.base(entity)
         self.focus = entity.id
         if base.id not in self.fixtures:  # it is held: the agent stays where it is
             return
-        shown = self.shut_in(entity) or entity
-        usual = None
+        shown = [self.shut_in(entity) or entity]
+        shown += [e for e in self.all_contents(shown[0]) if not self.concealed(e)]
         fixture, place = self.fixtures[base.id], self.place(entity)
+        most, best = -1, self.camera
         for camera in before(self.room, fixture, place, entity is base):
             self.camera = camera
-            usual = usual or camera
-            if self.visible(shown):
-                return
-        if usual is not None:
-            self.camera = usual
+            seen = sum(map(self.visible, shown))
+            if seen > most:
+                most, best = seen, camera
+            if seen == len(shown):
+                break
+        self.camera = best
+
+    def all_seen(self) -> bool:
+        """Return whether all that lies in the open is seen from before what it lies on."""
+        for name in self.fixtures:
+            there = [e for e in self.contents(self.entities[name]) if not self.concealed(e)]
+            if there:
+                world = self.copy()
+                world.look_at(world.entities[name])
+                if not all(map(world.visible, there)):
+                    return False
+        return True
 
     def seen_by_turning(self, entity: Entity) -> bool:
         """Return whether something in or on the fixture before which the agent stands is seen when

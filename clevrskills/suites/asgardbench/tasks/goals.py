@@ -1,4 +1,6 @@
-"""Goals of the families, in three readings: ``paper``, ``released`` and ``strict``."""
+"""Goals of the families, in three readings: ``paper``, what the sentence asks for; ``released``,
+what the original's code scores; ``strict``, with preferred homes and all closed that was opened.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +80,8 @@ def _coffee(task: str, variant: Variant, reading: str) -> list[Leaf]:
 
 def _cooked(task: str, variant: Variant, reading: str) -> list[Leaf]:
     kind, strict = COOKED[task], reading == "strict"
-    dish = catalogue().served_in[kind]
-    served = Contained(kind, dish, cooked=strict, clean=strict, alone=strict)
+    dish, cooked = catalogue().served_in[kind], reading != "released"
+    served = Contained(kind, dish, cooked=cooked, clean=strict, alone=strict)
     return [StateIs(kind, "cooked", True, "any"), served, *_clean(variant)]
 
 
@@ -89,16 +91,20 @@ def _distributed(task: str, variant: Variant, reading: str) -> list[Leaf]:
 
 
 def _put_away(task: str, variant: Variant, reading: str) -> list[Leaf]:
-    strict = reading == "strict"
-    return [*(Stored(kind, strict) for kind in variant.objects), *_clean(variant)]
+    released = reading == "released"
+    first = reading == "strict" or (task == "put_away_silverware" and not released)
+    stored = [Stored(kind, first) for kind in variant.objects]
+    if task != "put_away_dishes" or released:
+        return [*stored, *_clean(variant)]
+    return [*stored, *(StateIs(kind, "dirty", False) for kind in variant.objects)]
 
 
 def _table_set(task: str, variant: Variant, reading: str) -> list[Leaf]:
-    strict = reading == "strict"
+    released = reading == "released"
     return [
-        StateIs("Mug", "filled", True, liquid="coffee" if strict else ""),
+        StateIs("Mug", "filled", True, liquid="" if released else "coffee"),
         ContainsOnly("DiningTable", ("Mug", "Plate", "BreadSliced")),
-        Contained("BreadSliced", "Plate", strict),
+        Contained("BreadSliced", "Plate", cooked=not released),
         *_clean(variant),
     ]
 

@@ -190,11 +190,16 @@ def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
 
 
 def draw_variant(task: str, rng: np.random.Generator) -> Variant:
-    """Return a variant of the table in another room."""
+    """Return a variant of the table in another room. Which of the named dishes is dirty, if any,
+    does not follow from which are named.
+    """
     table = TABLE[task]
-    base = table[int(rng.integers(len(table)))]
+    base, other = (table[int(k)] for k in rng.integers(len(table), size=2))
     labels: Sequence[int] = TRAIN[FAMILIES[task].room]
     if FAMILIES[task].clears_table:
         labels = [k for k in labels if any(f.type == "DiningTable" for f in room(k).fixtures)]
     label = int(labels[int(rng.integers(len(labels)))])
-    return Variant(label, base.objects, base.dirty, base.food, base.coffee)
+    dirty = base.dirty
+    if base.objects:
+        dirty = (base.objects[int(rng.integers(len(base.objects)))],) if other.dirty else ()
+    return Variant(label, base.objects, dirty, base.food, base.coffee)

@@ -286,51 +286,61 @@ def _fridge(build: _Builder, wall: Wall) -> None:
     wall.at_m += FRIDGE_M + 2 * FRIDGE_GAP_M
 
 
+def _corner(build: _Builder, wall: Wall) -> None:
+    build.decorate(wall.fixture("Corner", wall.at_m + DEEP_M / 2))
+    build.decorate(wall.fixture("BackSplash", wall.at_m + DEEP_M / 2, width_m=DEEP_M))
+    wall.at_m += DEEP_M
+
+
+_SECTIONS = {"fridge": _fridge, "sink": _sink, "corner": _corner}
+Section = int | str
+"""Modules of a counter, or the name of what stands there."""
+Run = tuple[float, Sequence[Section]]
+"""By how much what stands along a wall is turned, and what that is, from its left end on."""
 _PLANS = ("line", "corner", "corner", "horseshoe", "galley")
 
 
-def _kitchen(label: int, rng: np.random.Generator) -> Room | None:
-    plan = _PLANS[int(rng.integers(len(_PLANS)))]
-    burners = int(rng.choice((4, 4, 4, 5, 6)))
-    stove_m = 0.6 if burners == 4 else 0.9
+def _layout(
+    plan: str, n: Sequence[int], stove_m: float, rng: np.random.Generator
+) -> tuple[Sequence[Run], float, float]:
+    """Return what stands along which wall, and width and depth of a kitchen."""
     fridge_m = FRIDGE_M + 2 * FRIDGE_GAP_M
-    machines = ["Microwave", "CoffeeMachine+Toaster"]
-    if rng.random() < 0.5:
-        machines = ["Microwave", "Toaster+CoffeeMachine"]
-    mirrored = bool(rng.random() < 0.5)
-    n = [int(k) for k in rng.integers(0, 2, 6)]
     if plan == "line":  # everything along the north wall
-        sections = ["fridge", 2, "sink", 2 + n[0], "stove", 1]
+        line = ["fridge", 2, "sink", 2 + n[0], "stove", 1]
         wide = fridge_m + SINK_M + stove_m + 0.6 * (5 + n[0])
-        runs = [(NORTH, sections)]
-        depth = round(float(rng.uniform(3.3, 3.9)), 2)
-    elif plan == "corner":
-        sections = ["fridge", 1 + n[0], "sink", 1 + n[1], "stove", "corner"]
-        wide = fridge_m + SINK_M + stove_m + 0.6 * (2 + n[0] + n[1]) + DEEP_M
-        runs = [(NORTH, sections), (EAST, [3 + n[2]])]
-        depth = round(max(float(rng.uniform(3.4, 4.2)), DEEP_M + 0.6 * (3 + n[2]) + 0.1), 2)
-    elif plan == "horseshoe":
-        sections = ["corner", 1 + n[0], "sink", 1 + n[1], "corner"]
+        return [(NORTH, line)], wide, round(float(rng.uniform(3.3, 3.9)), 2)
+    if plan == "corner":
+        line = ["fridge", 1 + n[0], "sink", 1 + n[1], "stove", "corner"]
+        wide = _corner_m(n, stove_m)
+        depth = max(float(rng.uniform(3.4, 4.2)), DEEP_M + 0.6 * (3 + n[2]) + 0.1)
+        return [(NORTH, line), (EAST, [3 + n[2]])], wide, round(depth, 2)
+    if plan == "horseshoe":
+        line = ["corner", 1 + n[0], "sink", 1 + n[1], "corner"]
         wide = max(2 * DEEP_M + SINK_M + 0.6 * (2 + n[0] + n[1]), 3.5)
-        runs = [(WEST, ["fridge", 2, "end"]), (NORTH, sections), (EAST, ["stove", 2 + n[2]])]
-        depth = round(DEEP_M + max(fridge_m + 1.2 + 0.6, stove_m + 0.6 * (2 + n[2]) + 0.5), 2)
-        depth = max(depth, 3.3)
-    else:
-        runs = [
-            (NORTH, [1 + n[0], "sink", 2 + n[1]]),
-            (SOUTH, ["fridge", 2, "stove", 1 + n[2]]),
-        ]
-        wide = max(SINK_M + 0.6 * (3 + n[0] + n[1]), fridge_m + stove_m + 0.6 * (3 + n[2])) + 0.15
-        depth = round(float(rng.uniform(3.3, 3.7)), 2)
-    wide = round(wide + float(rng.uniform(0.0, 0.3)), 2)
-    table = label in WITH_TABLE or (label > 30 and rng.random() < 0.5)
-    if table:
-        depth = round(max(depth, 3.9) + 0.3, 2)
-        if plan in ("horseshoe", "galley"):
-            wide = round(wide + 1.5, 2)
-    build = _Builder("kitchen", label, wide, depth, rng)
-    counters = [(w, k) for w, (_, sections) in enumerate(runs) for k, c in enumerate(sections)
-                if isinstance(c, int) and c >= 2]  # fmt: skip
+        runs = [(WEST, ["fridge", 2, "end"]), (NORTH, line), (EAST, ["stove", 2 + n[2]])]
+        depth = DEEP_M + max(fridge_m + 1.2 + 0.6, stove_m + 0.6 * (2 + n[2]) + 0.5)
+        return runs, wide, max(round(depth, 2), 3.3)
+    runs = [(NORTH, [1 + n[0], "sink", 2 + n[1]]), (SOUTH, ["fridge", 2, "stove", 1 + n[2]])]
+    wide = max(SINK_M + 0.6 * (3 + n[0] + n[1]), fridge_m + stove_m + 0.6 * (3 + n[2])) + 0.15
+    return runs, wide, round(float(rng.uniform(3.3, 3.7)), 2)
+
+
+def _corner_m(n: Sequence[int], stove_m: float) -> float:
+    """Return how much of the north wall of a kitchen around a corner is taken."""
+    fridge_m = FRIDGE_M + 2 * FRIDGE_GAP_M
+    return fridge_m + SINK_M + stove_m + 0.6 * (2 + n[0] + n[1]) + DEEP_M
+
+
+def _machines(
+    runs: Sequence[Run], machines: Sequence[str], rng: np.random.Generator
+) -> dict[tuple[int, int], list[str]] | None:
+    """Return the appliances on each counter, by the number of its wall and section; ``None``: there
+    is no room for them.
+    """
+    counters = [
+        (w, k) for w, (_, line) in enumerate(runs) for k, c in enumerate(line)
+        if isinstance(c, int) and c >= 2
+    ]  # fmt: skip
     chosen = [counters[int(k)] for k in rng.permutation(len(counters))]
     put: dict[tuple[int, int], list[str]] = {}
     for k, machine in enumerate(machines):
@@ -338,29 +348,46 @@ def _kitchen(label: int, rng: np.random.Generator) -> Room | None:
         if len(put.get((w, c), ())) + 1 >= runs[w][1][c]:  # type: ignore[operator]
             return None
         put.setdefault((w, c), []).append(machine)
-    for w, (yaw, sections) in enumerate(runs):
+    return put
+
+
+def _kitchen(label: int, rng: np.random.Generator) -> Room | None:
+    plan = _PLANS[int(rng.integers(len(_PLANS)))]
+    burners = int(rng.choice((4, 4, 4, 5, 6)))
+    stove_m = 0.6 if burners == 4 else 0.9
+    machines = ["Microwave", "CoffeeMachine+Toaster"]
+    if rng.random() < 0.5:
+        machines = ["Microwave", "Toaster+CoffeeMachine"]
+    mirrored = bool(rng.random() < 0.5)
+    n = [int(k) for k in rng.integers(0, 2, 6)]
+    runs, wide, depth = _layout(plan, n, stove_m, rng)
+    wide = round(wide + float(rng.uniform(0.0, 0.3)), 2)
+    table = label in WITH_TABLE or (label > 30 and rng.random() < 0.5)
+    if table:
+        depth = round(max(depth, 3.9) + 0.3, 2)
+        if plan in ("horseshoe", "galley"):
+            wide = round(wide + 1.5, 2)
+    build = _Builder("kitchen", label, wide, depth, rng)
+    put = _machines(runs, machines, rng)
+    if put is None:
+        return None
+    for w, (yaw, line) in enumerate(runs):
         wall = build.wall(yaw)
         if plan == "horseshoe" and yaw == WEST:
-            wall.at_m = wall.length_m - DEEP_M - fridge_m - 1.2
+            wall.at_m = wall.length_m - DEEP_M - FRIDGE_M - 2 * FRIDGE_GAP_M - 1.2
         if plan in ("corner", "horseshoe") and yaw == EAST:
             wall.at_m = DEEP_M
         if plan == "corner" and yaw == NORTH:
-            wall.at_m = wide - (fridge_m + SINK_M + stove_m + 0.6 * (2 + n[0] + n[1]) + DEEP_M)
-        for k, section in enumerate(sections):
-            if section == "fridge":
-                _fridge(build, wall)
-            elif section == "sink":
-                _sink(build, wall)
+            wall.at_m = wide - _corner_m(n, stove_m)
+        for k, section in enumerate(line):
+            if isinstance(section, int):
+                _counter(build, wall, section, put.get((w, k), ()))
             elif section == "stove":
                 _stove(build, wall, burners)
-            elif section == "corner":
-                if k and plan == "horseshoe":
+            elif section in _SECTIONS:
+                if section == "corner" and k and plan == "horseshoe":
                     wall.at_m = wall.length_m - DEEP_M
-                build.decorate(wall.fixture("Corner", wall.at_m + DEEP_M / 2))
-                build.decorate(wall.fixture("BackSplash", wall.at_m + DEEP_M / 2, width_m=DEEP_M))
-                wall.at_m += DEEP_M
-            elif isinstance(section, int):
-                _counter(build, wall, section, put.get((w, k), ()))
+                _SECTIONS[section](build, wall)
     if mirrored:
         build = _mirrored(build)
     _furnish_kitchen(build, table)

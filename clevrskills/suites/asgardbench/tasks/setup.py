@@ -32,6 +32,10 @@ OPEN = ("CounterTop", "DiningTable", "SideTable", "CoffeeTable", "TVStand")
 """Where the things lie that a task needs."""
 CLUTTER = (0.4, 0.2, 0.2, 0.1, 0.1)
 """Probability of 0-4 things in the sink."""
+WASHING = (0.1, 0.4, 0.25, 0.15, 0.1)
+"""The same where something has to be washed: one of them then keeps the faucet off, so that washing
+takes looking into the sink.
+"""
 ON_TABLE = (5, 6, 7)
 """How many things may lie on a table that is to be cleared."""
 HIDING = ("Cabinet", "Drawer", "Fridge", "Shelf", "CounterTop", "SideTable", "DiningTable", "Sofa")
@@ -58,12 +62,12 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
         variant: The instance.
         rng: Generator of the instance.
     """
-    there = room(variant.label)
-    needed = {*NEEDED.get(task, ("DishSponge",)), *variant.objects, variant.food} - {""}
+    there, needed = room(variant.label), needed_types(task, variant)
     kinds = list(ALWAYS[there.kind])
     kinds += [kind for kind in SOMETIMES[there.kind] if rng.random() < 0.4]
     world, placed = World(there, ()), []
-    in_sink = _sink(there, [k for k in kinds if k not in needed], rng)
+    washed = bool(variant.dirty) or task == "coffee"
+    in_sink = _sink(there, [k for k in kinds if k not in needed], washed, rng)
     on_table = _table(task, [k for k in kinds if k not in needed | in_sink], rng)
     for kind in sorted(kinds, key=lambda k: (k not in needed, kinds.index(k))):
         places: Sequence[str] = OPEN if kind in needed else HIDING
@@ -88,15 +92,24 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
     return tuple(placed)
 
 
-def _sink(there: Room, kinds: Sequence[str], rng: np.random.Generator) -> set[str]:
+def needed_types(task: str, variant: Variant) -> set[str]:
+    """Return the types that an instance needs, tools and all."""
+    return {*NEEDED.get(task, ("DishSponge",)), *variant.objects, variant.food} - {""}
+
+
+def _sink(there: Room, kinds: Sequence[str], washed: bool, rng: np.random.Generator) -> set[str]:
     """Types that lie in the sink."""
     data = catalogue()
     if there.kind != "kitchen":
         return set()
     able = [k for k in kinds if "SinkBasin" in data.fits[k]]
     able = [k for k in able if k not in data.classes["Silverware"]]
-    count = min(int(rng.choice(len(CLUTTER), p=CLUTTER)), len(able))
-    return {able[int(k)] for k in rng.permutation(len(able))[:count]}
+    count = min(int(rng.choice(len(CLUTTER), p=WASHING if washed else CLUTTER)), len(able))
+    chosen = [able[int(k)] for k in rng.permutation(len(able))]
+    if washed:
+        first = next(kind for kind in chosen if kind not in data.washable)
+        chosen = [first, *(kind for kind in chosen if kind != first)]
+    return {*chosen[:count]}
 
 
 def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str]:
