@@ -66,9 +66,12 @@ class Blind(Zero):
         Raises:
             GaveUp: What is asked for makes no sense here.
         """
-        told = observation["turns"][-1]["message"] if observation["turns"] else ""
         try:
-            self._last = self._commands.send(not told.startswith("Failure") if self._last else None)
+            if self._last:
+                told = observation["turns"][-1]["message"]
+                self._last = self._commands.send(not told.startswith("Failure"))
+            else:
+                self._last = next(self._commands)
         except (StopIteration, ClevrSkillsError):
             if not self._last:
                 raise GaveUp("no plan is known for what is asked for") from None

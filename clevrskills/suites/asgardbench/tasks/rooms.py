@@ -305,6 +305,8 @@ def _layout(
 ) -> tuple[Sequence[Run], float, float]:
     """Return what stands along which wall, and width and depth of a kitchen."""
     fridge_m = FRIDGE_M + 2 * FRIDGE_GAP_M
+    line: list[Section]
+    runs: list[Run]
     if plan == "line":  # everything along the north wall
         line = ["fridge", 2, "sink", 2 + n[0], "stove", 1]
         wide = fridge_m + SINK_M + stove_m + 0.6 * (5 + n[0])
