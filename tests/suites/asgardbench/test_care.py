@@ -1,9 +1,9 @@
 """Care, and policies that do not look: what they solve, and what they do in vain."""
 
 import pytest
-from clevrskills.core.feedback import turn_feedback
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.interface import turn_feedback
 from clevrskills.core.policy import GaveUp, PromptInput
 from clevrskills.core.suite import find_interface
 from clevrskills.suites.asgardbench import agents
