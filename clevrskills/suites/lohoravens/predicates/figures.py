@@ -20,15 +20,14 @@ from clevrskills.suites.lohoravens.setting import FIELD
 
 TOLERANCE = 0.25
 """How far from its place a block may be, and how uneven its distance to a neighbor, of its side:
-half of what makes a row look ragged, and several times the 2 to 3 mm by which the arm misses."""
+well below what one sees as out of line, several times the 2 to 3 mm by which the arm misses."""
 TOLERANCE_OF_FIGURE = 0.1
 """The same at most, of the figure's radius: an oval whose axes are as 5 to 4 is no circle."""
 NEAREST = 0.9
 """Least distance of places, of a block's side: blocks that lie on the table do not overlap."""
-LEAN = 0.2
-"""Sine of the angle by which what is to be upright may lean before it is made upright."""
-TURN_RAD = radians(20.0)
-"""How far a letter may be turned and still be read as upright."""
+LEAN, TURN_RAD = 0.2, radians(20.0)
+"""Sine of the angle by which sides may lean before they are made upright; how far a letter may be
+turned and still be read as upright."""
 DEPTHS = (0.25, 1.0)
 """How far down the middle of an M may reach, of its height."""
 LINE_M, RING_M = 0.60, 0.13
@@ -37,7 +36,8 @@ GAP_M, PITCH_M, HEIGHT_M, RADII_M = 0.035, 0.048, 0.10, (0.08, 0.148, 0.12)
 """Sizes of what is laid out: gap on a line, distance of neighbors of a rectangle, height and half
 the breadth of a letter, radii of two circles and of a single one."""
 STEP_M, INSET_M = 0.03, 0.02
-"""Distance of the middles at which figures are laid out; how far inside the field they stay."""
+"""Distance of the middles at which figures are laid out; how far inside the field they stay, and
+how far outside it a place may be."""
 REFINED, CLOSE = 8, 2.0
 """How many figures are refined, by the places within so many tolerances."""
 
@@ -54,7 +54,7 @@ class Figure:
     """A kind of figure of a number of blocks.
 
     Attributes:
-        design: Places by parameters, (n, m); the first parameter of several is the middle.
+        design: Places by parameters, (n, m); the first parameter is the middle.
         groups: Which of the blocks may be at each point, (n,): those of the same number.
         edges: Points that are neighbors, (E, 2).
         project: The nearest correct parameters.
@@ -72,25 +72,19 @@ class Figure:
     project: Project
     default: Complex
     side_m: float
-    seeds: tuple[Seeds, ...]
+    seeds: Sequence[Seeds]
     turns_rad: Sequence[float] = (0.0,)
     radial: bool = False
     room: tuple[complex, complex] | None = (-1 - 1j, 1 + 1j)
-
-    @property
-    def loose(self) -> int:
-        """How many blocks are in their places of some figure wherever they are."""
-        return self.seeds[0][2].shape[1] if self.room is None else 0
 
     @cached_property
     def layouts(self) -> Complex:
         """Parameters of the figures that are laid out, those in the middle of the field first."""
         found = np.exp(1j * np.array(self.turns_rad))[:, None] * self.default
-        if len(self.default) > 1:
-            found[:, 0] = self.default[0]
+        found[:, 0] = self.default[0]
         if self.room:
             return found
-        low, high = _field()
+        low, high = field(0.0)
         ticks = STEP_M * np.arange(-6, 7)
         grid = (ticks[4:9, None] + 1j * ticks).ravel()
         middles = grid[np.abs(grid).argsort(kind="stable")] + (low + high) / 2
@@ -114,7 +108,7 @@ class Figure:
         """Return the places of the correct figures near some parameters, (C, n)."""
         parameters, near = self.project(parameters)
         places = parameters[near] @ self.design.T
-        low, high = room or self.room or _field()
+        low, high = room or self.room or field(INSET_M)
         inside = (places.real >= low.real) & (places.real <= high.real)
         inside &= (places.imag >= low.imag) & (places.imag <= high.imag)
         places = places[inside.all(1)]
@@ -162,15 +156,8 @@ def fit(
     used: np.ndarray,
     room: tuple[complex, complex] | None = None,
 ) -> Fit:
-    """Return the correct figure that most blocks are in their places of; what was asked lately is
-    known.
-
-    Args:
-        figures: The figures, of as many points as blocks.
-        z: Where the blocks are, (n,); to a tenth of a millimeter.
-        groups: Their groups, (n,).
-        used: Which of them count, (n,) bool.
-        room: Lowest and highest place that a point may have; ``None``: as the figures have it.
+    """Return the correct figure that most blocks (n,) are in their places of, to a tenth of a
+    millimeter; of those ``used``, in a ``room`` other than that of the figures.
     """
     rounded = np.where(used, np.round(z, 4), 0.0).astype(complex)
     key = rounded.tobytes(), groups.astype(int).tobytes(), used.tobytes(), room
@@ -214,21 +201,15 @@ def _fit(
     near = (off_m < figure.tolerance_m(every)[:, None]).sum(1)
     order = np.lexsort((off_m.clip(max=2.0).sum(1).round(6), -near))[:REFINED]
     best = max((each for k in order for each in refined(every[k])), key=score)
-    return _assigned(figure, best, at, own, counted)
-
-
-def _assigned(
-    figure: Figure, places: Complex, z: Complex, own: np.ndarray, used: np.ndarray
-) -> Fit:
-    """Return each block's place of a figure, those near one first."""
-    apart, tolerance_m = np.abs(places[:, None] - z), float(figure.tolerance_m(places[None])[0])
-    near = own & used & (apart < tolerance_m)
-    points, blocks = linear_sum_assignment(np.where(own, apart * used - 100.0 * near, 1e4))
+    apart, tolerance_m = np.abs(best[:, None] - at), float(figure.tolerance_m(best[None])[0])
+    within = own & counted & (apart < tolerance_m)
+    cost = np.where(own, apart * counted - 100.0 * within, 1e4)  # those near a place first
+    points, blocks = linear_sum_assignment(cost)
     where = points[blocks.argsort()]
-    members = near[where, np.arange(len(where))]
-    off = (z[blocks] - places)[figure.edges]
+    members = within[where, np.arange(len(where))]
+    off = (at[blocks] - best)[figure.edges]
     whole = bool(members.all() and (np.abs(off[:, 0] - off[:, 1]) < tolerance_m).all())
-    return Fit(figure, members, whole, places, where, tolerance_m)
+    return Fit(figure, members, whole, best, where, tolerance_m)
 
 
 # ---- the kinds of figures ----
@@ -254,40 +235,9 @@ def line(groups: np.ndarray, sides_m: np.ndarray) -> Iterator[Figure]:
         found[:, 2] = found[:, 2].clip(0.0, 1.0)
         return found, found[:, 1] > 0
 
-    yield Figure(
-        design,
-        groups,
-        _chain(range(count)),
-        project,
-        default,
-        sides_m.mean(),
-        (single, *((design[:, :2], own, pairs) for own in (0 * design[:, 2], design[:, 2]))),
-        room=(-1 - 1j * LINE_M / 2, 1 + 1j * LINE_M / 2),
-    )
-
-
-def ring(groups: np.ndarray, sides_m: np.ndarray) -> Iterator[Figure]:
-    """Yield places on the drawn circle about the origin, in order counter-clockwise, evenly spaced
-    from any of them on.
-    """
-    count = len(groups)
-    design = _around(count)[:, None]
-
-    def project(parameters: Complex) -> tuple[Complex, np.ndarray]:
-        size_m = np.abs(parameters)
-        return RING_M * parameters / size_m.clip(min=1e-9), size_m[:, 0] > RING_M / 2
-
-    yield Figure(
-        design,
-        groups,
-        _chain([*range(count), 0]),
-        project,
-        np.array([RING_M], complex),
-        sides_m.mean(),
-        ((design, np.zeros(count), np.arange(count)[:, None]),),
-        [k * pi / (2 * count) for k in range(4 * count)],
-        radial=True,
-    )
+    starts = [single, *((design[:, :2], own, pairs) for own in (0 * design[:, 2], design[:, 2]))]
+    room, edges = (-1 - 1j * LINE_M / 2, 1 + 1j * LINE_M / 2), _chain(range(count))
+    yield Figure(design, groups, edges, project, default, sides_m.mean(), starts, room=room)
 
 
 def circles(groups: np.ndarray, sides_m: np.ndarray) -> Iterator[Figure]:
@@ -296,33 +246,45 @@ def circles(groups: np.ndarray, sides_m: np.ndarray) -> Iterator[Figure]:
     """
     counts, side_m = np.bincount(groups), sides_m.mean()
     rings = [np.flatnonzero(groups == k) for k in np.flatnonzero(counts > 1)]
-    design = np.zeros((len(groups), 1 + len(rings)), complex)
-    design[:, 0] = 1.0
-    seeds, edges = list[tuple[int, ...]](), [_chain([*ring, ring[0]]) for ring in rings]
-    for k, points in enumerate(rings):
-        design[points, 1 + k] = _around(len(points))
-        others = [ring[0] for ring in rings if ring is not points]
-        seeds += [(points[0], point, *others) for point in points[1:]]
+    design, edges = _around(rings)
+    firsts = [ring[0] for ring in rings]
+    seeds = [
+        (ring[0], point, *(first for first in firsts if first != ring[0]))
+        for ring in rings
+        for point in ring[1:]
+    ]
     if len(rings) < len(counts):
         seeds += [(0, 1)]
-        edges.append(np.array([(0, point) for point in rings[0]]))
+        edges = np.concatenate((edges, [(0, point) for point in rings[0]]))
 
     def project(parameters: Complex) -> tuple[Complex, np.ndarray]:
         radii_m = np.abs(parameters[:, 1:])
         return parameters, (np.diff(radii_m, axis=1) >= side_m).all(1)
 
+    radii_m = RADII_M[:2] if len(rings) > 1 else RADII_M[2:]
+    turns_rad = [k * pi / (2 * len(rings[0])) for k in range(4)]
+    start = (design, np.zeros(len(groups)), np.array(seeds))
+    default = np.array([0.0, *radii_m], complex)
     yield Figure(
-        design,
-        groups,
-        np.concatenate(edges),
-        project,
-        np.array([0.0, *(RADII_M[:2] if len(rings) > 1 else RADII_M[2:])], complex),
-        side_m,
-        ((design, np.zeros(len(groups)), np.array(seeds)),),
-        [k * pi / (2 * len(rings[0])) for k in range(4)],
-        radial=True,
-        room=None,
+        design, groups, edges, project, default, side_m, (start,), turns_rad, radial=True, room=None
     )
+
+
+def ring(groups: np.ndarray, sides_m: np.ndarray) -> Iterator[Figure]:
+    """Yield places on the drawn circle about the origin, in order counter-clockwise, evenly spaced
+    from any of them on.
+    """
+    count = len(groups)
+    design, edges = _around([np.arange(count)])
+    turns_rad = [k * pi / (2 * count) for k in range(4 * count)]
+
+    def project(parameters: Complex) -> tuple[Complex, np.ndarray]:
+        size_m = np.abs(parameters)
+        return parameters * [0.0, RING_M] / size_m.clip(min=1e-9), size_m[:, 1] > RING_M / 2
+
+    start, default = (design[:, 1:], np.zeros(count), groups[:, None]), np.array([0.0, RING_M + 0j])
+    side_m = sides_m.mean()
+    yield Figure(design, groups, edges, project, default, side_m, (start,), turns_rad, radial=True)
 
 
 def letter_m(groups: np.ndarray, sides_m: np.ndarray) -> Iterator[Figure]:
@@ -342,26 +304,20 @@ def letter_m(groups: np.ndarray, sides_m: np.ndarray) -> Iterator[Figure]:
         found[:, 3] = reach.clip(*DEPTHS) * height * turn
         return found, near & (height > 0) & (breadth > 0)
 
-    def of_depth(share: float) -> Seeds:
-        matrix = np.column_stack((np.ones(9), down + share * depth, right)).astype(complex)
-        return matrix, np.zeros(9), _independent(matrix)
-
-    yield Figure(
-        design,
-        groups,
-        _chain([0, 1, 2, 6, 8, 7, 5, 4, 3]),
-        project,
-        HEIGHT_M * np.array([0.0, 1.0, 1j, 0.6]),
-        sides_m.mean(),
-        tuple(of_depth(share) for share in (0.3, 0.6, 0.9)),
-        room=None,
-    )
+    matrices = [design[:, :3] + share * np.outer(depth, [0, 1, 0]) for share in (0.3, 0.6, 0.9)]
+    starts = [(matrix, np.zeros(9), _independent(matrix)) for matrix in matrices]
+    default, edges = HEIGHT_M * np.array([0.0, 1.0, 1j, 0.6]), _chain([0, 1, 2, 6, 8, 7, 5, 4, 3])
+    yield Figure(design, groups, edges, project, default, sides_m.mean(), starts, room=None)
 
 
 def rectangle(groups: np.ndarray, sides_m: np.ndarray) -> Iterator[Figure]:
     """Yield the outlines of rectangles of any turn and sides about the origin, a block at each
     corner, the others evenly spaced along the sides, as many on opposite ones; squarest first.
     """
+
+    def upright(parameters: Complex) -> tuple[Complex, np.ndarray]:
+        return _upright(parameters)[::2]
+
     half = len(groups) // 2 + 2  # blocks of two sides together
     for across in range(half // 2, 1, -1):
         last = np.array([across, half - across]) - 1
@@ -369,20 +325,14 @@ def rectangle(groups: np.ndarray, sides_m: np.ndarray) -> Iterator[Figure]:
         points = grid[(grid % last == 0).any(1)] - last / 2
         points = points[np.lexsort((-np.abs(points).sum(1),))]  # corners first
         design = np.column_stack((np.ones(len(points)), points)).astype(complex)
-        apart = np.abs(points[:, None] - points).sum(-1)
-        yield Figure(
-            design,
-            groups,
-            np.argwhere(np.triu(apart == 1)),
-            lambda parameters: _upright(parameters)[::2],
-            PITCH_M * np.array([0.0, 1.0, 1j]),
-            sides_m.mean(),
-            ((design, np.zeros(len(points)), _independent(design)),),
-            (0.0, pi / 2),
-        )
+        edges = np.argwhere(np.triu(np.abs(points[:, None] - points).sum(-1) == 1))
+        start = (design, np.zeros(len(points)), _independent(design))
+        default, turns_rad = PITCH_M * np.array([0.0, 1.0, 1j]), (0.0, pi / 2)
+        yield Figure(design, groups, edges, upright, default, sides_m.mean(), (start,), turns_rad)
 
 
-KINDS = {kind.__name__: kind for kind in (line, ring, circles, letter_m, rectangle)}
+KINDS = {each.__name__: each for each in (line, ring, circles, letter_m, rectangle)}
+KINDS["circle"] = circles
 """The kinds of figures by name."""
 
 
@@ -407,9 +357,15 @@ def _upright(parameters: Complex, most_rad: float = pi) -> tuple[Complex, Comple
     return found, turn, (np.abs(own.imag) <= LEAN * np.abs(own)).all(1)
 
 
-def _around(count: int) -> Complex:
-    """Return points evenly spaced on the unit circle, counter-clockwise, (n,)."""
-    return np.exp(2j * pi * np.arange(count) / count)
+def _around(rings: Sequence[np.ndarray]) -> tuple[Complex, np.ndarray]:
+    """Return the design of circles of some points, counter-clockwise, (n, 1 + rings), the other
+    points in the middle; and their edges.
+    """
+    design = np.zeros((max(ring[-1] for ring in rings) + 1, 1 + len(rings)), complex)
+    design[:, 0] = 1.0
+    for k, ring in enumerate(rings):
+        design[ring, 1 + k] = np.exp(2j * pi * np.arange(len(ring)) / len(ring))
+    return design, np.concatenate([_chain([*ring, ring[0]]) for ring in rings])
 
 
 def _chain(points: Sequence[int]) -> np.ndarray:
@@ -423,6 +379,7 @@ def _independent(design: Complex) -> np.ndarray:
     return tuples[np.abs(np.linalg.det(design[tuples])) > 1e-6]
 
 
-def _field() -> tuple[complex, complex]:
+def field(margin_m: float = -INSET_M) -> tuple[complex, complex]:
+    """Return the lowest and highest place of the field and a margin around it."""
     low, high = (complex(FIELD.x_m[k], FIELD.y_m[k]) for k in range(2))
-    return low + INSET_M * (1 + 1j), high - INSET_M * (1 + 1j)
+    return low - margin_m * (1 + 1j), high + margin_m * (1 + 1j)

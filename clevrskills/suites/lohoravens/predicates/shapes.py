@@ -14,7 +14,7 @@ from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import carry, reach
 from clevrskills.sim.world import World
-from clevrskills.suites.lohoravens.predicates.figures import Figure, Fit, figures, fit
+from clevrskills.suites.lohoravens.predicates.figures import Figure, Fit, field, figures, fit
 from clevrskills.suites.lohoravens.predicates.resting import (
     LOW_M,
     flat_share,
@@ -26,14 +26,14 @@ from clevrskills.tasks.leaf_slots import NUMBERS, listed
 REWARD_PER_BLOCK = 6.0
 MOVED_M = 0.01
 """How far from where it was at the start a block lies that was moved."""
-ZONE_SHARE = 0.9
-"""Share of the footprint over the zone that a block of a figure in a zone has."""
-ZONE_INSET = 0.4
-"""How far inside a zone the middle of such a block is, of its side."""
+ZONE_SHARE, ZONE_INSET = 0.9, 0.4
+"""Share of the footprint over the zone that a block of a figure in a zone has; how far inside the
+zone its middle is, of its side."""
 WORDS: Mapping[str, Mapping[str, str]] = {
     "line": {"evenly": "evenly spaced", "start": "left", "end": "right"},
     "ring": {"evenly": "evenly spaced", "way": "counter-clockwise"},
-    "circles": {"evenly": "evenly spaced"},
+    "circle": {"evenly": "evenly spaced"},
+    "circles": {"evenly": "the blocks of each evenly spaced"},
     "letter_m": {
         "letter": "M",
         "upright": "its top towards the robot",
@@ -48,7 +48,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 SENTENCES: Mapping[str, str] = {
     "line": "Align {names} on the line, {evenly}, in this order from {start} to {end}",
     "ring": "Place {names} on the circle, {evenly}, in this order {way}",
-    "circles": "Place {around} in a circle, {evenly}, around {inside}",
+    "circle": "Place {around} in a circle, {evenly}, around {inside}",
+    "circles": "Build concentric circles, {inside} inside, {around} outside, {evenly}",
     "letter_m": "Build the letter {letter} with {names}, {upright}, {evenly}",
     "rectangle": "Build a rectangle with {names} on {zone}, {evenly}",
 }
@@ -63,9 +64,8 @@ class Forms(PhysicalPredicate):
     quarter of a block's side of its place of the nearest correct figure, and within a tenth of the
     figure's radius, and so is the difference between the errors of neighbors.
 
-    Credit: how many of the blocks that were moved are in their places of one figure, of all; less,
-    from both, as many as any blocks have one through (two for a circle, three for two circles and
-    for the letter).
+    Credit: how many of the blocks that were moved are in their places of one figure, of all, both
+    less those that any figure goes through: two for a circle, three for two circles and the letter.
 
     Reward: 6 for each block that the credit stands for, and for the next block reach 0 to 2, carry
     2 to 5.
@@ -123,6 +123,7 @@ class Forms(PhysicalPredicate):
     def layouts(self, world: World, env: int) -> tuple[Figure, np.ndarray]:
         """Return figures of one environment that can be laid out, as places of points, (L, n)."""
         (figure, *_), (origin, room) = self.figures(world, env), self.frame(world, env)
+        room = room or figure.room or field()
         return figure, figure.correct(figure.layouts, room) + origin
 
     def fit(self, world: World, env: int, used: Tensor) -> Fit:
@@ -155,8 +156,8 @@ class Forms(PhysicalPredicate):
         for env in range(world.num_envs):
             holds[env] &= bool(holds[env]) and self.fit(world, env, lying[env]).whole
             figure = self.figures(world, env)[0]
-            loose[env] = figure.loose
-            if int(moved[env].sum()) > figure.loose:
+            loose[env] = figure.seeds[0][2].shape[1] if figure.room is None else 0
+            if moved[env].sum() > loose[env]:
                 found = self.fit(world, env, moved[env]).members
                 members[env, self.objects[env] >= 0] = torch.from_numpy(found).to(members.device)
         gained = (members.sum(-1) - loose).clamp(min=0) / (total - loose)
@@ -184,23 +185,16 @@ class Forms(PhysicalPredicate):
     def said(self, env: int = 0) -> Mapping[str, str]:
         counts = np.bincount(self.slots(env)[1], minlength=2).clip(max=len(NUMBERS) - 1)
         inside, around = (NUMBERS[count] for count in counts[:2])
-        several = {"evenly": "the blocks of each evenly spaced"} if self._rings(env) else {}
-        return {**WORDS[self.figure], **several, "inside": inside, "around": around}
-
-    def _rings(self, env: int) -> bool:
-        """Return whether there is a circle in a circle."""
-        return self.figure == "circles" and int((self.groups[env] == 0).sum()) > 1
+        return {**WORDS[self.figure], "inside": inside, "around": around}
 
     def describe(self, world: World, env: int = 0) -> str:
         groups, names = self.slots(env)[1], world.mention(env, self.objects)
-        ordered = [names[k] for k in groups.argsort(kind="stable")]
-        first = int((groups == 0).sum())
-        inside, around = listed(ordered[:first]), listed(ordered[first:] or ordered)
-        if self._rings(env):
-            inside = f"a circle of {inside} about the same middle"
-        zone = world.mention(env, self.zone)[0] if int(self.zone[env]) >= 0 else ""
-        said = {"names": listed(ordered), "zone": zone, "inside": inside, "around": around}
-        return SENTENCES[self.figure].format(**{**self.said(env), **said})
+        said = {**self.said(env), "zone": "".join(world.mention(env, self.zone[:, None]))}
+        said["names"] = listed([names[k] for k in groups.argsort(kind="stable")])
+        for group, part in enumerate(("inside", "around")):
+            own = [names[k] for k in np.flatnonzero(groups == group)]
+            said[part] = listed(own or names)
+        return SENTENCES[self.figure].format(**said)
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         """Lay out the first figure, the blocks turned as they are."""

@@ -16,7 +16,6 @@ from scipy.optimize import linear_sum_assignment
 
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.predicates.shapes import Forms
-from clevrskills.suites.lohoravens.scene import INNER
 from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError
 from clevrskills.suites.lohoravens.things import yaw_rad
@@ -29,9 +28,8 @@ wider than a block."""
 HIGHER_M = 0.004
 CLOSELY = 4
 """How many of the best arrangements are planned step by step."""
-BLOCKED, AT_PLACE = 10.0, 1000.0
-KEPT_FREE_M = 0.02
-"""Half of the square around each place of the figure in which nothing is put aside."""
+BLOCKED, AT_PLACE, KEPT_FREE_M = 10.0, 1000.0, 0.02
+"""Costs; half of the square around each place of the figure in which nothing is put aside."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +53,8 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Places for them, in the order in which they are best filled.
-
-    Attributes:
-        places: Middles, (n, 2).
-        yaws_rad: Turns, (n,).
-        groups: Groups of the blocks that go there, (n,).
-        near_m: How far from its place a block may be and stay.
+    """Places for them, in the order in which they are best filled, with the turns and groups of the
+    blocks there, and how far from its place a block may be and stay.
     """
 
     places: np.ndarray
@@ -76,7 +69,7 @@ Step = tuple[int, int | None]
 
 def lay_out(planner: Planner, leaf: Forms) -> Move | None:
     """Return the first step of the plan for a whole figure."""
-    world, table = planner.table.world, planner.table
+    world = planner.table.world
     slots, groups = leaf.slots(0)
     poses = world.body_pose[0, slots].double().cpu().numpy()
     sides = np.round(world.solids.size[0, slots, 0].double().cpu().numpy(), 5)
@@ -88,13 +81,8 @@ def lay_out(planner: Planner, leaf: Forms) -> Move | None:
     piece, number = steps[0]
     if number is not None:
         return planner.to(slots[piece], target.places[number], float(target.yaws_rad[number]))
-    slot = table.topmost(slots[piece])
-    field = (np.array([INNER.x_m[0], INNER.y_m[0]]), np.array([INNER.x_m[1], INNER.y_m[1]]))
     kept_free = [(at - KEPT_FREE_M, at + KEPT_FREE_M) for at in target.places]
-    place = table.free_place(slot, field, kept_free, table.xy(slot))
-    if place is None:
-        raise UnsolvableError("no free place to put a block aside")
-    return planner.to(slot, place)
+    return planner.evict(slots[piece], kept_free)
 
 
 def _arrangements(planner: Planner, leaf: Forms, pieces: Pieces) -> list[Arrangement]:

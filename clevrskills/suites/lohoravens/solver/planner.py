@@ -75,8 +75,8 @@ class Planner:
 
     # ---- moves ----
 
-    def evict(self, slot: int) -> Move:
-        """Take a block, or what is on it, to where it is in nobody's way.
+    def evict(self, slot: int, avoid: Sequence[Rectangle] = ()) -> Move:
+        """Take a block, or what is on it, to where it is in nobody's way, nor where to ``avoid``.
 
         Raises:
             UnsolvableError: There is no such place.
@@ -84,7 +84,7 @@ class Planner:
         slot = self.table.topmost(slot)
         field = (np.array([INNER.x_m[0], INNER.y_m[0]]), np.array([INNER.x_m[1], INNER.y_m[1]]))
         near = self.table.xy(slot)
-        place = self.table.free_place(slot, field, self.targets, near)
+        place = self.table.free_place(slot, field, [*self.targets, *avoid], near)
         if place is None:
             raise UnsolvableError("no free place to put a block aside")
         return self._straight_to(slot, place)

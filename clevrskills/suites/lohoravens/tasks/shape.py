@@ -117,7 +117,7 @@ class CircleWithMiddle(ShapeTask):
     """Six to eight blocks of one color around one of another color."""
 
     MOST = 8
-    figure = "circles"
+    figure = "circle"
     parts = ("middle", "objects")
     slots = block_slots(MOST + 1)
 

@@ -299,7 +299,7 @@ KINDS = {
         **FLAT,
     ),
     "circle of six": Kind(
-        "circles",
+        "circle",
         SIX,
         with_middle(6),
         {
@@ -308,7 +308,7 @@ KINDS = {
             "middle on the circle": swap(with_middle(6), 0, 1),
         },
     ),
-    "circle of eight": Kind("circles", EIGHT, with_middle(8), circle(with_middle(8), 9)),
+    "circle of eight": Kind("circle", EIGHT, with_middle(8), circle(with_middle(8), 9)),
     "two circles": Kind(
         "circles",
         RINGS,
@@ -404,7 +404,7 @@ def test_credit_grows_with_each_block_in_its_place(name: str) -> None:
     goal = kind.goal(world)
     outcome = goal.evaluate(world, goal.initial_state(state))
     credit = outcome.credit.numpy()
-    loose = {"circles": 2 if kind.groups[1] else 3, "letter_m": 3}.get(kind.figure, 0)
+    loose = {"circle": 2, "circles": 3, "letter_m": 3}.get(kind.figure, 0)
     assert outcome.holds.tolist() == [False] * count + [True]
     assert (np.diff(credit) >= 0).all() and not credit[: loose + 1].any()
     assert credit[-2] == pytest.approx((count - 1 - loose) / (count - loose))
