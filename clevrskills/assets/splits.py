@@ -157,7 +157,6 @@ class Split:
         pools: The shapes and textures to draw from.
         pairs: Which pairs of a shape and a texture.
         orders: Which orders of sub-goals: of textures, one after the other.
-        layouts: The split whose places it has, seed by seed; empty: its own places.
         one_more: Whether it has one object, area or visit more than training has.
     """
 
@@ -165,14 +164,13 @@ class Split:
     pools: Pools
     pairs: Shown = "all"
     orders: Shown = "all"
-    layouts: str = ""
     one_more: bool = False
 
 
 SPLITS: Mapping[str, Split] = {
     "train": Split("what may be learned from", _TRAIN, "seen", "seen"),
     "val": Split("other scenes of what training shows, to choose by", _TRAIN, "seen", "seen"),
-    "test": Split("objects and textures never seen", _TEST, layouts="train"),
+    "test": Split("objects and textures never seen", _TEST),
     "paper_test": Split("the few unseen objects and textures of the paper", _PAPER_TEST),
     "combinations": Split(
         "seen shapes in seen textures, paired as never in training", _TRAIN, "held out", "seen"

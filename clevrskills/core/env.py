@@ -108,12 +108,6 @@ class Episode(ABC):
         """Return JSON data for a frozen file, from which the suite reads the same episode."""
         return self.to_json()
 
-    def pairing_fault(self) -> str:
-        """Return why it does not pair with the episode of the same seed in the paired split; empty:
-        it does.
-        """
-        return ""
-
 
 @runtime_checkable
 class Composable(Protocol):

@@ -334,14 +334,6 @@ class Prompting(Protocol):
 
 
 @runtime_checkable
-class PairedSplits(Protocol):
-    """Suite with splits whose frozen episodes can be compared in pairs."""
-
-    def paired_with(self, split: str) -> str:
-        """Return the split whose frozen episodes have the same seeds; empty: there is none."""
-
-
-@runtime_checkable
 class Perturbable(Protocol):
     """Suite whose episodes can be perturbed."""
 
@@ -423,11 +415,6 @@ def perturbed(suite: Suite, episode: Episode, axes: Mapping[str, int]) -> Episod
     if not isinstance(suite, Perturbable):
         raise unsupported(suite, "axes")
     return suite.perturb(episode, axes)
-
-
-def paired_split(suite: Suite, split: str) -> str:
-    """Return the split whose frozen episodes have the same seeds; empty: there is none."""
-    return suite.paired_with(split) if isinstance(suite, PairedSplits) else ""
 
 
 def make_renderer(suite: Suite, config: EnvConfig) -> TrajectoryRenderer | None:

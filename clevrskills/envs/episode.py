@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from clevrskills.assets import split
 from clevrskills.core.env import Episode
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -161,13 +160,6 @@ class EpisodeSpec(Episode):
         """Return the names of the predicates that are achieved in turn."""
         made = make_task(self.task, **self.task_args).in_split(self.split)
         return [step.name for step in made.goal(stack_roles([self.layout])).steps()]
-
-    def pairing_fault(self) -> str:
-        model = split(self.split).layouts
-        if not model:
-            return ""
-        other = self.draw(self.task, model, self.seed, robot=self.robot)
-        return "" if self.layout.arranged_as(other.layout) else f"not arranged as in {model}"
 
     @cached_property
     def content_hash(self) -> str:

@@ -21,7 +21,7 @@ from clevrskills.sim.robots.clearance import arm_surface
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.setting import TABLETOP, Setting
-from clevrskills.sim.suction import pose_in_gripper
+from clevrskills.sim.suction import fits_under_cups, pose_in_gripper
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Layout, LayoutError, Task, stack_roles
 from clevrskills.tasks.bank import choose_wording
@@ -154,6 +154,9 @@ def draw_scene(
                 )
             scene = scene_of(task, layout, robot_name, criteria)
         except LayoutError:
+            continue
+        held = scene.start.held  # (1,)
+        if layout.in_gripper >= 0 and not bool(fits_under_cups(scene.start, held)):
             continue
         if not is_fair(
             scene.goal,

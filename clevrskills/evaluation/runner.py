@@ -33,7 +33,7 @@ from clevrskills.evaluation.results import (
     read_run,
     video_path,
 )
-from clevrskills.evaluation.sequential.rounds import columns, estimate, forecast, round_values
+from clevrskills.evaluation.sequential.rounds import estimate, forecast, round_values
 from clevrskills.evaluation.starts import Starts
 from clevrskills.evaluation.worker import (
     POLICY,
@@ -192,7 +192,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             return False
         found = judged(self._known.values(), self._accepts)
         known = {(r.task, r.split, r.index): r for r in found if r.counts}
-        values = round_values(known, self._columns, self._population)
+        values = round_values(known, self._pairs, self._population)
         if len(values[0]) > self._rounds:
             self._rounds = len(values[0])
             self._decided = estimate(values, self._population, width).decided
@@ -304,9 +304,9 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         width = request.args.until_width
         if width is not None:
             pairs = sorted({(ref.task, ref.split) for ref in self._refs})
-            self._columns = columns(pairs, request.config.suite)
+            self._pairs = sorted(pairs)
             self._population = int(request.run.sequential["population"])
-            display.print(forecast(width, len(self._columns), self._population))
+            display.print(forecast(width, len(self._pairs), self._population))
 
     def _record_unfinished(self) -> None:
         """Record what earlier commands have started that came to no result."""

@@ -105,6 +105,20 @@ def _search(device: torch.device) -> tuple[Tensor, Tensor]:
     return grid, cup_samples(torch.zeros(1, 3, device=device), CUP_RADIUS_M)[0, :, :2]
 
 
+def fits_under_cups(world: World, body: Tensor) -> Tensor:
+    """Return whether nothing of a held body (B,) reaches up between the cups, where the gripper
+    would push it off, (B,) bool.
+    """
+    tips = world.cup_tips[:, :2]
+    low, high = tips.amin(0) - CUP_RADIUS_M, tips.amax(0) + CUP_RADIUS_M
+    xy = low + _search(world.device)[0] * (high - low)
+    z = float(world.cup_tips[0, 2])
+    points = torch.cat((xy, torch.full_like(xy[:, :1], z)), dim=-1).expand(world.num_envs, -1, 3)
+    points = geometry.to_world(world.end_effector_pose, points)
+    height = world.surface(body).height(points[..., :2])
+    return (height <= points[..., 2] + DEPTH_M).all(-1)
+
+
 def pose_in_gripper(world: World, body: Tensor) -> Tensor:
     """Where a body must be, its orientation kept, for the gripper to hold it as it is now: (B, 7).
 

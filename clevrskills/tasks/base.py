@@ -17,7 +17,6 @@ from torch import Tensor
 
 from clevrskills import additions, env_id
 from clevrskills.assets import SPLITS
-from clevrskills.assets import split as split_of
 from clevrskills.core.registry import check_new, described, is_own, load, load_modules
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome, Predicate
@@ -35,8 +34,6 @@ BASIC_SPLITS = ("train", "val", "test", "paper_test")
 """Splits that every task has."""
 LAYOUTS = 100
 """Draws of a layout, at most, to count the wordings of a task that makes them from one."""
-CHOICES = 12
-"""Choices of objects, at most, that are tried at the places of another split."""
 
 _TASKS: dict[str, type[Task]] = {}
 
@@ -60,6 +57,8 @@ class Task(ABC):
         predicates: Types of its goal's predicates, each once, in the order of the tree, for tables
             of tasks.
         slots: Keys of the body slots; a layout fills them or leaves them empty.
+        parts: Roles that name slots; bodies are shuffled among the slots of their kind, so that the
+            order of bodies tells nothing of the parts that they play. None: they play no parts.
         composition: Splits of composition that it has, but ``counts``.
         counted: Argument that the split ``counts`` has one more of; empty: it has no such split.
         spare: Key of a further slot that is there for one more.
@@ -79,6 +78,7 @@ class Task(ABC):
     sentence: ClassVar[str]
     predicates: ClassVar[tuple[type[Predicate], ...]] = ()
     slots: ClassVar[tuple[str, ...]]
+    parts: ClassVar[tuple[str, ...]] = ()
     composition: ClassVar[tuple[str, ...]] = ()
     counted: ClassVar[str] = ""
     spare: ClassVar[str] = ""
@@ -155,38 +155,19 @@ class Task(ABC):
         low, high = defaults[self.counted]
         return low, high
 
-    def rng(
-        self, seed: int, attempt: int, split: str, like: EpisodeRng | None = None, others: int = 0
-    ) -> EpisodeRng:
-        """The random choices of an episode, at an attempt at its layout; see :class:`EpisodeRng`
-        for the others.
-        """
-        of_task = (self.variant, self.package, self.setting)
-        return EpisodeRng(seed, self.key, attempt, split, *of_task, like, others)
+    def rng(self, seed: int, attempt: int, split: str) -> EpisodeRng:
+        """The random choices of an episode, at an attempt at its layout."""
+        return EpisodeRng(seed, self.key, attempt, split, self.variant, self.package, self.setting)
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
-        """An attempt at the layout of an episode, and the choices, to go on with; of a split that
-        has the layouts of another one, like that of the same attempt there, of objects that fit.
+        """An attempt at the layout of an episode, and the choices, to go on with.
 
         Raises:
-            LayoutError: It does not fit on the table, or the other layout cannot be had with
-                objects of this split; try again.
+            LayoutError: It does not fit on the table; try again.
         """
-        model = split_of(split).layouts
-        if not model:
-            rng = self.rng(seed, attempt, split)
-            return self.layout(rng), rng
-        like = self.rng(seed, attempt, model)
-        other = self.layout(like)
-        for others in range(CHOICES):
-            rng = self.rng(seed, attempt, split, like, others)
-            try:
-                layout = self.layout(rng)
-            except LayoutError:
-                continue
-            if layout.arranged_as(other):
-                return layout, rng
-        raise LayoutError(f"not arranged as in {model}")
+        rng = self.rng(seed, attempt, split)
+        layout = self.layout(rng)
+        return layout.shuffled(self.parts, rng.order) if self.parts else layout, rng
 
     @abstractmethod
     def layout(self, rng: EpisodeRng) -> Layout:

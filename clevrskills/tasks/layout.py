@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import cos, factorial, hypot, inf, pi, sin
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -57,48 +56,34 @@ class Layout:
         assert body is not None
         return body
 
-    def arranged_as(self, other: Layout) -> bool:
-        """Whether everything lies, turned, and plays its part, as in another layout, if not of the
-        same shape.
+    def shuffled(self, roles: Sequence[str], generator: np.random.Generator) -> Layout:
+        """Return the layout with the bodies of each kind, such as ``object_0`` and ``object_1``, in
+        another order, and with other slots in the roles that name them.
         """
-        if self.in_gripper != other.in_gripper:
-            return False
-        for one, two in zip(self.bodies, other.bodies, strict=True):
-            if (one is None) != (two is None):
-                return False
-            if one and two:
-                apart_m = float(np.linalg.norm(np.subtract(one.pose[:2], two.pose[:2])))
-                turned = abs(float(np.dot(one.pose[3:], two.pose[3:])))
-                if apart_m > SAME_PLACE_M or turned < 1.0 - 1e-6:
-                    return False
-        for name, value in self.roles.items():
-            parts, as_there = np.asarray(value), np.asarray(other.roles[name])
-            if parts.dtype.kind in "bi" and not np.array_equal(parts, as_there):
-                return False
-        return True
+        slots = np.arange(len(self.bodies))
+        kinds: dict[str, list[int]] = {}
+        for slot, body in enumerate(self.bodies):
+            if body:
+                kinds.setdefault(body.key.rpartition("_")[0], []).append(slot)
+        for kind in kinds.values():
+            slots[kind] = generator.permutation(kind)
+        bodies = list(self.bodies)
+        for body, slot in zip(self.bodies, slots.tolist(), strict=True):
+            if body:
+                bodies[slot] = replace(body, key=self.slot(slot).key)
+        named = {name: slots[self.roles[name]] for name in roles}
+        held = int(slots[self.in_gripper]) if self.in_gripper >= 0 else -1
+        return replace(self, bodies=tuple(bodies), roles={**self.roles, **named}, in_gripper=held)
 
 
 OUTWARDS = np.array([1.0, -1.0])
 """Signs that turn an edge, its numbers swapped, into its normal."""
 ROUNDING_M = 1e-9
 """More than what rounding changes of a distance."""
-SAME_PLACE_M = 0.035
-"""How far apart the middles of two bodies in the same place are at most: what lies in the middle of
-an area is elsewhere in a triangle than in a square."""
 
 
 class LayoutError(Exception):
     """This draw does not fit on the table; draw again."""
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A place that was found for something, and how the generator went on from there."""
-
-    x: float
-    y: float
-    yaw_rad: float
-    state: Any
 
 
 class EpisodeRng:
@@ -113,8 +98,6 @@ class EpisodeRng:
         variant: Which part each body plays; see :meth:`assign`.
         package: Package of the task, which may have objects of its own to draw from.
         setting: Cameras and workspace of the task.
-        like: The choices of an episode with other objects, whose places are taken.
-        others: 0, or which further choice of shapes and textures this is, all else as before.
     """
 
     def __init__(
@@ -126,22 +109,15 @@ class EpisodeRng:
         variant: int = 0,
         package: str = "clevrskills",
         setting: Setting = TABLETOP,
-        like: EpisodeRng | None = None,
-        others: int = 0,
     ) -> None:
-        own = () if split in SAME_SEEDS else (crc32(split.encode()),)
+        own = () if split == "train" else (crc32(split.encode()),)  # no two splits share a scene
         sequence = np.random.SeedSequence((seed, crc32(task.encode()), index, *own))
-        generators = [np.random.default_rng(s) for s in sequence.spawn(4)]
-        self.places, self.shapes, self.textures, self.roles = generators
-        if others:
-            looks = (self.shapes, self.textures)
-            self.shapes, self.textures = (generator.spawn(others)[-1] for generator in looks)
+        generators = [np.random.default_rng(s) for s in sequence.spawn(5)]
+        self.places, self.shapes, self.textures, self.roles, self.order = generators
         self.split = split_of(split)
         self.pools: Pools = pools(split, package)
         self.setting = setting
         self.variants = 1
-        self.placed: list[Placed] = []
-        self._like = iter(like.placed) if like else None
         self.split_name = split
         self._variant = variant
 
@@ -149,25 +125,7 @@ class EpisodeRng:
         """The empty table; by default in the workspace of the setting."""
         setting = self.setting
         camera = setting.main_camera
-        return Table(self.places, workspace or setting.workspace, gap_m, camera, self)
-
-    def note(self, x: float, y: float, yaw_rad: float) -> None:
-        """Keep a place that was found."""
-        self.placed.append(Placed(x, y, yaw_rad, self.places.bit_generator.state))
-
-    def given(self) -> Placed | None:
-        """The next place of the episode that this one is like; ``None``: it is like no other.
-
-        Raises:
-            LayoutError: That has no further one.
-        """
-        if self._like is None:
-            return None
-        place = next(self._like, None)
-        if place is None:
-            raise LayoutError("the other layout has no such place")
-        self.places.bit_generator.state = place.state
-        return place
+        return Table(self.places, workspace or setting.workspace, gap_m, camera)
 
     def number(self, count: Count) -> int:
         """A number from the least to the greatest, drawn for the roles."""
@@ -249,8 +207,6 @@ class EpisodeRng:
         return PRIMITIVE_SIZE_M if name in self.pools.primitive else None
 
 
-SAME_SEEDS = ("train", "test", "paper_test")
-"""Splits whose episodes of one seed have the same choices, but of other objects."""
 Size = tuple[float, float, float]
 DEFAULT_WORKSPACE = TABLETOP.workspace
 """The workspace of most tasks."""
@@ -274,7 +230,6 @@ class Table:
         workspace: Where things may be put.
         gap_m: Least distance between outlines.
         camera: Sees all that is put on it.
-        rng: The choices of the episode, which know the places of one that this is like.
     """
 
     TRIES = 200
@@ -285,10 +240,9 @@ class Table:
         workspace: Workspace = DEFAULT_WORKSPACE,
         gap_m: float = 0.02,
         camera: FixedCamera = TABLETOP.main_camera,
-        rng: EpisodeRng | None = None,
     ) -> None:
         self._generator, self._workspace = generator, workspace
-        self._gap_m, self._camera, self._rng = gap_m, camera, rng
+        self._gap_m, self._camera = gap_m, camera
         self._taken: list[_Outline] = []
 
     def place(
@@ -300,9 +254,6 @@ class Table:
         Raises:
             LayoutError: None was found.
         """
-        given = self.given(item)
-        if given:
-            return given
         draw, where = self._generator.random, workspace or self._workspace
         (x_min, x_max), (y_min, y_max) = where.x_m, where.y_m
         for _ in range(self.TRIES):
@@ -310,28 +261,8 @@ class Table:
             x, y = x_min + (x_max - x_min) * draw(), y_min + (y_max - y_min) * draw()
             yaw = 2 * pi * draw() if yaw_rad is None else yaw_rad
             if where.contains(x, y) and self.take(item, x, y, yaw):
-                self.note(x, y, yaw)
                 return pose_on_table(item, x, y, yaw)
         raise LayoutError(f"no free place for {item.name}")
-
-    def given(self, item: Shape) -> Pose | None:
-        """The place that the next thing has in the layout that this one is like; ``None``: it is
-        like no other.
-
-        Raises:
-            LayoutError: The shape does not fit there.
-        """
-        place = self._rng.given() if self._rng else None
-        if place is None:
-            return None
-        if not self.take(item, place.x, place.y, place.yaw_rad):
-            raise LayoutError(f"{item.name} does not fit where the other layout has something")
-        return pose_on_table(item, place.x, place.y, place.yaw_rad)
-
-    def note(self, x: float, y: float, yaw_rad: float) -> None:
-        """Keep a place that was drawn for layouts that are like this one."""
-        if self._rng:
-            self._rng.note(x, y, yaw_rad)
 
     def place_all(
         self,

@@ -1,7 +1,7 @@
 """Base of tasks with invented words: the words, and pairs that show what an adjective means."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from clevrskills.predicates import OnTop, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, choice, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.leaf_slots import listed
 
 NOUNS = ("dax", "blicket", "wug", "zup")
@@ -34,16 +34,16 @@ PLAIN_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 Size = tuple[float, float, float]
 
 
-def scaled(name: str, scale: Size) -> Size:
-    """Bounding box of a shape, stretched, in metres."""
-    size = 2.0 * np.array(shape(name).half_extents) * np.array(scale)
+def scaled(name: str, scale: Size, power: int = 1) -> Size:
+    """Bounding box of a shape, stretched, in metres; of ``power`` -1 shrunk by as much."""
+    size = 2.0 * np.array(shape(name).half_extents) * np.array(scale) ** power
     x, y, z = np.round(size, 5).tolist()
     return x, y, z
 
 
 def fits(name: str, scale: Size) -> bool:
-    """Whether a shape, stretched or not, can be handled."""
-    for size in (scaled(name, scale), scaled(name, (1.0, 1.0, 1.0))):
+    """Whether a shape can be handled as it is, stretched, and shrunk by as much."""
+    for size in (scaled(name, scale, power) for power in (1, 0, -1)):
         if not (
             WIDTH_M[0] <= min(size[:2])
             and max(size[:2]) <= WIDTH_M[1]
@@ -80,14 +80,19 @@ class NovelAdjectiveTask(Task):
     composition: ClassVar = ("combinations", "roles")
     counted: ClassVar = "num_examples"
     slots: ClassVar = ("base_0", "object_0", "object_1")
+    parts: ClassVar = ("top", "bottom")
     max_steps: ClassVar = 200
 
     num_examples: Count = count(1, 3, most=4)
     meanings: tuple[str, ...] = choice(*SIZES)
 
-    def scene(self, rng: EpisodeRng) -> tuple[list[Body], list[Body]]:
-        """Draw the base, the object meant and its twin; and the example pairs, the one that has the
-        property first: ``example_0``, ``example_1``, and on.
+    def scene(self, rng: EpisodeRng) -> tuple[Layout, Body]:
+        """Draw the base and two objects, one of which the adjective fits; and the example pairs,
+        the one that has the property first: ``example_0``, ``example_1``, and on. Either of a pair
+        has the natural size of its shape, so that only the definition tells which is meant.
+
+        Returns:
+            The layout, and the object of natural size.
         """
         meaning = self.meanings[int(rng.roles.integers(len(self.meanings)))]
         scale, word, opposite = SIZES[meaning]
@@ -100,39 +105,26 @@ class NovelAdjectiveTask(Task):
         base_texture = rng.cover([base], pools.textures_2)[0]
         table, base_size = rng.table(), rng.size_m(base)
         base_pose = table.place(shape(base, base_size))
-        scene = [Body("base_0", base, base_texture, base_pose, base_size)]
-        pairs: list[Body] = []
+        natural = rng.roles.integers(2, size=1 + examples)  # which of each pair has its own size
+        pairs: list[list[Body]] = []
         for i, (name, texture) in enumerate(zip(shapes, textures, strict=True)):
-            for k, (stretch, qualifier) in enumerate(((scale, word), ((1.0,) * 3, opposite))):
-                size = scaled(name, stretch)
-                if i == 0:
-                    pose = table.place(shape(name, size))
-                    scene.append(
-                        Body(f"object_{k}", name, texture, pose, size, qualifier=qualifier)
-                    )
-                else:
-                    key = f"example_{2 * (i - 1) + k}"
-                    pairs.append(Body(key, name, texture, PLAIN_POSE, size, qualifier=qualifier))
-        if base == shapes[0]:
-            raise LayoutError("the base looks like the object")
-        return scene, pairs
+            pair = []
+            for k, (power, qualifier) in enumerate(((1, word), (-1, opposite))):
+                size = scaled(name, scale, 0 if k == natural[i] else power)
+                pose = PLAIN_POSE if i else table.place(shape(name, size))
+                key = f"example_{2 * (i - 1) + k}"
+                pair.append(Body(key, name, texture, pose, size, qualifier=qualifier))
+            pairs.append(pair)
+        bodies = [Body("base_0", base, base_texture, base_pose, base_size)]
+        bodies += [replace(body, key=f"object_{k}") for k, body in enumerate(pairs[0])]
+        roles = {"top": np.array(1), "bottom": np.array(0)}
+        shown = tuple(body for pair in pairs[1:] for body in pair)
+        most_m = max(body.geometry.visible_radius_m for body in (*bodies, *shown))
+        layout = Layout(tuple(bodies), roles, examples=shown, picture_radius_m=most_m)
+        return layout, pairs[0][natural[0]]
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return OnTop(roles["top"], roles["bottom"])
-
-    def lay(
-        self, scene: list[Body], pairs: list[Body], others: Sequence[Body], words: Sequence[str]
-    ) -> Layout:
-        """The layout of a drawn scene, whose prompt shows example pairs and other bodies."""
-        roles = {"top": np.array(1), "bottom": np.array(0)}
-        most_m = max(body.geometry.visible_radius_m for body in scene + pairs)
-        return Layout(
-            tuple(scene),
-            roles,
-            examples=(*pairs, *others),
-            picture_radius_m=most_m,
-            words=tuple(words),
-        )
 
 
 def fields(layout: Layout) -> dict[str, str | Body]:

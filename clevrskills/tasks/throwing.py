@@ -1,7 +1,7 @@
 """Base of tasks whose targets are out of reach, so that things must be thrown there."""
 
 from collections.abc import Mapping
-from math import atan2, cos, pi, radians, sin
+from math import cos, pi, radians, sin
 from typing import ClassVar
 
 import numpy as np
@@ -48,14 +48,6 @@ def place_beyond(
         LayoutError: None was found.
     """
     corners = np.concatenate(item.parts)[:, :2]
-    given = table.given(item)
-    if given:
-        yaw = 2 * atan2(given[6], given[3])
-        turned = corners @ np.array([[cos(yaw), sin(yaw)], [-sin(yaw), cos(yaw)]])
-        away = np.linalg.norm(turned + given[:2] - (BASE_X_M, 0.0), axis=1)
-        if away.min() < REACH_M:
-            raise LayoutError(f"{item.name} is not out of reach")
-        return given
     for _ in range(TRIES):
         angle = radians(generator.uniform(*angles_deg))
         yaw = angle if yaw_rad is None else yaw_rad
@@ -63,7 +55,6 @@ def place_beyond(
         distance = REACH_M + generator.uniform(*beyond_m) - float(turned.min())
         x, y = BASE_X_M + distance * cos(angle), distance * sin(angle)
         if table.take(item, x, y, yaw):
-            table.note(x, y, yaw)
             return pose_on_table(item, x, y, yaw)
     raise LayoutError(f"no free place beyond reach for {item.name}")
 

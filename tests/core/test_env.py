@@ -47,7 +47,7 @@ def test_optional_members_of_episodes_have_defaults() -> None:
     episode = Drawn()
     assert episode.id == "lamp_test_007" and episode.pack() == {"task": "lamp"}
     assert (episode.limit, episode.twin, episode.planned_turns) == (0, "", None)
-    assert not (episode.axes or episode.tags or episode.pairing_fault())
+    assert not (episode.axes or episode.tags)
 
 
 @pytest.mark.parametrize("contract", [Env, RecordableEnv, Episode])

@@ -124,7 +124,8 @@ def test_the_order_of_a_stack_matters(key, split):
 def test_the_stack_named_first_is_the_lowest_or_the_highest(split):
     for key, lowest in (("stack", 0), ("stack_reversed", -1)):
         for drawn in some(key, split):
-            named = task(key).keys(drawn.layout)
+            slots = drawn.layout.roles["named"][: int(drawn.layout.roles["active"].sum())]
+            named = [drawn.layout.slot(slot).key for slot in slots]
             play = Play(drawn)
             play.realize(*play.goal.steps())
             assert play.solved
@@ -343,10 +344,16 @@ def test_both_must_be_in_at_the_end(split):
         assert not play.solved
 
 
+def neighbours_of(layout):
+    """The object named, its neighbor, and the others."""
+    named = [layout.body(name) for name in ("first", "second")]
+    return [*named, *(b for b in layout.bodies[3:] if b and b not in named)]
+
+
 def test_just_one_object_lies_in_the_direction_named(split):
     for drawn in scenes("neighbour", split):
         direction = list(DIRECTIONS)[int(drawn.layout.roles["direction"])]
-        here, *others = [b.pose[:2] for b in drawn.layout.bodies[3:] if b]
+        here, *others = [b.pose[:2] for b in neighbours_of(drawn.layout)]
         offsets = [np.subtract(other, here) for other in others]
         cosines = [o @ DIRECTIONS[direction] / np.linalg.norm(o) for o in offsets]
         assert len(others) >= 2  # or else the direction would say nothing
@@ -358,7 +365,7 @@ def test_the_direction_named_is_that_in_the_image(split):
     right_and_down = {"left": (-1, 0), "right": (1, 0), "towards": (0, -1), "away": (0, 1)}
     for drawn in scenes("neighbour", split):
         direction = list(DIRECTIONS)[int(drawn.layout.roles["direction"])]
-        feet = np.array([[*b.pose[:2], 0.0] for b in drawn.layout.bodies[3:] if b])
+        feet = np.array([[*b.pose[:2], 0.0] for b in neighbours_of(drawn.layout)])
         here, *others = TABLETOP.main_camera.pixels(feet)
         ways = [(other - here) / np.linalg.norm(other - here) for other in others]
         cosines = [way @ right_and_down[direction] for way in ways]
@@ -372,7 +379,8 @@ def test_another_object_than_the_neighbour_does_not_do(split):
         first, second = play.goal.steps()
         right.realize(first, second)
         play.realize(first)
-        play.move(5, right.world.position(second.top)[0, :2], 0.01)
+        (other, *_) = {3, 4, 5} - {int(drawn.layout.roles[name]) for name in ("first", "second")}
+        play.move(other, right.world.position(second.top)[0, :2], 0.01)
         assert right.solved and not play.solved
 
 

@@ -14,7 +14,7 @@ from clevrskills.evaluation.benchmark.protocol import cell_tasks
 from clevrskills.evaluation.report.tables import Table, summarise, table_of
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.sequential.confidence import interval
-from clevrskills.evaluation.sequential.rounds import columns, round_values
+from clevrskills.evaluation.sequential.rounds import round_values
 from clevrskills.evaluation.statistics import Estimate
 
 SUCCESS = Measure("success", "success", "share")
@@ -140,7 +140,7 @@ def _estimate(
     about, suite = evaluation.run.sequential, evaluation.suite
     if about and measure is SUCCESS:
         known = {(r.task, r.split, r.index): r for r in results}
-        tasks = columns([*{(r.task, r.split) for r in results}], suite)
+        tasks = sorted({(r.task, r.split) for r in results})
         least, most = round_values(known, tasks, int(about["population"]))
         mean_success = float(least.mean()) if len(least) else math.nan
         return Estimate(mean_success, *interval(least, most), least.size)

@@ -6,7 +6,7 @@ and split.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.core.episode import FORMAT_VERSION, FRESH, FROZEN, FrozenHeader, Rejection
-from clevrskills.core.suite import Suite, paired_split
+from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import (
     Candidate,
@@ -45,8 +45,6 @@ class SeedQueue(Screening[Candidate, ScreeningResult]):
     Attributes:
         robot: Key of the robot.
         suite: What the task is of.
-        partner: The queue of the split that this one is paired with: a seed is accepted by both or
-            rejected by both; ``None``: there is none.
         head: The header of the file, once it is written.
         secret: What decides the seeds of fresh episodes; ``None``: they are those of the benchmark.
     """
@@ -54,20 +52,7 @@ class SeedQueue(Screening[Candidate, ScreeningResult]):
     robot: str
     suite: Suite
     secret: int | None = None
-    partner: "SeedQueue | None" = field(default=None, init=False)
     head: FrozenHeader | None = field(default=None, init=False)
-
-    def _result(self, number: int) -> ScreeningResult | None:
-        """Return the result of a seed in this split and in that of the partner; ``None``: it is not
-        known yet.
-        """
-        own = self.results.get(number)
-        if own is None or own.reason or self.partner is None:
-            return own
-        other = self.partner.results.get(number)
-        if other is None or not other.reason:
-            return other and own
-        return replace(own, reason=f"{self.partner.split}: {other.reason}")
 
     def _candidate(self, place: int) -> tuple[Candidate, int]:
         seed = FROZEN.start + place
@@ -146,16 +131,14 @@ def open_queues(
             f"{root} was begun with another robot or other versions or axes, see {path}; "
             "give another folder"
         )
-    queues = {}
+    queues = []
     for task, split in pairs:
         journal = folder / f"{task}_{split}.jsonl"
         lines = read_lines(journal, ScreeningResult.from_json) if journal.exists() else ()
         known = {result.seed: result for result in lines}
         number = count or suite.tasks[task].splits[split]
-        queues[task, split] = SeedQueue(task, split, number, journal, known, robot, suite, secret)
-    for (task, split), queue in queues.items():
-        queue.partner = queues.get((task, paired_split(suite, split)))
-    return list(queues.values())
+        queues.append(SeedQueue(task, split, number, journal, known, robot, suite, secret))
+    return queues
 
 
 class FreezeQueue(ScreeningQueue[Candidate, ScreeningResult]):

@@ -19,7 +19,6 @@ from clevrskills.core.suite import (
     Suite,
     find_interface,
     load_suite,
-    paired_split,
     perturbed,
 )
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -114,8 +113,6 @@ class Screener(EpisodeScreener):
             raise
         except ClevrSkillsError as error:  # no scene fits
             return ScreeningResult(seed, str(error))
-        if paired_split(suite, candidate.split) and (fault := drawn.pairing_fault()):
-            return ScreeningResult(seed, fault)
         spec = perturbed(suite, drawn, self._axes)
         if isinstance(spec, str):
             return ScreeningResult(seed, spec)

@@ -1,9 +1,7 @@
 """Rounds of a sequential evaluation: one episode of each task, in a fixed shuffled order.
 
-All tasks weigh the same. Splits whose episodes are drawn from the same seeds (see
-:class:`~clevrskills.core.suite.PairedSplits`) are alike, episode by episode. So both episodes of an
-index are in the same round, and their mean is one value of the task: values of a round are
-independent of each other.
+All tasks weigh the same. Episodes of different tasks and splits are drawn independently, so values
+of a round are independent of each other.
 
 A run is read up to its first round that lacks a counted episode. Such a round cannot be left out,
 since an episode may be lost for a reason that has to do with its outcome. The confidence sequence
@@ -17,7 +15,6 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from clevrskills.core.suite import Suite, paired_split
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.evaluation.sequential.confidence import first_within, interval, rounds_needed
@@ -72,44 +69,30 @@ def in_blocks(pairs: Sequence[Pair], count: int) -> list[tuple[str, str, int]]:
     ]
 
 
-def columns(pairs: Sequence[Pair], suite: Suite) -> list[list[Pair]]:
-    """Return the pairs whose episodes are averaged to one value of a round: the paired splits of a
-    task, else a pair by itself.
-    """
-    found: dict[Pair, list[Pair]] = {}
-    for task, split in sorted(pairs):
-        found.setdefault((task, min(split, paired_split(suite, split) or split)), []).append(
-            (task, split)
-        )
-    return list(found.values())
-
-
 def round_values(
     results: Mapping[tuple[str, str, int], EpisodeResult],
-    columns: Sequence[Sequence[Pair]],
+    pairs: Sequence[Pair],
     count: int,
 ) -> NDArray[np.float64]:
-    """Return the success rates of the rounds before the first one that is not complete, least and
-    most, (2, rounds, tasks): of a restarted episode that counts as a failure, the outcome of its
-    last start enters the upper one.
+    """Return the outcomes of the rounds before the first one that is not complete, least and most,
+    (2, rounds, pairs): of a restarted episode that counts as a failure, the outcome of its last
+    start enters the upper one.
 
     Args:
         results: Those that count, by task, split and index.
-        columns: Tasks and splits of each value.
+        pairs: Tasks and splits.
         count: Episodes of each task and split.
     """
-    rounds = list[list[NDArray[np.float64]]]()
-    orders = {task: order(task, count) for pairs in columns for task, _ in pairs}
-    for k in range(count if columns else 0):
-        found = [[results.get((*pair, orders[pair[0]][k])) for pair in pairs] for pairs in columns]
-        known = [
-            [(r.success_once, r.success_once or r.later) for r in of if r is not None]
-            for of in found
-        ]
-        if [*map(len, known)] != [*map(len, columns)]:
+    rounds = list[list[tuple[bool, bool]]]()
+    orders = {task: order(task, count) for task, _ in pairs}
+    for k in range(count if pairs else 0):
+        found = [results.get((*pair, orders[pair[0]][k])) for pair in pairs]
+        known = [(r.success_once, r.success_once or r.later) for r in found if r is not None]
+        if len(known) < len(pairs):
             break
-        rounds.append([np.mean(values, axis=0) for values in known])
-    return np.moveaxis(np.array(rounds).reshape(len(rounds), len(columns), 2), -1, 0)
+        rounds.append(known)
+    values = np.array(rounds, dtype=np.float64).reshape(len(rounds), len(pairs), 2)
+    return np.moveaxis(values, -1, 0)
 
 
 def estimate(values: NDArray[np.float64], count: int, width: float) -> Estimate:

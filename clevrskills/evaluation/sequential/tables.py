@@ -11,7 +11,6 @@ from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.sequential.confidence import ALPHA, interval, p_values
 from clevrskills.evaluation.sequential.rounds import (
     Pair,
-    columns,
     estimate,
     round_values,
     same_count,
@@ -44,7 +43,7 @@ def sequential_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         count, width = int(about["population"]), about["width"]
         pairs = sorted({(task, split) for task, split, _ in results})
         whole = len(pairs) == int(about["tasks"])  # else some task has no result yet
-        tasks = columns(pairs if whole else (), evaluation.suite)
+        tasks = sorted(pairs if whole else ())
         found = estimate(round_values(results, tasks, count), count, width)
         episodes, of = found.rounds * len(pairs), found.of * len(pairs)
         record = {"run": evaluation.label, "width": width, "tasks": len(tasks), **asdict(found)}
@@ -124,7 +123,7 @@ def compare_sequentially(a: Evaluation, b: Evaluation) -> SequentialComparison:
                 f"{run.root} has done {task}, split {split}, of which the other run has no same "
                 "episode: evaluate both on the same tasks"
             )
-    count, tasks = _population(a, b, pairs) if pairs else 0, columns(pairs, a.suite)
+    count, tasks = _population(a, b, pairs) if pairs else 0, sorted(pairs)
     first, second = (
         round_values({key: two[k] for key, two in common.items()}, tasks, count) for k in (0, 1)
     )

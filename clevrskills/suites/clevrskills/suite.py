@@ -112,10 +112,6 @@ class ClevrSkillsSuite(TabletopSuite):
             tags=(*tags, *((IMAGES_ONLY,) if task.key in KEYSTEP_TASKS else ())),
         )
 
-    def paired_with(self, split: str) -> str:
-        one, other = SPLITS
-        return {one: other, other: one}.get(split, "")
-
     def criteria(self) -> Sequence[str]:
         from clevrskills.predicates.criteria import CRITERIA
 

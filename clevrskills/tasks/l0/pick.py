@@ -25,6 +25,7 @@ class Pick(Task):
     sentence = "Pick up the object"
     predicates = (Picked,)
     slots = ("object_0", "object_1", "object_2", "object_3")
+    parts = ("object",)
     composition = ("combinations",)
     counted, spare = "num_distractors", "object_4"
     max_steps = 80

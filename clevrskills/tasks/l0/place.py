@@ -35,6 +35,7 @@ class Place(Task):
     sentence = "Put the object in the gripper on the other object"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (SetDown,)
     slots = ("base_0", "base_1", "base_2", "object_0", "object_1", "object_2")
+    parts = ("top", "bottom")
     composition: ClassVar[tuple[str, ...]] = ("combinations", "roles")
     counted, spare = "num_objects", "object_3"
     max_steps = 150

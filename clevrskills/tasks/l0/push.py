@@ -30,6 +30,7 @@ class Push(Task):
     sentence = "Push one object towards another"
     predicates = (PushedTowards,)
     slots = ("object_0", "object_1", "object_2")
+    parts = ("object", "towards")
     composition = ("combinations",)
     counted, spare = "num_distractors", "object_3"
     max_steps = 200

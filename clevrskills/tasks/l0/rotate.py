@@ -30,6 +30,7 @@ class Rotate(TurningTask):
     sentence = "Rotate the object"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Rotated,)
     slots = ("object_0", "object_1", "object_2")
+    parts = ("object",)
     composition = ("combinations",)
     counted, spare = "num_distractors", "object_3"
     max_steps = 250

@@ -50,6 +50,7 @@ class FollowOrder(Task):
     sentence = "Bring the object to the areas in the order given"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Order, Inside)
     slots = ("area_0", "area_1", "area_2", "area_3", "object_0")
+    parts = ("route",)
     composition = ("combinations", "orders")
     counted, spare = "num_visits", "area_4"
     max_steps = 500

@@ -76,6 +76,7 @@ class Neighbour(Task):
     sentence = "Put the object in the area, then the one that was next to it"
     predicates = (InSequence, Inside, InsideAfter)
     slots = ("area_0", "area_1", "area_2", "object_0", "object_1", "object_2", "object_3")
+    parts = ("area", "first", "second")
     composition = ("combinations", "orders")
     counted, spare = "num_distractors", "object_4"
     max_steps = 500
@@ -109,12 +110,13 @@ class Neighbour(Task):
             bodies[i] = Body(self.slots[i], name, textures[i], pose, AREA_SIZE_M, True, noun="area")
         for i, pose in enumerate(poses):
             bodies[3 + i] = Body(self.slots[3 + i], items[i].name, colours[i], pose)
-        roles = {"area": np.array(area), "direction": np.array(list(DIRECTIONS).index(direction))}
-        return Layout(tuple(bodies), roles)
+        roles = {"area": area, "direction": list(DIRECTIONS).index(direction)}
+        roles |= {"first": 3, "second": 4}
+        return Layout(tuple(bodies), {name: np.array(role) for name, role in roles.items()})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         area = roles["area"]
-        first, second = area * 0 + 3, area * 0 + 4
+        first, second = (roles.get(name, area * 0 + k) for k, name in ((3, "first"), (4, "second")))
         return InSequence((Inside(first, area), InsideAfter(second, area, first)))
 
     def fields(self, layout: Layout) -> Fields:

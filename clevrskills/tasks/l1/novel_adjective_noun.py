@@ -1,5 +1,7 @@
 """Put an object told by an invented adjective and noun on one told by another noun."""
 
+from dataclasses import replace
+
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, fields, named
@@ -14,11 +16,10 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     sentence = "Put the thing that an invented adjective fits on another, both of invented nouns"
 
     def layout(self, rng: EpisodeRng) -> Layout:
-        scene, pairs = self.scene(rng)
+        layout, thing = self.scene(rng)
         adjective = rng.choose(ADJECTIVES, 1, "roles")[0]
-        base, thing = scene[0], scene[2]
-        examples, nouns = named(rng, [thing, base], adjective)
-        return self.lay(scene, pairs, examples, [adjective, *nouns])
+        examples, nouns = named(rng, [thing, layout.body("bottom")], adjective)
+        return replace(layout, examples=layout.examples + examples, words=(adjective, *nouns))
 
     def fields(self, layout: Layout) -> Fields:
         _, noun, base = layout.words

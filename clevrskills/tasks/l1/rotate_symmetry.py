@@ -28,6 +28,7 @@ class RotateSymmetry(TurningTask):
     sentence = "Rotate the identically textured objects"
     predicates = (Set, Rotated)
     slots = ("object_0", "object_1", "object_2", "object_3")
+    parts = ("objects",)
     composition = ("combinations",)
     counted, spare = "num_objects", "object_4"
     max_steps = 500

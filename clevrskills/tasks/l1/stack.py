@@ -27,6 +27,7 @@ class Stack(Task):
     sentence = "Stack the objects in the order given"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (InSequence, OnTop)
     slots = ("object_0", "object_1", "object_2", "object_3")
+    parts = ("named",)
     composition = ("combinations", "orders")
     counted, spare = "num_objects", "object_4"
     max_steps = 500

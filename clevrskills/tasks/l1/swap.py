@@ -33,6 +33,7 @@ class Swap(Task):
     sentence = "Swap the positions of two objects"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Swapped, AtPosition)
     slots = ("object_0", "object_1", "object_2")
+    parts = ("objects",)
     composition = ("combinations",)
     counted, spare = "num_distractors", "object_3"
     max_steps = 500

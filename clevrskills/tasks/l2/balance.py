@@ -35,7 +35,7 @@ to its stops; it swings out within three seconds."""
 WIDTH_M, DENSITY = 0.10, 300.0
 HEIGHT_M, STACK_M, SLICE_M = (0.021, 0.08), 0.15, (0.005, 0.015)
 """Heights of a block and of a stack of blocks, and of the slices that blocks consist of."""
-HIDDEN_M = 0.05
+HIDDEN_M = 0.06
 """About the middle of what a plate hides from the base camera no block may stand: so the middle of
 each block is seen."""
 SHAPES = ("cube", "cylinder")

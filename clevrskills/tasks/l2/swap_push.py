@@ -26,6 +26,7 @@ class SwapPush(Task):
     sentence = "Swap the positions of two objects by pushing"
     predicates = (Swapped, AtPositionPushed)
     slots = ("object_0", "object_1")
+    parts = ("first", "second")
     composition = ("combinations",)
     max_steps = 700
 

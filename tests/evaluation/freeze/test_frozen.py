@@ -13,7 +13,7 @@ from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze import frozen
-from clevrskills.suites.clevrskills.suite import EPISODES_DIR, SPLITS, ClevrSkillsSuite
+from clevrskills.suites.clevrskills.suite import EPISODES_DIR, ClevrSkillsSuite
 from clevrskills.tasks import tasks
 
 LIMIT_BYTES = 4_000_000
@@ -131,10 +131,8 @@ def test_all_files_are_small():
 
 
 @pytest.mark.parametrize("task", tasks())
-def test_episodes_of_train_and_test_are_pairs_of_many_shapes(task):
-    seen, unseen = (SUITE.frozen(task, split) for split in SPLITS)
-    for one, other in zip(seen, unseen, strict=True):
-        assert one.seed == other.seed and one.layout.arranged_as(other.layout)
+def test_unseen_objects_have_many_shapes(task):
+    unseen = SUITE.frozen(task, "test")
     free = [b for spec in unseen for b in spec.layout.bodies if b and b.movable and not b.hinge]
     shapes = Counter(body.shape for body in free)
     if shapes:

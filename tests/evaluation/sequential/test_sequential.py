@@ -6,18 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fabricated import FewTasks, result, write_run
+from fabricated import result, write_run
 from fake_suite import FROZEN, FakeEpisode, FakeSuite
 
 from clevrskills.cli import main
-from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
 from clevrskills.evaluation.rollout import policy_seed
 from clevrskills.evaluation.sequential.rounds import (
     BLOCK,
-    columns,
     estimate,
     in_blocks,
     order,
@@ -51,34 +49,20 @@ def test_the_order_is_fixed_and_differs_between_tasks() -> None:
 def test_a_round_counts_when_it_is_complete() -> None:
     pairs = [("a", "test"), ("b", "test")]
     known = {(*pair, k): result(pair[0], k, pair[0] == "a") for pair in pairs for k in range(9)}
-    assert values_of(known, pairs, FakeSuite()).tolist() == [[1.0, 0.0]] * 9
+    assert round_values(known, pairs, 9)[0].tolist() == [[1.0, 0.0]] * 9
     del known["b", "test", order("b", 9)[3]]
-    assert len(values_of(known, pairs, FakeSuite())) == 3
+    assert len(round_values(known, pairs, 9)[0]) == 3
 
 
 def test_a_restarted_episode_widens_the_interval() -> None:
     pairs = [("a", "test")]
     known = {("a", "test", k): result("a", k, k > 0) for k in range(9)}
     known["a", "test", 0] = replace(known["a", "test", 0], later=True)
-    least, most = round_values(known, columns(pairs, FakeSuite()), 9)
+    least, most = round_values(known, pairs, 9)
     assert (least.sum(), most.sum()) == (8, 9)
     found, whole = (estimate(np.array(v), 9, 0.1) for v in ((least, most), (most, most)))
     assert found.low < whole.low and found.high == whole.high
     assert found.mean == pytest.approx(8 / 9)
-
-
-def test_paired_splits_are_one_value_of_a_round() -> None:
-    """The same index of both splits is in the same round."""
-    pairs = [("a", "train"), ("a", "test"), ("b", "train"), ("b", "test")]
-    won = {("a", "train"): {0, 1}, ("a", "test"): {0}}
-    known = {
-        (*pair, k): result(pair[0], k, k in won.get(pair, ())) for pair in pairs for k in range(9)
-    }
-    values = values_of(known, pairs, FewTasks())
-    assert values.shape == (9, 2)
-    assert [values[order("a", 9).index(k), 0] for k in range(3)] == [1.0, 0.5, 0.0]
-    assert values_of(known, pairs, FakeSuite()).shape == (9, 4), "no splits of it are paired"
-    assert columns(pairs[:3], FewTasks()) == [[("a", "test"), ("a", "train")], [("b", "train")]]
 
 
 def test_what_a_policy_draws_at_random_differs_between_tasks_and_splits() -> None:
@@ -136,12 +120,6 @@ def test_what_is_refused(tmp_path: Path, more: dict, told: str) -> None:
     with pytest.raises(ClevrSkillsError, match=told):
         evaluate(args_for(tmp_path / "run", **{"until_width": 0.2, **more}), FakeSuite())
     assert not (tmp_path / "run").exists()
-
-
-def values_of(
-    known: dict[tuple[str, str, int], EpisodeResult], pairs: list[tuple[str, str]], suite: Suite
-) -> np.ndarray:
-    return round_values(known, columns(pairs, suite), 9)[0]
 
 
 def episodes(wins: dict[str, set[int]]) -> list[EpisodeResult]:
