@@ -67,6 +67,7 @@ class Balanced(PhysicalPredicate):
     """
 
     name = "balanced"
+    goal_words = ("on", "onto", "both", "two", "plate", "plates")
     handles = ("objects",)
     beam: Tensor
     plates: Tensor

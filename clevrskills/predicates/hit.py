@@ -43,7 +43,7 @@ class Hit(PhysicalPredicate):
     """
 
     name = "hit"
-    goal_words = ("at", "to", "into")
+    goal_words = ("at", "to", "into", "in")
     max_reward = 12.0
     handles = ("object",)
     unsettles = ("object", "target")

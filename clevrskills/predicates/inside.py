@@ -19,7 +19,7 @@ class Inside(OnTop):
     """
 
     name = "inside"
-    goal_words = ("in", "into", "on")
+    goal_words = ("in", "into", "on", "to", "at")
     inside = True
 
     def placed(self, world: World, state: GoalState) -> Tensor:

@@ -24,6 +24,7 @@ class InsideAfter(Inside):
     """
 
     name = "inside_after"
+    goal_words = (*Inside.goal_words, "next to")
     before: Tensor
 
     def initial_state(self, world: World) -> GoalState:

@@ -35,7 +35,10 @@ class OnTop(Placing):
     """
 
     name = "on_top"
-    goal_words = ("on", "onto", "on top of")
+    goal_words = (
+        *("on", "onto", "on top of", "on top", "over", "to", "below", "first", "then", "after"),
+        *("top", "bottom", "highest", "lowest", "reverse", "reversed", "reverses", "backwards"),
+    )
     max_reward = PUT_DOWN_REWARD
     handles = ("top",)
     top: Tensor

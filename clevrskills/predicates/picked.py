@@ -25,6 +25,7 @@ class Picked(PhysicalPredicate):
     """
 
     name = "picked"
+    goal_words = ("then",)
     max_reward = 4.0
     object: Tensor
 

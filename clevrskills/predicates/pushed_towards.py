@@ -32,7 +32,9 @@ class PushedTowards(Pushed):
     """
 
     name = "pushed_towards"
-    goal_words = ("towards", "to")
+    goal_words = (
+        *("towards", "to", "closer", "nearer", "in", "direction", "away", "on", "first", "then"),
+    )
     own_way = True
     towards: Tensor
 

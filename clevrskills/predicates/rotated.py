@@ -32,6 +32,7 @@ class Rotated(AtPose):
     """
 
     name = "rotated"
+    goal_words = ("then",)
     angle_rad: Tensor
 
     @classmethod

@@ -46,6 +46,7 @@ class SameStack(PhysicalPredicate):
     """
 
     name = "same_stack"
+    goal_words = ("on", "on top of")
     objects: Tensor
 
     @property

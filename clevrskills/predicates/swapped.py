@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.logical import Composite
+from clevrskills.core.goal.logical import ORDER_WORDS, Composite
 from clevrskills.core.goal.predicate import GoalState, Outcome, Predicate
 from clevrskills.sim.world import World
 
@@ -39,6 +39,7 @@ class Swapped(Composite):
     """
 
     name = "swapped"
+    goal_words = ORDER_WORDS
     conjunction = ", then "
 
     def __post_init__(self) -> None:

@@ -28,6 +28,7 @@ class TouchedPushed(Handled):
     """
 
     name = "touched_pushed"
+    goal_words = ("away", "first", "then", "after")
     max_reward = 3.0
     own_way = True
 

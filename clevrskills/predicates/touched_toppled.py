@@ -26,6 +26,7 @@ class TouchedToppled(Handled):
     """
 
     name = "touched_toppled"
+    goal_words = ("then",)
     max_reward = 3.0
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:

@@ -24,6 +24,7 @@ class Traced(PhysicalPredicate):
     """
 
     name = "traced"
+    goal_words = ("green", "red", "yellow", "balls")
     max_reward = 6.0
     object: Tensor
 

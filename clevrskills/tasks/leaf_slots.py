@@ -173,7 +173,7 @@ class _Parts:
     def __getitem__(self, name: str) -> str | _Said:
         if name == "keystep":
             return f"{{ks:{self.keystep}}}"
-        if name in self.scene.words:
+        if name in self.scene.words and name not in _bodies(self.leaf):
             return name
         found = self.scene.part(name, self.leaf)
         return _Said(found) if isinstance(found, Body) else found

@@ -1,10 +1,16 @@
 """Files of banks: keys are those of tasks; what is not as it should be is named in one line."""
 
+import re
+
 import pytest
 
+from clevrskills.assets import shape_names, shape_words
+from clevrskills.assets.names import HELD_OUT_NAMES, SEEN_NAMES
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.tasks import Bank, Sentences, Task, tasks
+from clevrskills.suites.clevrskills.wording_checks import draw_layout
+from clevrskills.tasks import Bank, Sentences, Task, stack_roles, task, tasks
 from clevrskills.tasks.bank_files import read_banks
+from tests.support.lexicon import goal_words_of
 
 PUSH = """
 [push]
@@ -64,3 +70,22 @@ def test_a_key_is_in_one_file(tmp_path):
 
 def test_keys_are_those_of_tasks():
     assert {*read_banks(Task.bank_folder)} <= {*tasks()}
+
+
+def test_words_of_goals_are_slots():
+    """Words for objects, relations, directions, order and counts come from the leaves."""
+    names = {shape_words(name, k) for name in shape_names() for k in (*SEEN_NAMES, *HELD_OUT_NAMES)}
+    things = re.compile(rf"(?<![{{\w])(?:{'|'.join(map(re.escape, names))})s?(?![}}:\w])")
+    for key, bank in read_banks(Task.bank_folder).items():
+        for _, text, _ in bank.sentences():
+            assert not goal_words_of(text), (key, text)
+            assert not things.search(text.replace("the present", "")), (key, text)
+
+
+def test_a_word_that_the_goal_does_not_have_is_refused():
+    made = task("place")
+    layout = draw_layout(made, 0, "train")
+    for text in ("Put {top} {in} {bottom}.", "Put {two} objects {in} {bottom}.", "{top} {away}."):
+        bank = Bank(text, leaves=made.bank.leaves)
+        with pytest.raises(ClevrSkillsError, match="nothing of the goal fills '(in|two|away)'"):
+            bank.wordings({}, layout, made.goal(stack_roles([layout])))

@@ -22,6 +22,13 @@ from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 TOO_EARLY = "something was done before its turn"
 
 
+ORDER_WORDS = (
+    *("first", "then", "after", "afterwards", "before", "next", "second", "last", "finally"),
+    "followed",
+)
+"""Words of order in wordings."""
+
+
 @dataclass(frozen=True, eq=False)
 class Composite(Predicate):
     """A predicate made of others.
@@ -199,6 +206,7 @@ class Sequence(Set):
     """All active children hold now; they are rewarded and solved in order."""
 
     name = "sequence"
+    goal_words = ORDER_WORDS
     conjunction = ", then "
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
@@ -227,6 +235,7 @@ class Order(Composite):
     """
 
     name = "order"
+    goal_words = ORDER_WORDS
     conjunction = ", then "
 
     def initial_state(self, world: Context) -> GoalState:
