@@ -11,8 +11,9 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from fake_suite import FakeSuite
+from fake_suite import FakeEnv, FakeSuite
 
+from clevrskills.core.interface import Turn
 from clevrskills.core.suite import find_interface
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation import modes
@@ -20,6 +21,7 @@ from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.report.command import ReportArgs, report
 from clevrskills.evaluation.report.tables import numbers, records, task_rows
 from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
+from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.jobs.options import parse
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.sim.render.vulkan import renderer
@@ -196,13 +198,33 @@ def test_drawn_episodes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("inline")
-def test_images_with_a_history(tmp_path: Path) -> None:
-    """The same with chunks in which not every state is looked at."""
-    for name, chunk in (("one", 1), ("chunks", 4)):
+def test_images_are_taken_only_where_the_policy_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results are those of a runner that takes the images of every state."""
+    taken, capture, step = list[str](), FakeEnv.capture, PolicyRollout.step
+
+    def counted(env: FakeEnv) -> dict:
+        taken.append(name)
+        return capture(env)
+
+    def looking(rollout: PolicyRollout, action: object) -> Turn:
+        turn = step(rollout, action)
+        if len(rollout._actions) >= rollout._history and not rollout.ended:
+            rollout._look()
+        return turn
+
+    monkeypatch.setattr(FakeEnv, "capture", counted)
+    for name in ("one", "chunks", "all"):
+        chunk = 1 if name == "one" else 8
         args = args_for(
             tmp_path / name, "fake_policies:Onlooker", policy_arg=(f"chunk={chunk}",), size=8
         )
+        if name == "all":
+            monkeypatch.setattr(PolicyRollout, "step", looking)
         assert evaluate(args, FakeSuite()) == 0
+    assert core(tmp_path / "chunks") == core(tmp_path / "all")
+    assert taken.count("chunks") < 0.6 * taken.count("all")
     run = read_run(tmp_path / "one")
     assert run.observation == {
         "cameras": ["hand_camera"],
