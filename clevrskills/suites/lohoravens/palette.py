@@ -72,12 +72,12 @@ def all_apart(rng: EpisodeRng, pool: Sequence[str], apart_from: Sequence[str] = 
 
 def mixture(rng: EpisodeRng, pool: Sequence[str], count: int) -> list[str]:
     """Colors of some blocks, of a pool: how often each color occurs is drawn evenly, so that no
-    mixture can be guessed.
+    mixture can be guessed; of two colors it could.
 
     Raises:
-        LayoutError: The pool has fewer than two colors.
+        LayoutError: The pool has fewer than three colors.
     """
-    if len(pool) < 2:
+    if len(pool) < 3:
         raise LayoutError("too few colors")
     last = count + len(pool) - 1
     borders = np.sort(rng.textures.choice(last, len(pool) - 1, replace=False))
