@@ -49,7 +49,7 @@ def _row(policy: str, workers: int) -> list[str | int]:
         options = ["--suite", "asgardbench", "--policy", policy, "--all", "--feedback", "simple"]
         options += ["--workers", str(workers), "--out", folder]
         subprocess.run([sys.executable, "-m", "clevrskills", "evaluate", *options], check=True)
-        results = read_results(Path(folder))
+        results = list(read_results(Path(folder)))
     counts: list[str | int] = [policy, len(results)]
     for some in (results, [r for r in results if r.tags["dirty"] == "yes"]):
         careful = sum(bool(result.measures["careful"]) for result in some)

@@ -93,7 +93,7 @@ PRESETS: Mapping[str, Preset] = {
 }
 """Named bundles of options of a run."""
 REPORT: Sequence[Item] = (
-    Measure("careful", "careful %", "share"),
+    Measure("careful", "careful", "share"),
     Measure("needless", "needless repairs", digits=2),
     Measure("partial", "partial %"),
     Measure("partial_released", "partial, released %"),
