@@ -124,7 +124,9 @@ def bench(*bodies: Body, **kwargs) -> GymnasiumEnv:
         patch("clevrskills.envs.environment.task", lambda key: Bench(bodies)),
         patch(
             "clevrskills.envs.gymnasium_env.load_suite",
-            lambda name: SimpleNamespace(make=build_env),
+            lambda name: SimpleNamespace(
+                make=build_env, tasks={"bench": SimpleNamespace(interfaces={})}
+            ),
         ),
     ):
         env = GymnasiumEnv("bench", **made)

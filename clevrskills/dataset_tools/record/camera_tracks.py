@@ -68,7 +68,7 @@ class Footage:
         self._images: dict[str, bytes] = {}
         self._rows: dict[str, list[np.ndarray]] = {}
         self._drawn: np.ndarray | None = None  # poses of the state that is being drawn
-        self._apart_s = _cpu_s_of_other_threads()
+        self._others_s = _cpu_s_of_other_threads()
         with spent(times_s, "render"):
             self._annotator = Annotator(film.open(scene), film.cameras)
 
@@ -93,8 +93,6 @@ class Footage:
         if poses is not None:
             with spent(self._times_s, "render"):
                 self._views = self._film.views()
-        before_s, self._apart_s = self._apart_s, _cpu_s_of_other_threads()
-        self._times_s["render"] += self._apart_s - before_s
         return poses
 
     def _complete(self) -> None:
@@ -151,6 +149,7 @@ class Footage:
             others: Other images to keep, encoded, by name.
         """
         self._complete()
+        self._times_s["render"] += _cpu_s_of_other_threads() - self._others_s
         with spent(self._times_s, "encode"):
             for video in self._videos.values():
                 video.close()

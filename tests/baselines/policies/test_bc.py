@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -194,8 +195,8 @@ def test_a_yardstick_is_told_where_things_are(demos: Path) -> None:
     policy, _ = policy_and_windows("bc", demos)
     told = ToldPolicy(policy.eval())
     told.reset(prompt(1), env=env, episode=None)
-    keys = env.world.keys
-    for k, key in enumerate(("object_0", "object_1")):
+    keys, (leaf,) = env.world.keys, env.goal.leaves()
+    for k, key in enumerate(re.findall(r"{obj:(\w+)}", leaf.describe(env.world))):
         where = env.world.body_pose[0, keys.index(key), :3]
         torch.testing.assert_close(told.places()[0, k], where)
     done = told.act(observation(policy, 1))

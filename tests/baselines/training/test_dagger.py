@@ -84,8 +84,8 @@ class WatchedEnv(FakeEnv):
         return torch.tensor([self.steps])
 
     def capture(self) -> dict[str, np.ndarray]:
-        views = self._film.render(self.proprioception()["qpos"], self.object_poses(), self.textures)
-        return {name: view.color for name, view in views.items()}
+        self._film.draw(self.proprioception()["qpos"], self.object_poses(), self.textures)
+        return {name: view.color for name, view in self._film.views().items()}
 
 
 class WatchedSource(FakeSource):
