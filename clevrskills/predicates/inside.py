@@ -1,6 +1,7 @@
 """An object rests within the outline of an area."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ class Inside(OnTop):
     """
 
     name = "inside"
-    goal_words = ("in", "into", "on", "to", "at")
+    goal_words: ClassVar[tuple[str, ...]] = ("in", "into", "on", "to", "at")
     inside = True
 
     def placed(self, world: World, state: GoalState) -> Tensor:

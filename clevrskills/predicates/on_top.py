@@ -1,6 +1,7 @@
 """An object rests on another one."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -35,7 +36,7 @@ class OnTop(Placing):
     """
 
     name = "on_top"
-    goal_words = (
+    goal_words: ClassVar[tuple[str, ...]] = (
         *("on", "onto", "on top of", "on top", "over", "to", "below", "first", "then", "after"),
         *("top", "bottom", "highest", "lowest", "reverse", "reversed", "reverses", "backwards"),
     )

@@ -183,8 +183,8 @@ def truth(made, layout) -> dict[str, object]:
         else:
             number, _, name = source.partition(".") if source[0] in "-01" else ("", "", source)
             name = name.partition(".")[0]
-            of = [leaves[int(number)]] if number else [x for x in leaves if hasattr(x, name)]
-            found[slot] = key(of[0], name)
+            one = leaves[int(number)] if number else next(x for x in leaves if hasattr(x, name))
+            found[slot] = key(one, name)
     if "direction" in tables()[made.key].get("slots", []):
         here, there = (layout.body(name).pose[:2] for name in ("first", "second"))
         way = np.subtract(there, here)
