@@ -12,7 +12,7 @@ Look = Literal["soft", "flat", "stock"]
 """One of :data:`LOOKS`."""
 LOOKS: tuple[Look, ...] = get_args(Look)
 """Looks of images: ``soft``, with soft shadows, smooth edges and darkness where bodies meet;
-``flat``, without, at less than half the cost; ``stock``, as SAPIEN's own shaders draw."""
+``flat``, without, at half the cost; ``stock``, as SAPIEN's own shaders draw."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ BEYOND_M = 50.0  # the ground goes on for so far, for what is flung away or roll
 AMBIENT_LIGHT = {"soft": (0.36, 0.36, 0.36), **dict.fromkeys(("flat", "stock"), (0.3, 0.3, 0.3))}
 SHADOW_CENTER_M = (-0.3, 0.0, 0.0)
 SHADOW_HALF_SIZE_M = 1.1
-SHADOW_MAP_PX = 320  # a texel is 6.9 mm wide, so a soft edge 21 mm
+SHADOW_MAP_PX = 256  # a texel is 8.6 mm wide, so a soft edge up to 24 mm
 _Light = tuple[tuple[float, float, float], tuple[float, float, float]]
 # (direction, colour) by look; where shadows are cast, it is by the first one: steep, so that they
 # lie beside the bodies and tell how high these are; it gives less than half of all light
@@ -233,3 +234,10 @@ def load_lighting(
             shadow_far=2 * FLOOR_RADIUS_M,  # beyond lies darkness
             shadow_map_size=SHADOW_MAP_PX,
         )
+
+
+def lights_digest(look: str) -> str:
+    """Return the digest of the lights and the shadow map of a look, 8 hexadecimal digits."""
+    shadows = SHADOW_CENTER_M, SHADOW_HALF_SIZE_M, SHADOW_MAP_PX
+    values = AMBIENT_LIGHT[look], LIGHTS[look], shadows if look == "soft" else ()
+    return hashlib.sha256(repr(values).encode()).hexdigest()[:8]

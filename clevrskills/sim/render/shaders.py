@@ -8,10 +8,8 @@ scenes do not have. The packs used here are the installed one with some of its t
 in, and the sheen of matte bodies at glancing angles. Its images differ by less than two grey levels
 of 255 on average, and cost two thirds or less.
 
-``soft``: with soft shadows that cost 4 look-ups instead of 25, smooth edges, and darkness where
+``soft``: with soft shadows that cost 2 look-ups instead of 25, smooth edges, and darkness where
 bodies meet, by the shaders of ``glsl/``; maps of normals and flat shading are not shown.
-
-``room``: as ``soft``, but the darkness is found from half as many places.
 
 ``stock``: SAPIEN's own, unchanged.
 
@@ -128,14 +126,6 @@ _NUMBER_EDITS: _Edits = {
         (r"outPositionSegmentation = [^;]*;", "outNumber = inSegmentation[1];"),
     )
 }
-_ROOM_EDITS: _Edits = {
-    "minimal/composite0.frag": (
-        (r"HOLLOW_DARK = 0\.07", "HOLLOW_DARK = 0.11"),
-        (r"AROUND\[8\] = vec2\[\]\([^;]*;",
-         "AROUND[4] = vec2[](vec2(0.6, 0), vec2(0.2, 0.35), vec2(0, 0.6), vec2(-0.35, 0.2));"),
-        (r"k < 8", "k < 4"),
-    )
-}  # fmt: skip
 # the pass that makes "Color" of "ColorRaw"; without it the image is "Color" at once
 _PASS = ("minimal/composite.vert", "minimal/composite0.frag")
 
@@ -179,11 +169,9 @@ def _files(look: str, geometry: bool, numbers: bool = False) -> dict[str, str]:
             f"look {look!r} cannot be drawn: the shaders in {_shader_root()} are not those of "
             "SAPIEN 3.0.3; install sapien==3.0.3, or draw with SAPIEN's own by look 'stock'"
         )
-    if look in ("soft", "room"):
+    if look == "soft":
         files = _edited(files, _soft_edits(files))
         files[_PASS[1]] = (GLSL / "composite0.frag").read_text("utf-8")
-        if look == "room":
-            files = _edited(files, _ROOM_EDITS)
     else:
         files = _edited(files, _FLAT_EDITS)
         files = {name: text for name, text in files.items() if name not in _PASS}
@@ -205,7 +193,7 @@ def shader_pack(look: str, geometry: bool = False, numbers: bool = False) -> str
     """Return the directory of a shader pack; "minimal" for ``stock``.
 
     Args:
-        look: One of :data:`~clevrskills.core.env_config.LOOKS`, or ``room``.
+        look: One of :data:`~clevrskills.core.env_config.LOOKS`.
         geometry: Whether it gives depth, positions and segmentation too, not only colours.
         numbers: Whether it gives the number of the entity that each pixel shows instead, as
             "Number"; that costs little. ``stock`` gives geometry in any case.

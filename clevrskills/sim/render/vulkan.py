@@ -103,15 +103,18 @@ def drawing_device(summary: str) -> str:
 
 @cache
 def renderer(look: str) -> str:
-    """Return name and driver of the device that SAPIEN draws with, and the digest of the shaders.
+    """Return name and driver of the device that SAPIEN draws with, and the digests of the shaders
+    and of the lights.
 
     Raises:
         ClevrSkillsError: The look cannot be drawn with the installed shaders.
     """
     import sapien
 
+    from clevrskills.sim.render.scene_visuals import lights_digest
     from clevrskills.sim.render.shaders import shader_digest
 
     name = drawing_device(sapien.render.get_device_summary())
     drivers = [device["driver"] for device in vulkan_devices() if device["name"] == name]
-    return ", ".join([name, *drivers[:1], f"shaders {shader_digest(look)}"])
+    digests = f"shaders {shader_digest(look)}", f"lights {lights_digest(look)}"
+    return ", ".join([name, *drivers[:1], *digests])

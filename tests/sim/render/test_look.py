@@ -75,6 +75,13 @@ def test_it_is_darker_where_bodies_meet_and_nowhere_else():
     assert np.ptp(alone) < 0.02  # a plane stays even
 
 
+def test_digest_of_lights_covers_the_shadow_map(monkeypatch):
+    before = {look: scene_visuals.lights_digest(look) for look in OWN}
+    monkeypatch.setattr(scene_visuals, "SHADOW_MAP_PX", 64)
+    changed = {look for look in OWN if scene_visuals.lights_digest(look) != before[look]}
+    assert changed == {"soft"} and len(set(before.values())) == 2
+
+
 AWAY_M = (0.006, 0.012, 0.02, 0.03, 0.05)
 
 

@@ -23,11 +23,9 @@ layout(location = 0) out vec4 outColor;
 
 const vec3 BRIGHTNESS = vec3(0.3, 0.6, 0.1);
 const float EDGE_PIXELS = 0.4;  // bend over a pixel, in widths of the pixel, that is an edge
-const float HOLLOW_M = 0.03;    // how far around a hollow is looked for
-const float HOLLOW_DARK = 0.07; // light that each of the pairs takes, at the most half of it
+const float HOLLOW_M = 0.025;   // how far around a hollow is looked for
+const float HOLLOW_DARK = 0.14; // light that each of 4 pairs takes, at the most half of it
 const float FAR_M = 3.0;        // beyond, hollows are smaller than pixels
-const vec2 AROUND[8] = vec2[](vec2(1, 0), vec2(0.35, 0.15), vec2(0.5, 0.5), vec2(0.13, 0.32),
-                              vec2(0, 1), vec2(-0.15, 0.35), vec2(-0.5, 0.5), vec2(-0.32, 0.13));
 
 float depthAt(ivec2 pixel) {
   ivec2 last = textureSize(samplerGbufferDepth, 0) - 1;
@@ -56,41 +54,34 @@ vec4 alongTheEdge(vec2 pixel, vec4 color) {
   return found < least || found > most ? near : mean;
 }
 
-// Light that one of the pairs of pixels around takes.
-float hollowAt(ivec2 pixel, float depth, float toM, float pixelM, vec2 around) {
-  ivec2 way = ivec2(round(around * HOLLOW_M / pixelM));
-  float mean = 0.5 * (depthAt(pixel + way) + depthAt(pixel - way));
-  float hollow = (depth - mean) * toM / (length(around) * HOLLOW_M);
-  // what is much nearer stands in front, and does not touch
-  return clamp(hollow - 0.05, 0, 0.5) * clamp(2.5 - hollow, 0, 1);
-}
-
 void main() {
   ivec2 pixel = ivec2(gl_FragCoord.xy);
   outColor = texelFetch(samplerColorRaw, pixel, 0);
-  // a block of 2 x 2 pixels looks at what is around it together
+  // differences to all sides: two within a block of 2 x 2 pixels, two to its neighbors
   ivec2 place = pixel & 1, outward = 2 * place - 1;
-  float depth = depthAt(pixel);
-  vec2 around = vec2(depthAt(pixel + ivec2(outward.x, 0)), depthAt(pixel + ivec2(0, outward.y)));
-  vec2 bend = abs(around - depth - outward * vec2(dFdxFine(depth), dFdyFine(depth)));
+  vec4 block = textureGather(samplerGbufferDepth, (gl_FragCoord.xy + 0.5 * outward) /
+                             textureSize(samplerGbufferDepth, 0));
+  block = place.x == 0 ? block : block.yxwz;
+  block = place.y == 0 ? block : block.wzyx;
+  float depth = block.y;
+  vec2 bend = abs(block.xz - depth - outward * vec2(dFdxFine(depth), dFdyFine(depth)));
+  // distance, and pixels of a meter there
   float awayM = cameraBuffer.projectionMatrix[3][2] / (depth + cameraBuffer.projectionMatrix[2][2]);
-  float pixelM = 2 * awayM / (abs(cameraBuffer.projectionMatrix[1][1]) * cameraBuffer.height);
+  float pixels = abs(0.5 * cameraBuffer.projectionMatrix[1][1]) * cameraBuffer.height / awayM;
   float toM = awayM * awayM / abs(cameraBuffer.projectionMatrix[3][2]);
 
-  if (max(bend.x, bend.y) * toM > EDGE_PIXELS * pixelM) {
+  if (max(bend.x, bend.y) * toM * pixels > EDGE_PIXELS) {
     outColor = alongTheEdge(gl_FragCoord.xy, outColor);
   }
 
-  // each pixel of a block looks in another direction; where one finds a hollow, all look in all
-  vec2 first = place.x == 0 ? vec2(1 - place.y, place.y) : vec2(0.5 - place.y, 0.5);
-  float found = hollowAt(pixel, depth, toM, pixelM, first);
-  found += abs(dFdxFine(found));
-  found += abs(dFdyFine(found));
-  if (found > 0 && awayM < FAR_M) {
-    float dark = 0;
-    for (int k = 0; k < 8; ++k) {
-      dark += hollowAt(pixel, depth, toM, pixelM, AROUND[k]);
-    }
-    outColor.rgb *= 1 - HOLLOW_DARK * dark;
-  }
+  // each pixel of a block of 2 x 2 looks in one of 4 directions; what they find is added
+  vec3 around = place.x == 0 ? vec3(1 - place.y, place.y, 1) : vec3(0.5 - place.y, 0.5, 1.4);
+  ivec2 way = ivec2(round(around.xy * (HOLLOW_M * pixels)));
+  float mean = 0.5 * (depthAt(pixel + way) + depthAt(pixel - way));
+  float hollow = (depth - mean) * toM * around.z / HOLLOW_M;
+  // what is much nearer stands in front, and does not touch
+  float dark = awayM < FAR_M ? clamp(hollow - 0.05, 0, 0.5) * clamp(2.5 - hollow, 0, 1) : 0;
+  dark = 2 * dark - outward.x * dFdxFine(dark);
+  dark = 2 * dark - outward.y * dFdyFine(dark);
+  outColor.rgb *= 1 - HOLLOW_DARK * dark;
 }

@@ -61,7 +61,7 @@ class Stage:
                 scene.add_directional_light(direction, color)
 
         self._contrast: Contrast = contrast
-        self._offscreen = OffscreenScene("room", render_device(), numbers=True, lighting=lights)
+        self._offscreen = OffscreenScene("soft", render_device(), numbers=True, lighting=lights)
         self._camera = self._offscreen.add_camera("agent", size_px, size_px, FOV_RAD)
         self._shown: dict[Hashable, _Shown] = {}
         self._numbers: dict[int, Hashable] = {}
