@@ -26,7 +26,7 @@ from clevrskills.suites.lohoravens.interfaces.numbers import (
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.primitive import PrimitiveArm, pick_and_place
-from clevrskills.suites.lohoravens.prompts.phrasing import LookAhead, say
+from clevrskills.suites.lohoravens.prompts.phrasing import say
 from clevrskills.suites.lohoravens.solver import UnsolvableError, clearing_moves, moves
 
 SAME_MOVES = 3
@@ -96,33 +96,33 @@ class MoveOracle:
         return self._env.account.codes["PLACED"]
 
     def _least_tried(self, known: Iterator[Move]) -> tuple[Move, str] | None:
-        """The move that was tried least often, the first of those, and what is said of it; in words
-        one of which surely is said what helps, if there is any.
+        """Return the move that was tried least often, the first of those, and what is said of it.
 
         Raises:
             GaveUp: No words are known for any.
         """
-        seen = list[Move]()
-        in_words = self._interface.name == PICK_PLACE_TEXT.name
-        ahead = LookAhead(self._env)
+        env, seen = self._env, list[Move]()
         for move in known:
-            if move in seen:
-                continue
             seen.append(move)
-            if not self._tried[_rounded(move)]:
-                said = say(move, self._env, ahead, surely=True) if in_words else ""
-                if said or not in_words:
-                    return move, said
-        if not seen:
-            return None
-        if all(self._tried[_rounded(move)] for move in seen):
-            env = self._env
+            if not self._tried[_rounded(move)] and (found := self._said(move)):
+                return found
+        if seen and all(self._tried[_rounded(move)] for move in seen):
             seen += clearing_moves(env.goal, env.world, env.goal_state, seen[0])
-        seen.sort(key=lambda move: self._tried[_rounded(move)])
-        said = say(seen[0], self._env, ahead) if in_words else ""
-        if in_words and not said:
+        for move in sorted(seen, key=lambda move: self._tried[_rounded(move)]):
+            if found := self._said(move):
+                return found
+        if seen:
             raise GaveUp("no words are known for the next move")
-        return seen[0], said
+        return None
+
+    def _said(self, move: Move) -> tuple[Move, str] | None:
+        """Return a move and its words, none but for the interface of words; ``None``: there are
+        none.
+        """
+        if self._interface.name != PICK_PLACE_TEXT.name:
+            return move, ""
+        said = say(move, self._env)
+        return (move, said) if said else None
 
 
 class StepOracle(MoveOracle):

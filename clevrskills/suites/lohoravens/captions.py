@@ -39,11 +39,11 @@ class Memory:
 
     def __init__(self, env: RecorderView) -> None:
         scene = Scene(env)
-        self.hidden_at_start = {thing.key for thing in scene.blocks if scene.covered(thing)}
+        self.hidden_at_start = {thing.key for thing in scene.movable if scene.covered(thing)}
         self.covering_at_start = [
             thing
-            for thing in scene.blocks
-            if any(scene.stands_on(thing, other) for other in scene.blocks)
+            for thing in scene.movable
+            if any(scene.stands_on(thing, other) for other in scene.movable)
         ]
         self._hidden = self.hidden_at_start
         self._before: dict[str, np.ndarray] = {}
@@ -52,15 +52,15 @@ class Memory:
     def note(self, env: RecorderView) -> None:
         """A turn begins: remember where everything is, and what is uncovered by now."""
         scene = self._look(env)
-        self._before = {thing.key: scene.place(thing) for thing in scene.blocks}
-        self._told = {thing.key: where(scene, thing, self._hidden) for thing in scene.blocks}
+        self._before = {thing.key: scene.xy(thing.slot) for thing in scene.movable}
+        self._told = {thing.key: where(scene, thing, self._hidden) for thing in scene.movable}
 
     def _look(self, env: RecorderView) -> Scene:
         """The scene now; what is uncovered in it is hidden no more."""
         scene = Scene(env)
         self._hidden = {
             thing.key
-            for thing in scene.blocks
+            for thing in scene.movable
             if thing.key in self._hidden and scene.covered(thing)
         }
         return scene
@@ -82,7 +82,7 @@ class Memory:
             thing
             for thing in seen
             if thing.key in self._before
-            and np.linalg.norm(scene.place(thing) - self._before[thing.key]) > MOVED_M
+            and np.hypot(*(scene.xy(thing.slot) - self._before[thing.key])) > MOVED_M
         ]
         if not moved:
             return "Nothing has moved."
@@ -121,8 +121,7 @@ def where(scene: Scene, thing: Thing, hidden: Collection[str] = ()) -> str:
     below = [
         ("in" if other.kind == "bowl" else "on", other)
         for other in scene.things
-        if other.key not in hidden
-        and (scene.inside if other.kind == "bowl" else scene.stands_on)(thing, other)
+        if other.key not in hidden and scene.holds(thing, other)
     ]
     if not below:
         return area

@@ -15,7 +15,7 @@ from clevrskills.tasks.layout import EpisodeRng, LayoutError
 NAMESPACE = "ravens"
 ALL_COLORS = tuple(PALETTES[NAMESPACE])
 """Colors of the palette, in the order of the original."""
-_TRAIN = ("blue", "red", "green", "yellow", "brown", "gray", "cyan", "indigo", "silver", "black")
+_TRAIN = ("blue", "red", "green", "yellow", "brown", "gray", "cyan", "indigo", "violet", "black")
 _TEST = ("blue", "red", "green", "orange", "purple", "pink", "white", "violet", "gold", "black")
 COLORS_OF_SPLIT: Mapping[str, Sequence[str]] = {"train": _TRAIN, "val": _TEST, "test": _TEST}
 CATEGORIES: Mapping[str, Sequence[str]] = {

@@ -1,4 +1,4 @@
-"""Things on the field as one names them: kind, colour, size, and what stands on what."""
+"""Things on the field: what stands where, where there is room, and how one names them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.sim.setting import Workspace
 from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.predicates.resting import flat_share, loads
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 
 BLOCKS = ("block", "box")
@@ -35,6 +36,18 @@ BESIDE_M = 0.16
 """Distance between the middles of a block and of what is put beside it."""
 LEVEL_M = 0.006
 """How far the underside of a thing may be from the top of what it stands on."""
+GRID_M, GAPS_M = 0.01, (0.03, 0.01)
+"""Distance between the places that are looked at for a free one; gaps to what stands around, the
+first that leaves a place: a gripper beside high blocks needs more.
+"""
+MAT_TOP_M = 0.005
+"""Up to this height what can't be moved is a mat, on which blocks are put."""
+OVER_SHARE = 0.01
+CARRIED_SHARE = 0.05
+"""Share of its weight with which a block rests on another one that is to be freed."""
+
+Rectangle = tuple[np.ndarray, np.ndarray]
+"""Least and greatest x and y."""
 
 
 def area_bounds_m(area: str, field: Workspace = FIELD) -> tuple[np.ndarray, np.ndarray]:
@@ -95,8 +108,143 @@ class Thing:
         return f"{self.color} {self.kind}"
 
 
-class Scene:
-    """What is where on the field now.
+class Table:
+    """What stands where, of one environment.
+
+    Args:
+        world: The world; its first scene is looked at.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    @cached_property
+    def blocks(self) -> list[int]:
+        """Slots of what can be moved."""
+        return self.world.solids.movable[0].nonzero()[:, 0].tolist()
+
+    @cached_property
+    def furniture(self) -> list[int]:
+        """Slots of what stands there for good: bowls and zones."""
+        fixed = self.world.solids.present[0] & ~self.world.solids.movable[0]
+        return fixed.nonzero()[:, 0].tolist()
+
+    @cached_property
+    def bowls(self) -> list[int]:
+        """Slots of bowls."""
+        return [k for k in self.furniture if self.boxes[k][1, 2] > MAT_TOP_M]
+
+    @cached_property
+    def boxes(self) -> Mapping[int, np.ndarray]:
+        """Lowest and highest corner of each solid body, by slot, (2, 3)."""
+        return {slot: bounds(self.world, slot) for slot in (*self.blocks, *self.furniture)}
+
+    def xy(self, slot: int) -> np.ndarray:
+        """World x and y of a body, (2,)."""
+        place: np.ndarray = self.world.body_pose[0, slot, :2].double().numpy()
+        return place
+
+    def yaw_rad(self, slot: int) -> float:
+        """Turn of a body about the vertical, as far as its four sides tell it, in [-pi/4, pi/4)."""
+        yaw = yaw_rad(self.world.body_pose[0, slot, 3:])
+        return float((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
+
+    def side_m(self, slot: int) -> float:
+        """Greatest side of a body, seen from above."""
+        return float(self.world.solids.size[0, slot, :2].max())
+
+    def radius_m(self, slot: int) -> float:
+        """Radius of the circle that a body covers, seen from above."""
+        return self.side_m(slot) / (2 if slot in self.bowls else 2**0.5)
+
+    @cached_property
+    def _on(self) -> torch.Tensor:
+        return loads(self.world, CARRIED_SHARE)[0]
+
+    def above(self, slot: int) -> list[int]:
+        """Slots of what rests right on a block."""
+        return self._on[:, slot].nonzero()[:, 0].tolist()
+
+    def below(self, slot: int) -> list[int]:
+        """Slots of blocks that a block rests right on."""
+        return self._on[slot].nonzero()[:, 0].tolist()
+
+    def topmost(self, slot: int) -> int:
+        """What has to be taken first to free a block: itself if nothing is on it."""
+        seen = {slot}
+        while above := [k for k in self.above(slot) if k not in seen]:
+            slot = above[0]
+            seen.add(slot)
+        return slot
+
+    def over(self, zone: int) -> list[int]:
+        """Slots of blocks that are over a zone, if only with an edge; -1: of none."""
+        slots = torch.tensor([self.blocks])
+        share = flat_share(self.world, slots, torch.tensor([[max(zone, 0)]]))[0]
+        return [
+            k for k, of in zip(self.blocks, share, strict=True) if zone >= 0 and of > OVER_SHARE
+        ]
+
+    def in_bowl(self, bowl: int) -> list[int]:
+        """Slots of blocks in a bowl, or on its rim."""
+        radius_m, middle = self.radius_m(bowl), self.xy(bowl)
+        return [k for k in self.blocks if np.hypot(*(self.xy(k) - middle)) < radius_m]
+
+    def rectangle(self, slot: int) -> Rectangle:
+        """What a zone or bowl covers."""
+        low, high = self.boxes[slot][:, :2]
+        return low, high
+
+    def free_place(
+        self,
+        slot: int,
+        within: Rectangle,
+        *,
+        near: np.ndarray | None = None,
+        avoid: Sequence[Rectangle] = (),
+        gaps_m: Sequence[float] = GAPS_M,
+        side_m: float = 0.0,
+        field: Workspace = FIELD,
+    ) -> np.ndarray | None:
+        """Return the place nearest to a point where a block is clear of all that stands, of a grid
+        around the point, (2,); ``None``: there is none.
+
+        Args:
+            slot: Slot of the block.
+            within: Where its middle may be.
+            near: The point, (2,); ``None``: the middle of that.
+            avoid: What it must not overlap.
+            gaps_m: Gaps to what stands around that are tried, the widest first.
+            side_m: Its side, along x and y; 0: it may be turned in any way.
+            field: Where the arm can put it.
+        """
+        low, high = within
+        near = (low + high) / 2 if near is None else near
+        first, last = (np.round((end - near) / GRID_M, 6) for end in (low, high))
+        spans = zip(np.ceil(first), np.floor(last), strict=True)
+        ticks = [np.arange(a, b + 1) for a, b in spans]
+        grid = near + GRID_M * np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 2)
+        grid = grid[np.argsort(np.round(np.hypot(*(grid - near).T), 6), kind="stable")]
+        half_m = (side_m or 2 * self.radius_m(slot)) / 2
+        grid = grid[[field.contains(*at) for at in grid.tolist()]] if len(grid) else grid
+        if avoid:
+            grid = grid[_gap_m(grid, np.array(avoid)) > half_m]
+        around = [self.boxes[k][:, :2] for k in (*self.blocks, *self.bowls) if k != slot]
+        gap_m = _gap_m(grid, np.array(around)) - half_m
+        return next((grid[gap_m >= least][0] for least in gaps_m if (gap_m >= least).any()), None)
+
+
+def _gap_m(places: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Return the gaps along an axis between places (N, 2) and the nearest of some boxes, lowest
+    and highest corners (M, 2, 2), (N,).
+    """
+    away = np.maximum(boxes[:, 0] - places[:, None], places[:, None] - boxes[:, 1]).max(-1)
+    found: np.ndarray = away.min(-1, initial=np.inf)
+    return found
+
+
+class Scene(Table):
+    """What is where on the field now, by name.
 
     Args:
         env: The environment; its first scene is told of.
@@ -104,77 +252,56 @@ class Scene:
     """
 
     def __init__(self, env: RecorderView, hidden: Collection[str] = ()) -> None:
-        self.world, self.hidden = env.world, frozenset(hidden)
-        self.things: list[Thing] = []
+        super().__init__(env.world)
+        self.hidden = frozenset(hidden)
+        self.by_slot: dict[int, Thing] = {}
         for slot, body in enumerate(env.layouts[0].bodies):
-            if body is None:
-                continue
-            extents = 2 * np.asarray(body.geometry.half_extents)
-            self.things.append(
-                Thing(
-                    slot,
-                    body.key,
-                    body.noun or body.shape,
-                    (body.texture or "").rpartition("/")[2],
-                    float(extents[:2].max()),
-                    body.movable,
-                    not body.ghost,
+            if body is not None:
+                color = (body.texture or "").rpartition("/")[2]
+                side_m = 2 * float(np.max(body.geometry.half_extents[:2]))
+                kind = body.noun or body.shape
+                self.by_slot[slot] = Thing(
+                    slot, body.key, kind, color, side_m, body.movable, not body.ghost
                 )
-            )
-        self.by_slot: Mapping[int, Thing] = {thing.slot: thing for thing in self.things}
-
-    @property
-    def blocks(self) -> Sequence[Thing]:
-        """What can be taken."""
-        return [thing for thing in self.things if thing.movable]
-
-    @cached_property
-    def boxes(self) -> Mapping[int, np.ndarray]:
-        """Lowest and highest corner of each solid thing, by slot, (2, 3)."""
-        return {thing.slot: bounds(self.world, thing.slot) for thing in self.things if thing.solid}
-
-    def place(self, thing: Thing) -> np.ndarray:
-        """World position of a thing, (3,)."""
-        place: np.ndarray = self.world.body_pose[0, thing.slot, :3].double().numpy()
-        return place
-
-    def yaw_rad(self, thing: Thing) -> float:
-        """Its turn about the vertical, as far as its four sides tell it, in [-pi/4, pi/4)."""
-        yaw = yaw_rad(self.world.body_pose[0, thing.slot, 3:])
-        return float((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
+        self.things = [*self.by_slot.values()]
+        self.movable = [thing for thing in self.things if thing.movable]
 
     def stands_on(self, upper: Thing, lower: Thing) -> bool:
         """Whether a thing stands on another one."""
         if upper is lower or not upper.movable or not lower.solid or lower.kind == "bowl":
             return False
-        one, other = self.boxes[upper.slot], self.boxes[lower.slot]
-        if abs(one[0, 2] - other[1, 2]) > LEVEL_M:
+        if abs(self.boxes[upper.slot][0, 2] - self.boxes[lower.slot][1, 2]) > LEVEL_M:
             return False
-        away_m = np.abs(self.place(upper)[:2] - self.place(lower)[:2])
+        away_m = np.abs(self.xy(upper.slot) - self.xy(lower.slot))
         return bool((away_m < (upper.side_m + lower.side_m) / 2).all())
 
     def inside(self, thing: Thing, bowl: Thing) -> bool:
         """Whether a thing is in a bowl."""
-        if not thing.movable or bowl.kind != "bowl":
+        if bowl.kind != "bowl" or thing.slot not in self.in_bowl(bowl.slot):
             return False
-        away_m = float(np.hypot(*(self.place(thing)[:2] - self.place(bowl)[:2])))
-        return away_m < bowl.side_m / 2 and bool(
-            self.boxes[thing.slot][0, 2] < self.boxes[bowl.slot][1, 2]
-        )
+        return bool(self.boxes[thing.slot][0, 2] < self.boxes[bowl.slot][1, 2])
+
+    def holds(self, thing: Thing, other: Thing) -> bool:
+        """Whether another thing has a thing on or in it."""
+        return (self.inside if other.kind == "bowl" else self.stands_on)(thing, other)
 
     def covered(self, thing: Thing) -> bool:
         """Whether something stands on it."""
-        return any(self.stands_on(other, thing) for other in self.blocks)
+        return any(self.stands_on(other, thing) for other in self.movable)
 
     def area(self, thing: Thing) -> str:
         """The quarter of the field in which its middle is."""
-        return quadrant_of(self.place(thing)[:2])
+        return quadrant_of(self.xy(thing.slot))
 
     def is_in(self, thing: Thing, area: str) -> bool:
         """Whether its middle is in an area."""
-        low, high = area_bounds_m(area)
-        place = self.place(thing)[:2]
-        return bool((place > low).all() and (place < high).all())
+        return in_area(self.xy(thing.slot), area)
+
+
+def in_area(place: np.ndarray, area: str) -> bool:
+    """Whether a place (2,) is in an area."""
+    low, high = area_bounds_m(area)
+    return bool((place > low).all() and (place < high).all())
 
 
 def bounds(world: World, slot: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,19 +41,15 @@ from clevrskills.suites.lohoravens.things import (
     AREAS,
     BESIDE_M,
     BLOCKS,
+    GAPS_M,
     KINDS,
     SIDES,
+    Rectangle,
     Scene,
     Thing,
     area_bounds_m,
 )
 
-GRID_M = 0.01
-"""Distance between the places that are looked at for a free one."""
-GAPS_M, FREE_GAPS_M = (0.030, 0.010), (0.030,)
-"""Gaps to what stands around, in a place that is named and in a free area: the first that leaves a
-place, as a gripper beside high blocks needs more.
-"""
 AROUND_M = 0.04
 """Greatest distance from the place beside a block."""
 MOVED_M = 0.02
@@ -141,7 +137,8 @@ class WordsActuator(PickPlaceActuator):
                 env.goal, env.world, env.goal_state, told.move, env.turn_limit
             )
         env.account.judge("planner", helpful)
-        before = {thing.slot: place for thing, place in _places(env)}
+        scene = Scene(env)
+        before = {slot: scene.xy(slot) for slot in scene.blocks}
         turn = super().act(action, on_step)
         env.account.judge("actor", is_done(instruction, env, before))
         return turn
@@ -158,52 +155,40 @@ def instruction_of(text: str) -> Instruction | None:
         return None
 
 
-def _places(env: LoHoRavensEnv) -> Iterator[tuple[Thing, np.ndarray]]:
-    scene = Scene(env)
-    yield from ((thing, scene.place(thing)) for thing in scene.blocks)
-
-
 def is_done(instruction: Instruction, env: LoHoRavensEnv, before: Mapping[int, np.ndarray]) -> bool:
     """Whether a block that fits an instruction is where it says, and was not there before.
 
     Args:
         instruction: The instruction.
         env: The environment.
-        before: Where the blocks were, by slot.
+        before: World x and y of the blocks before, by slot.
     """
-    scene, pick, target = (
-        Scene(env, env.memory.hidden_at_start),
-        instruction.pick,
-        instruction.place,
+    scene, pick = Scene(env), instruction.pick
+    return any(
+        np.hypot(*(scene.xy(thing.slot) - before[thing.slot])) > MOVED_M
+        and _is_where(thing, instruction.place, scene)
+        for thing in scene.movable
+        if _is_named(thing, pick)
     )
-    for thing in scene.blocks:
-        fits = (thing.color, thing.kind) == (pick.color, pick.kind)
-        moved = np.linalg.norm(scene.place(thing) - before[thing.slot]) > MOVED_M
-        if fits and pick.size in ("", thing.size) and moved and _is_where(thing, target, scene):
-            return True
-    return False
+
+
+def _is_named(thing: Thing, phrase: Phrase) -> bool:
+    """Whether a thing has the color, kind and size of a phrase."""
+    named = (thing.color, thing.kind) == (phrase.color, phrase.kind)
+    return named and phrase.size in ("", thing.size)
 
 
 def _is_where(thing: Thing, target: Phrase | Spot, scene: Scene) -> bool:
     """Whether a thing is where words say."""
     if isinstance(target, Phrase):
-        onto = (
-            other
-            for other in scene.things
-            if (other.color, other.kind) == (target.color, target.kind)
-            and target.size in ("", other.size)
-        )
-        return any(
-            scene.inside(thing, other) if other.kind == "bowl" else scene.stands_on(thing, other)
-            for other in onto
-        )
+        return any(scene.holds(thing, o) for o in scene.things if _is_named(o, target))
     if target.of is not None:
-        middles = (
-            scene.place(other)[:2] + BESIDE_M * np.array(SIDES[target.side])
-            for other in scene.blocks
+        beside = (
+            scene.xy(other.slot) + BESIDE_M * np.array(SIDES[target.side])
+            for other in scene.movable
             if other is not thing and other.color == target.of.color
         )
-        return any(np.hypot(*(scene.place(thing)[:2] - m)) <= AROUND_M for m in middles)
+        return any(np.hypot(*(scene.xy(thing.slot) - at)) <= AROUND_M for at in beside)
     if target.area == FREE_AREA:
         return not any(scene.stands_on(thing, other) for other in scene.things)
     return scene.is_in(thing, target.area)
@@ -223,7 +208,7 @@ def request_of(text: str, env: LoHoRavensEnv) -> Request:
 
 def ground(text: str, env: LoHoRavensEnv) -> Request:
     """What an instruction asks for, as the scene is now; where several things fit, uncovered ones
-    first, then the one farthest from the place, then by slot.
+    first, then the one farthest from the place, then the lowest, then by slot.
     """
     try:
         instruction = parse(text)
@@ -246,21 +231,22 @@ def move_of(instruction: Instruction, scene: Scene) -> Move:
     free = [thing for thing in picks if not scene.covered(thing)]
     if not free:
         raise Refused("COVERED", phrase=str(instruction.pick))
-    found, refused = list[tuple[float, int, Thing, tuple[float, float, float]]](), None
+    found, refused = list[tuple[float, float, int, Move]](), None
     for thing in free:
         try:
-            place = _place(instruction.place, thing, scene)
+            place, onto = _place(instruction.place, thing, scene)
         except Refused as reason:
             refused = refused or reason
             continue
-        away_m = float(np.hypot(*(scene.place(thing)[:2] - place[:2])))
-        found.append((-round(away_m, 6), thing.slot, thing, place))
-    if not found:
-        assert refused is not None
+        (x, y), (to_x, to_y) = scene.xy(thing.slot).tolist(), place.tolist()
+        yaw = scene.yaw_rad(onto) if onto >= 0 and onto not in scene.furniture else 0.0
+        away_m = round(float(np.hypot(to_x - x, to_y - y)), 6)
+        move = Move((x, y, scene.yaw_rad(thing.slot)), (to_x, to_y, yaw), thing.slot, onto)
+        height_m = round(float(scene.boxes[thing.slot][0, 2]), 3)
+        found.append((-away_m, height_m, thing.slot, move))
+    if refused and not found:
         raise refused
-    _, _, thing, place = min(found, key=lambda entry: entry[:2])
-    x, y, _ = scene.place(thing)
-    return Move((float(x), float(y), scene.yaw_rad(thing)), place)
+    return min(found, key=lambda entry: entry[:3])[3]
 
 
 def _fitting(phrase: Phrase, scene: Scene) -> list[Thing]:
@@ -269,14 +255,8 @@ def _fitting(phrase: Phrase, scene: Scene) -> list[Thing]:
     Raises:
         Refused: There is none.
     """
-    found = [
-        thing
-        for thing in scene.things
-        if thing.color == phrase.color
-        and thing.kind == phrase.kind
-        and phrase.size in ("", thing.size)
-        and _is_at(thing, phrase.at, scene)
-    ]
+    named = (thing for thing in scene.things if _is_named(thing, phrase))
+    found = [thing for thing in named if _is_at(thing, phrase.at, scene)]
     if not found:
         raise Refused("NO_SUCH_OBJECT", phrase=str(phrase))
     return found
@@ -286,141 +266,87 @@ def _is_at(thing: Thing, at: str, scene: Scene) -> bool:
     if at == HIDDEN:
         return scene.covered(thing) or thing.key in scene.hidden
     if at == ON_TOP:
-        return any(scene.stands_on(thing, other) for other in scene.blocks)
+        return any(scene.stands_on(thing, other) for other in scene.movable)
     return not at or scene.is_in(thing, at)
 
 
-def _place(target: Phrase | Spot, thing: Thing, scene: Scene) -> tuple[float, float, float]:
-    """Where a thing goes: x, y and turn.
+def _place(target: Phrase | Spot, thing: Thing, scene: Scene) -> tuple[np.ndarray, int]:
+    """Where a thing goes, (2,), and the slot of what it goes on or into; -1: the table.
 
     Raises:
         Refused: There is no such place, or it is taken.
     """
     if isinstance(target, Spot):
-        return _free_spot(target, thing, scene)
-    onto = [other for other in _fitting(target, scene) if other is not thing]
-    if not onto:
-        raise Refused("NO_SUCH_OBJECT", phrase=str(target))
-    if target.kind == "bowl":
-        bowl = min(onto, key=lambda other: _from_middle(other, scene))
-        x, y, _ = scene.place(bowl)
-        return float(x), float(y), 0.0
+        return _free_spot(target, thing, scene), -1
+    onto = _others(target, thing, scene)
     if target.kind == "zone":
         return _in_a_zone(onto, target, thing, scene)
-    open_ = [
-        other
-        for other in onto
-        if not any(scene.stands_on(upper, other) for upper in scene.blocks if upper is not thing)
-    ]
-    if not open_:
+    if target.kind != "bowl":
+        onto = [
+            other
+            for other in onto
+            if not any(
+                scene.stands_on(upper, other) for upper in scene.movable if upper is not thing
+            )
+        ]
+        onto.sort(key=lambda other: -round(float(scene.boxes[other.slot][1, 2]), 4))
+    if not onto:
         raise Refused("COVERED", phrase=str(target))
-    below = min(open_, key=lambda o: (-round(_top(o, scene), 4), *_from_middle(o, scene)))
-    x, y, _ = scene.place(below)
-    return float(x), float(y), scene.yaw_rad(below)
+    return scene.xy(onto[0].slot), onto[0].slot
 
 
-def _top(thing: Thing, scene: Scene) -> float:
-    return float(scene.boxes[thing.slot][1, 2])
+def _others(phrase: Phrase, thing: Thing, scene: Scene) -> list[Thing]:
+    """What fits a phrase beside a thing, the nearest to the field's middle first.
 
+    Raises:
+        Refused: There is none.
+    """
 
-def _from_middle(thing: Thing, scene: Scene) -> tuple[float, int]:
-    away_m = float(np.hypot(*(scene.place(thing)[:2] - FIELD_MIDDLE_M)))
-    return round(away_m, 6), thing.slot
+    def from_middle(other: Thing) -> tuple[float, int]:
+        return round(float(np.hypot(*(scene.xy(other.slot) - FIELD_MIDDLE_M))), 6), other.slot
+
+    found = sorted((o for o in _fitting(phrase, scene) if o is not thing), key=from_middle)
+    if not found:
+        raise Refused("NO_SUCH_OBJECT", phrase=str(phrase))
+    return found
 
 
 def _in_a_zone(
     zones: Sequence[Thing], target: Phrase, thing: Thing, scene: Scene
-) -> tuple[float, float, float]:
-    """The free place nearest the middle of a zone, of several the one nearest the field's middle
-    that has one.
-    """
-    for zone in sorted(zones, key=lambda other: _from_middle(other, scene)):
-        low, high = scene.boxes[zone.slot][:, :2]
-        half = thing.side_m / 2
-        place = _nearest_free((low + high) / 2, low + half, high - half, thing, scene, GAPS_M)
+) -> tuple[np.ndarray, int]:
+    """The free place nearest the middle of a zone, of several the first that has one; and which."""
+    for zone in zones:
+        low, high = scene.rectangle(zone.slot)
+        within = (low + thing.side_m / 2, high - thing.side_m / 2)
+        place = scene.free_place(thing.slot, within, side_m=thing.side_m)
         if place is not None:
-            return place
+            return place, zone.slot
     raise Refused("NO_ROOM", phrase=f"on the {target}")
 
 
-def _free_spot(spot: Spot, thing: Thing, scene: Scene) -> tuple[float, float, float]:
-    """The free place nearest the middle of an area, or nearest to where a side is."""
-    field = np.array([FIELD.x_m, FIELD.y_m]).T
-    inset = thing.side_m / 2
+def _free_spot(spot: Spot, thing: Thing, scene: Scene) -> np.ndarray:
+    """The free place nearest the middle of an area, or nearest to where a side is, (2,)."""
+    inset, near = thing.side_m / 2, None
+    gaps_m: Sequence[float] = GAPS_M
+    avoid: list[Rectangle] = []
+    low, high = np.array([FIELD.x_m, FIELD.y_m]).T
     if spot.of is not None:
-        others = [other for other in _fitting(spot.of, scene) if other is not thing]
-        if not others:
-            raise Refused("NO_SUCH_OBJECT", phrase=str(spot.of))
-        block = min(others, key=lambda other: _from_middle(other, scene))
-        middle = scene.place(block)[:2] + BESIDE_M * np.array(SIDES[spot.side])
-        low, high = np.maximum(middle - AROUND_M, field[0]), np.minimum(middle + AROUND_M, field[1])
-        place = _nearest_free(middle, low, high, thing, scene, GAPS_M, AROUND_M)
+        block = _others(spot.of, thing, scene)[0]
+        near = scene.xy(block.slot) + BESIDE_M * np.array(SIDES[spot.side])
+        low, high = np.maximum(near - AROUND_M, low), np.minimum(near + AROUND_M, high)
+        inset = 0.0
     elif spot.area == FREE_AREA:
-        low, high = field[0] + inset, field[1] - inset
-        middle = np.array(FIELD_MIDDLE_M)
-        place = _nearest_free(middle, low, high, thing, scene, FREE_GAPS_M, solid_only=False)
+        gaps_m, near = GAPS_M[:1], np.array(FIELD_MIDDLE_M)
+        zones = map(scene.rectangle, scene.furniture)
+        avoid = [(a - GAPS_M[0], b + GAPS_M[0]) for a, b in zones]
     else:
         low, high = area_bounds_m(spot.area)
-        inset = MARGIN_M if spot.area == "center" else inset
-        gaps_m = GAPS_M[-1:] if spot.area == "center" else GAPS_M  # which is small
-        middle = (low + high) / 2
-        low, high = low + inset, high - inset
-        place = _nearest_free(middle, low, high, thing, scene, gaps_m)
-    if place is None:
+        if spot.area == "center":  # which is small
+            inset, gaps_m = MARGIN_M, GAPS_M[-1:]
+    within = (low + inset, high - inset)
+    place = scene.free_place(
+        thing.slot, within, near=near, avoid=avoid, gaps_m=gaps_m, side_m=thing.side_m
+    )
+    if place is None or (spot.of and np.hypot(*(place - near)) > AROUND_M):
         raise Refused("NO_ROOM", phrase=str(spot))
     return place
-
-
-def _nearest_free(
-    middle: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    thing: Thing,
-    scene: Scene,
-    gaps_m: Sequence[float],
-    most_m: float = np.inf,
-    solid_only: bool = True,
-) -> tuple[float, float, float] | None:
-    """The place nearest to a middle (2,) where a thing, its sides along x and y, is clear of what
-    stands around; ``None``: there is none.
-
-    Args:
-        middle: Where it should be.
-        low: Least x and y of its middle.
-        high: Greatest ones.
-        thing: The thing.
-        scene: Where everything is.
-        gaps_m: Least gaps that are tried.
-        most_m: How far from the middle at most.
-        solid_only: Whether zones are no obstacles.
-    """
-    around = [
-        scene.boxes[other.slot][:, :2]
-        for other in scene.things
-        if other is not thing and other.solid and not (solid_only and other.kind == "zone")
-    ]
-    for gap_m in gaps_m:
-        for place in _spiral(middle, low, high):
-            if np.hypot(*(place - middle)) > most_m:
-                break
-            clear = all(_gap_m(place, thing.side_m, box) >= gap_m for box in around)
-            if clear and FIELD.contains(*place):
-                return float(place[0]), float(place[1]), 0.0
-    return None
-
-
-def _spiral(middle: np.ndarray, low: np.ndarray, high: np.ndarray) -> Iterator[np.ndarray]:
-    """Places of a grid about a middle (2,), within bounds, the nearest first."""
-    if (low > high).any():
-        return
-    below, above = (np.ceil(np.abs(end - middle) / GRID_M).astype(int) for end in (low, high))
-    ticks = [middle[k] + GRID_M * np.arange(-below[k], above[k] + 1) for k in range(2)]
-    grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 2)
-    grid = grid[((grid >= low - 1e-9) & (grid <= high + 1e-9)).all(1)]
-    yield from grid[np.argsort(np.round(np.hypot(*(grid - middle).T), 6), kind="stable")]
-
-
-def _gap_m(place: np.ndarray, side_m: float, box: np.ndarray) -> float:
-    """Gap between a square at a place (2,) and a box, lowest and highest corner (2, 2)."""
-    away = np.maximum(box[0] - place, place - box[1]) - side_m / 2
-    return float(away.max())

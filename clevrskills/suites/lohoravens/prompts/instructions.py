@@ -54,7 +54,7 @@ def draw_instructions(
     for _ in range(TRIES * count):
         if len(found) == count:
             break
-        thing = scene.blocks[int(generator.integers(len(scene.blocks)))]
+        thing = scene.movable[int(generator.integers(len(scene.movable)))]
         kinds = [options for options in _targets(thing, scene) if options]
         shares = np.array([FREE_SHARE if options == [FREE_AREA] else 1.0 for options in kinds])
         target = kinds[int(generator.choice(len(kinds), p=shares / shares.sum()))]

@@ -36,9 +36,9 @@ def _into_zone(planner: Planner, body: int, zone: int, own: Collection[int]) -> 
         return planner.onto(body, zone)
     low, high = table.rectangle(zone)
     half = table.world.solids.size[0, body, :2].double().numpy() / 2
-    place = table.free_place(body, (low + half, high - half))
+    place = planner.room(body, (low + half, high - half))
     if place is not None:
-        return planner.to(body, place)
+        return planner.to(body, place, onto=zone)
     tops = [k for k in inside if not table.above(k)]
     return planner.onto(body, tops[0])
 
@@ -65,7 +65,7 @@ def put_in_area(planner: Planner, leaf: InArea) -> Move | None:
     table, body, bounds = planner.table, int(leaf.object[0]), leaf.bounds_m()
     if bool(leaf.there(table.world)[0]):
         return None  # it is about to rest
-    place = table.free_place(body, bounds)
+    place = planner.room(body, bounds)
     if place is not None:
         return planner.to(body, place)
     inside = [

@@ -17,7 +17,10 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.predicates.constraints import NoneIn
 from clevrskills.suites.lohoravens.scene import INNER
-from clevrskills.suites.lohoravens.solver.table import Rectangle, Table
+from clevrskills.suites.lohoravens.things import Rectangle, Table
+
+EDGE_M = 0.01
+"""How far inside a part of the table a block is put."""
 
 
 class UnsolvableError(ClevrSkillsError):  # noqa: N818 (nothing is in error)
@@ -82,12 +85,23 @@ class Planner:
             UnsolvableError: There is no such place.
         """
         slot = self.table.topmost(slot)
-        field = (np.array([INNER.x_m[0], INNER.y_m[0]]), np.array([INNER.x_m[1], INNER.y_m[1]]))
-        near = self.table.xy(slot)
-        place = self.table.free_place(slot, field, [*self.targets, *avoid], near)
+        low, high = np.array([INNER.x_m, INNER.y_m]).T
+        place = self.room(slot, (low, high), self.table.xy(slot), [*self.targets, *avoid])
         if place is None:
             raise UnsolvableError("no free place to put a block aside")
         return self._straight_to(slot, place)
+
+    def room(
+        self,
+        slot: int,
+        within: Rectangle,
+        near: np.ndarray | None = None,
+        avoid: Sequence[Rectangle] = (),
+    ) -> np.ndarray | None:
+        """Return a free place for a block, (2,), see :meth:`~..things.Table.free_place`."""
+        low, high = within
+        inside = (low + EDGE_M, high - EDGE_M)
+        return self.table.free_place(slot, inside, near=near, avoid=avoid, field=INNER)
 
     @cached_property
     def targets(self) -> Sequence[Rectangle]:
@@ -98,17 +112,24 @@ class Planner:
 
     def onto(self, slot: int, below: int) -> Move:
         """Put a block on the middle of a body, turned like it; first, what is on it aside."""
-        return self.to(slot, self.table.xy(below), self.table.yaw_rad(below))
+        return self.to(slot, self.table.xy(below), self.table.yaw_rad(below), below)
 
-    def to(self, slot: int, place: np.ndarray, yaw_rad: float | None = None) -> Move:
-        """Put a block at a place (2,), turned so or as it is; first, what is on it aside."""
+    def to(
+        self, slot: int, place: np.ndarray, yaw_rad: float | None = None, onto: int = -1
+    ) -> Move:
+        """Put a block at a place (2,) of the table or of a body, turned so or as it is; first, what
+        is on it aside.
+        """
         top = self.table.topmost(slot)
-        return self.evict(top) if top != slot else self._straight_to(slot, place, yaw_rad)
+        return self.evict(top) if top != slot else self._straight_to(slot, place, yaw_rad, onto)
 
-    def _straight_to(self, slot: int, place: np.ndarray, yaw_rad: float | None = None) -> Move:
+    def _straight_to(
+        self, slot: int, place: np.ndarray, yaw_rad: float | None = None, onto: int = -1
+    ) -> Move:
         (x, y), yaw = self.table.xy(slot), self.table.yaw_rad(slot)
         turn = 0.0 if yaw_rad is None else (yaw_rad - yaw + pi / 4) % (pi / 2) - pi / 4
-        return Move((float(x), float(y), yaw), (float(place[0]), float(place[1]), yaw + turn))
+        to = (float(place[0]), float(place[1]), yaw + turn)
+        return Move((float(x), float(y), yaw), to, slot, onto)
 
 
 def _leaves(predicate: Predicate, prefix: str) -> Iterator[tuple[Leaf, str]]:

@@ -40,7 +40,7 @@ def _lay_lowest(planner: Planner, leaf: Tower, slot: int) -> Move:
     """Put the lowest block where the tower is to stand."""
     table, base = planner.table, int(leaf.base[0])
     if isinstance(leaf, TowerInArea):
-        place = table.free_place(slot, leaf.bounds_m())
+        place = planner.room(slot, leaf.bounds_m())
         if place is None:
             raise UnsolvableError("no free place in the area")
         return planner.to(slot, place)

@@ -24,8 +24,8 @@ from clevrskills.suites.lohoravens.solver.places import (
     put_in_zone,
 )
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError, Way
-from clevrskills.suites.lohoravens.solver.table import Table
 from clevrskills.suites.lohoravens.solver.towers import put_on, stack
+from clevrskills.suites.lohoravens.things import Table
 
 HEAD_M, HIGHER_M = 0.03, 0.005
 """How far beside what it touches the gripper's head may meet what is that much higher."""

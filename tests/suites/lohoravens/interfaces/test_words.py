@@ -220,3 +220,14 @@ def test_turns_in_words() -> None:
         assert sentence.startswith(f"Understood: {meant}. " if told else "It was"), sentence
     stop = act("done")
     assert (stop.code, stop.ok, stop.ended) == ("DONE", False, "stopped") and env.turns == 6
+
+
+def test_of_equally_far_blocks_the_lowest_is_taken() -> None:
+    env = field(
+        block("block_0", "ravens/green", -0.2, -0.2, z=SMALL_M),
+        block("block_1", "ravens/red", -0.2, -0.2),
+        block("block_2", "ravens/green", -0.2, 0.2),
+        onto=2,
+    )
+    move = ground("pick up the green block and place it on the green block", env).move
+    assert move is not None and (move.slot, move.onto) == (2, 0)
