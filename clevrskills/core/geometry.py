@@ -18,7 +18,9 @@ from torch import Tensor
 PAD = 1.0e3
 """Distance in metres that stands for "nowhere near"."""
 PAIRS_AT_ONCE = 400_000
-"""Pairs of point and half-space that are looked at in one go, about 2 MB for each tensor."""
+"""Pairs of point and half-space that are multiplied in one go, about 2 MB for each tensor."""
+PAIRS_IN_CACHE = 100_000
+"""Pairs that are compared in one go: what is held for them stays in the processor's cache."""
 POINTS_AT_ONCE = 8
 """Points that are looked at in one go however many solids there are: products of single points with
 many solids take several times as long."""
@@ -240,7 +242,17 @@ class Surface:
 
     def _height(self, xy: Tensor) -> Tensor:
         # along a vertical line each half-space bounds z from above (nz > 0), below (nz < 0), or not
-        rest = self._offsets - (self._sides @ xy.mT).view(*self._shape, -1)
+        along = (self._sides @ xy.mT).view(*self._shape, -1)  # (..., C, F, N)
+        # split after the product, which rounds otherwise for fewer points
+        piece = max(POINTS_AT_ONCE, PAIRS_IN_CACHE // max(1, self._offsets.numel()))
+        if along.shape[-1] <= piece:
+            return self._seen(along)
+        pieces = along.split(piece, dim=-1)  # type: ignore[no-untyped-call]
+        return torch.cat([self._seen(part) for part in pieces], dim=-1)
+
+    def _seen(self, along: Tensor) -> Tensor:
+        """The same for places by how far along the sides they are, (B, ..., C, F, N)."""
+        rest = self._offsets - along
         bound = rest / self._rise  # (..., C, F, N)
         upper = (bound + self._no_upper).amin(-2)  # (..., C, N)
         lower = (bound + self._no_lower).amax(-2)

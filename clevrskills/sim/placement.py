@@ -141,7 +141,7 @@ class _Places:
         """The pose (1, 7) with the greatest score, the first of them, and that score (1,), of one
         environment; places that cannot have it are not judged.
         """
-        top, where, ends = (-geometry.PAD, 0), self._base, [1, 5, 21]
+        top, where, ends = (-geometry.PAD, 0), self._base, [5, 21]
         if not self._inside:  # in the middle is best if the margin there is as great as it can be
             middle = self._at(self._middle - self._from_origin)
             offset = (self._center_at(middle) - self._middle).norm(dim=-1)

@@ -74,8 +74,9 @@ def _clear_of_bodies(world: World, points: np.ndarray, margin_m: float) -> bool:
         center = world.body_pose[0, body, :3].double().numpy()
         near = points[np.linalg.norm(points - center, axis=1) < radius_m + margin_m]
         if len(near):
-            distance = world.distance(torch.as_tensor(near, dtype=torch.float32)[None])
-            if float(distance[0, body].min()) < margin_m:
+            near_points = torch.as_tensor(near, dtype=torch.float32)[None]
+            distance = world.distance_to(torch.tensor([body]), near_points)
+            if float(distance.min()) < margin_m:
                 return False
     return True
 
