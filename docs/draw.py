@@ -21,6 +21,7 @@ import gymnasium as gym
 import household_sheets
 import leaderboard_page
 import numpy as np
+import positions_page
 import tyro
 from imageio.v3 import imread
 from PIL import Image, ImageDraw, ImageFont
@@ -42,6 +43,7 @@ Part = Literal[
     "api",
     "leaderboard",
     "benchmark",
+    "positions",
     "limits",
     "film",
     "policy",
@@ -300,6 +302,9 @@ def main(
         leaderboard_page.PAGE.write_text(leaderboard_page.page(), encoding="utf-8")
     if not parts or "benchmark" in parts:
         benchmark_page.PAGE.write_text(benchmark_page.page(), encoding="utf-8")
+    if not parts or "positions" in parts:
+        text = positions_page.PAGE.read_text(encoding="utf-8")
+        positions_page.PAGE.write_text(positions_page.page(text), encoding="utf-8")
     if not parts or "limits" in parts:
         limits = {key: task.max_steps for key, task in tasks().items()}
         STEP_LIMITS.write_text(json.dumps(limits, indent=1) + "\n", encoding="utf-8")

@@ -170,3 +170,35 @@ def test_the_curve_of_a_training_is_kept(
     kept.take_in(tmp_path, "small")
     curve = {"steps": [5, 10], "loss": [0.5123, 0.4]}
     assert kept.trainings() == [{"task": "small", "curve": curve}]
+
+
+@pytest.fixture
+def positions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.syspath_prepend(str(DOCS))
+    yield __import__("positions_page")
+    for name in ("positions_page", "results_page"):
+        sys.modules.pop(name)
+
+
+def test_the_table_of_predicted_positions_is_made_of_its_file(positions: Any) -> None:
+    text = positions.PAGE.read_text(encoding="utf-8")
+    assert positions.page(text) == text, "run python docs/draw.py positions"
+
+
+def test_chance_is_the_mean_of_one_in_the_number_of_bodies(positions: Any) -> None:
+    """An object of which one condition is missing, as its demonstrations ended before."""
+    row = {"task": "pick", "object": 1, "right": [1, 0, 1, 1], "bodies": [1, 2, 4, 4]}
+    rows = [
+        {**row, "condition": "step 0", "error_cm": [1.0, 30.0, 2.0, 3.0]},
+        {**row, "condition": "images 0, state 4", "error_cm": [1.0, 1.0, 1.0, 1.0]},
+    ]
+    text = positions.table({"steps": [0, 4], "rows": rows})
+    cells = [cell.strip() for cell in text.splitlines()[-1].strip("|").split("|")]
+    assert cells[:2] == ["`pick`, 1", "50 %"] and cells[2].startswith("75 [")
+    assert cells[3:5] == ["", "2.5 [1.0, 30.0], 22"]
+    assert cells[5:] == ["", "1.0 [1.0, 1.0], 1", ""]
+
+
+def test_the_interval_of_a_median_is_of_order_statistics(positions: Any) -> None:
+    """Of 100 values the 40th to the 61st, see Conover 1999, section 3.2."""
+    assert positions.errors(list(range(1, 101))) == "50.5 [40.0, 61.0], 90"

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, scale_images
@@ -156,6 +157,15 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         """
         raise NotImplementedError
 
+    def positions(self, observations: Observations, memories: list[Any]) -> Tensor:
+        """Return the positions that it predicts of the first two objects that the present subtask
+        names, (n, 2, 3) in meters; arguments as of :meth:`step`.
+
+        Raises:
+            ClevrSkillsError: It predicts none.
+        """
+        raise ClevrSkillsError(f"{type(self).__name__} predicts no positions")
+
     def start(self) -> None:
         """Load published weights that are trained further. Called once, before a training that goes
         on from no checkpoint; a policy that is filled from one does not need them.
@@ -211,15 +221,36 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         """Return the next action (7,) or actions (H, 7) of these slots, in [-1, 1]."""
         actions: dict[int, np.ndarray] = {}
         for slots in self._groups(observations):
-            given = [observations[slot] for slot in slots]
-            first = [self._begun.setdefault(s, int(observations[s]["step"])) for s in slots]
-            batch = self._observations(given, first)
             before = [self._memories[slot] for slot in slots]
+            batch = self._observations_of(slots, observations)
             chosen, after = self._without_gradients(self.step, batch, before)
             self._memories.update(zip(slots, after, strict=True))
             chosen = self.normalize_action.inverse(chosen.float()).clamp(-1.0, 1.0).cpu().numpy()
             actions.update(zip(slots, chosen, strict=True))
         return actions
+
+    def predicted_positions(
+        self, observations: Mapping[int, Observation]
+    ) -> dict[int, NDArray[np.float32]]:
+        """Return what :meth:`positions` gives in these slots, each (2, 3), in meters; none of it is
+        remembered.
+
+        Raises:
+            ClevrSkillsError: It predicts none.
+        """
+        found: dict[int, NDArray[np.float32]] = {}
+        for slots in self._groups(observations):
+            memories = [self._memories[slot] for slot in slots]
+            batch = self._observations_of(slots, observations)
+            positions = self._without_gradients(self.positions, batch, memories)
+            found.update(zip(slots, positions.float().cpu().numpy(), strict=True))
+        return found
+
+    def _observations_of(
+        self, slots: Sequence[int], observations: Mapping[int, Observation]
+    ) -> Observations:
+        first = [self._begun.setdefault(s, int(observations[s]["step"])) for s in slots]
+        return self._observations([observations[slot] for slot in slots], first)
 
     def _groups(self, slots: Mapping[int, Any]) -> Iterator[list[int]]:
         """The slots that are worked on together."""

@@ -56,7 +56,7 @@ class Observer:
             self._text = say(prompt)
             return PromptInput(self._text, {}, seed, prompt.about)
         self._text = prompt.text
-        images = prompt.images() if self._options.cameras else {}
+        images = prompt.images() if self._options.shows_prompt_images else {}
         return PromptInput(self._text, images, seed, prompt.about)
 
     def look(self) -> Observation:

@@ -57,8 +57,8 @@ class PromptInput:
 
     Attributes:
         text: The task, with placeholders such as ``{obj:object_0}`` or all in words.
-        images: Placeholder -> (256, 256, 3) uint8; empty if all is in words, or if the policy
-            observes no images.
+        images: Placeholder -> (256, 256, 3) uint8; empty if all is in words, or without
+            ``prompt_images``.
         seed: Seed of what the policy draws at random; it follows from the episode and from the salt
             of the run, so that it does not tell which frozen episode it is.
         about: Public facts of the episode, by the suite, such as the size of a board.
@@ -131,6 +131,8 @@ class ObservationOptions:
         proprioception: Whether the robot's own state is observed.
         prompt: ``multimodal``, with images, or ``language``, all in words.
         views: Names of views of the suite, of which cameras are some; ``None``: no ``views``.
+        prompt_images: Whether the images of a multimodal prompt are shown; ``None``: if any camera
+            is.
 
     Raises:
         ClevrSkillsError: A value is not allowed.
@@ -143,6 +145,7 @@ class ObservationOptions:
     prompt: Literal["multimodal", "language"] = "multimodal"
     views: tuple[str, ...] | None = None
     look: str = LOOKS[0]
+    prompt_images: bool | None = None
 
     def __post_init__(self) -> None:
         if self.look not in LOOKS:
@@ -153,6 +156,17 @@ class ObservationOptions:
                 raise ClevrSkillsError(f"{name} must be at least 1, not {value}")
         if self.prompt not in FORMS:
             raise UnknownNameError("form of the prompt", self.prompt, FORMS)
+
+    @property
+    def shows_prompt_images(self) -> bool:
+        """Return whether images of the prompt are shown."""
+        shown = bool(self.cameras) if self.prompt_images is None else self.prompt_images
+        return shown and self.prompt != "language"
+
+    @property
+    def draws(self) -> bool:
+        """Return whether anything is drawn."""
+        return bool(self.cameras) or self.shows_prompt_images
 
 
 @dataclass(frozen=True)

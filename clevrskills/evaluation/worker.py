@@ -101,10 +101,10 @@ class Evaluator:
         self._track, self._privileged = policy.info.track, policy.info.privileged
         self._isolated = policy.isolated
         self._envs = EnvPool(config, self._options)
-        self._draws = bool(self._options.cameras)
+        self._draws = self._options.draws
         if (controllers := self._envs.controllers) is not None:
             self._track = joined(self._track, controllers.track)
-            self._draws |= bool(controllers.options.cameras)
+            self._draws |= controllers.options.draws
             self._privileged |= controllers.privileged
             self._isolated &= controllers.isolated
 

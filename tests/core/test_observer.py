@@ -73,6 +73,21 @@ def test_another_episode_has_another_history() -> None:
         assert observer.look()["proprioception"]["qpos"][:, 0].tolist() == [step, step]
 
 
+def test_images_of_the_prompt_are_drawn_only_for_those_who_look() -> None:
+    """Where there are cameras, or where they are asked for without any; not with words alone."""
+    for cameras, asked, form, shown in (
+        ((), None, "multimodal", False),
+        (("base_camera",), None, "multimodal", True),
+        ((), True, "multimodal", True),
+        (("base_camera",), False, "multimodal", False),
+        ((), True, "language", False),
+    ):
+        options = ObservationOptions(cameras=cameras, prompt_images=asked, prompt=form)
+        images = Observer(Counter(), options).begin().images
+        assert list(images) == (["{obj:object_0}"] if shown else [])
+        assert options.draws == (shown or bool(cameras))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -234,6 +234,7 @@ def test_images_are_taken_only_where_the_policy_looks(
         "prompt": "multimodal",
         "views": None,
         "look": "soft",
+        "prompt_images": None,
     }
     assert run.renderer == renderer("soft")
 

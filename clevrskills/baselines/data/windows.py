@@ -106,6 +106,7 @@ def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Select
         history=config.steps if config.starts_every is None else 1,
         proprioception=config.proprioception,
         prompt=selection.prompt,  # type: ignore[arg-type]
+        prompt_images=True,  # as in the windows
     )
     return PolicySpec(options, first.state_parts, _statistics(sources, selection))
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from learned_policies import observation, policy_and_windows, prompt, rollout
@@ -178,13 +179,38 @@ def test_the_error_of_a_waypoint_is_in_centimetres_and_tenths() -> None:
 
 
 def test_without_images_it_is_blind(demos: Path) -> None:
-    """What a policy reaches that sees nothing but its prompt and itself."""
+    """What a policy reaches that sees nothing but itself and its prompt, with images, in training
+    and when it acts.
+    """
     policy, windows = policy_and_windows("bc", demos, cameras=[])
     batch = windows[[0, 1]]
-    assert not batch.observations.images
+    assert not batch.observations.images and len(batch.prompts.images)
+    assert policy.observation.shows_prompt_images
     told = policy(batch)
     assert told["look"] == 0 and told["loss"].isfinite()
     assert rollout(policy, {0: 1}, 1)[0][0].shape == (4, 7)
+
+
+def test_positions_are_predicted_of_the_present_and_not_remembered(demos: Path) -> None:
+    policy, _ = policy_and_windows("bc", demos)
+    policy.eval()
+    seen = {slot: observation(policy, slot) for slot in (0, 1)}
+    policy.reset({slot: prompt(slot) for slot in seen})
+    before = policy.act(seen)
+    found = policy.predicted_positions(seen)
+    assert [places.shape for places in found.values()] == [(2, 3), (2, 3)]
+    assert (found[0] != found[1]).all()
+    np.testing.assert_array_equal(policy.act(seen)[0], before[0])
+    policy.together = True
+    for slot, places in policy.predicted_positions(seen).items():
+        np.testing.assert_allclose(places, found[slot], atol=1e-5)
+
+
+def test_a_policy_that_predicts_no_positions(demos: Path) -> None:
+    policy, _ = policy_and_windows("act", demos)
+    policy.reset({0: prompt(1)})
+    with pytest.raises(ClevrSkillsError, match="ActionChunking predicts no positions"):
+        policy.predicted_positions({0: observation(policy, 1)})
 
 
 def test_a_yardstick_is_told_where_things_are(demos: Path) -> None:

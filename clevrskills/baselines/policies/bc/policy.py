@@ -140,12 +140,13 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         return [each[exist] for each, exist in zip(tokens, mask, strict=True)]
 
     def step(self, observations: Observations, memories: list[Any]) -> tuple[Tensor, list[Any]]:
-        prompt = pad_sequence(memories, batch_first=True)
-        lengths = torch.tensor([len(memory) for memory in memories], device=prompt.device)
-        mask = torch.arange(prompt.shape[1], device=prompt.device) < lengths[:, None]
-        said, *_ = self._said(observations, prompt, mask)
+        said, *_ = self._said(observations, *_padded(memories))
         actions = said[:, -1, : self.config.execution_horizon].float()
         return decide_vacuum(actions, self.normalize_action), memories
+
+    def positions(self, observations: Observations, memories: list[Any]) -> Tensor:
+        count = observations.mask.shape[1]
+        return self.scene(observations, *_padded(memories)).places[count - 1 :: count]
 
     def _said(
         self,
@@ -170,6 +171,15 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         far = torch.cat([TOLD_PER_M * known[:, :3], known[:, 3:]], -1)
         said = self.head(torch.cat([seen, far], -1))
         return said.reshape(*observations.mask.shape, -1, 7), sight, waypoint
+
+
+def _padded(prompts: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Return tokens of prompts, each (L, width), as one tensor (n, L, width), and which of them
+    exist, (n, L).
+    """
+    tokens = pad_sequence([*prompts], batch_first=True)
+    lengths = torch.tensor([len(prompt) for prompt in prompts], device=tokens.device)
+    return tokens, torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None]
 
 
 def _waypoints(poses: Tensor) -> Tensor:

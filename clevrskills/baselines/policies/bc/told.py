@@ -46,9 +46,12 @@ class ToldPolicy:
         a number where it names none. As in the datasets that the policy learned from.
         """
         env, places = self._env, torch.full((1, PLACES, 3), torch.nan)
-        leaf = env.goal.next_leaf(env.outcome)
-        if leaf is not None:
-            keys = _OBJECT.findall(leaf.describe(env.world))[:PLACES]
-            for k, key in enumerate(keys):
-                places[:, k] = env.world.position(env.world.index(key))
+        for k, key in enumerate(named_objects(env)):
+            places[:, k] = env.world.position(env.world.index(key))
         return places
+
+
+def named_objects(env: Any) -> list[str]:
+    """Return the keys of the first two objects that the present subtask names."""
+    leaf = env.goal.next_leaf(env.outcome)
+    return [] if leaf is None else _OBJECT.findall(leaf.describe(env.world))[:PLACES]
