@@ -64,7 +64,8 @@ class Moment:
 
     Attributes:
         observation: What the policy is shown.
-        bodies: Positions of the bodies of the scene, (3,) in meters, by key.
+        bodies: Positions of the bodies of the scene, marked places among them, (3,) in meters, by
+            key.
         named: Keys of the first two objects that the subtask names.
     """
 
@@ -89,10 +90,10 @@ def demonstrations(args: Args, task: str, policy: Any) -> list[tuple[PromptInput
         prompt, oracle, moments = observer.begin(), Oracle(env), list[Moment]()
         for step in range(max(args.steps) + 1):
             if step in args.steps:
-                present = env.world.solids.present[0].tolist()
+                filled = env.world.filled[0].tolist()
                 bodies = {
                     key: env.world.position(env.world.index(key))[0].numpy().copy()
-                    for key, exists in zip(env.world.keys, present, strict=True)
+                    for key, exists in zip(env.world.keys, filled, strict=True)
                     if exists
                 }
                 moments.append(Moment(observer.look(), bodies, tuple(named_objects(env))))
