@@ -20,7 +20,7 @@ from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, PlanFailed, yaw_of
 from clevrskills.solvers.skills.put_down import backed_off
 from clevrskills.suites.lohoravens.move import Move
-from clevrskills.suites.lohoravens.predicates.resting import heights
+from clevrskills.suites.lohoravens.predicates.resting import highest
 from clevrskills.suites.lohoravens.setting import FIELD
 
 PLACED = "PLACED"
@@ -130,8 +130,8 @@ def _plan(arm: PrimitiveArm, move: Move) -> _Plan | None:
     """The turn of the gripper with which it reaches pick and place, of those that turn what is
     picked alike; ``None``: with none.
     """
-    owners, height = _under(arm, move.pick[:2])
-    onto, top = _under(arm, move.place[:2])
+    height, owners = _under(arm, np.array([move.pick[:2]]))
+    top, onto = _under(arm, np.array([move.place[:2]]))
     turn_rad = move.place[2] - move.pick[2]
     turns = sorted(
         enumerate(YAWS),
@@ -171,18 +171,13 @@ def _near(arm: Arm, orientation: np.ndarray) -> np.ndarray:
     return orientation if float(np.dot(orientation, arm.pose.q)) >= 0 else -orientation
 
 
-def _heights(arm: Arm, places: np.ndarray) -> dict[int, float]:
-    """Return the greatest height above places (N, 2) of each solid body near them but the held."""
+def _under(arm: Arm, places: np.ndarray) -> tuple[float, tuple[int, ...]]:
+    """Return the greatest height above places (N, 2), and the slots of what is right under them; of
+    the table where there is nothing but what is held.
+    """
     present = arm.world.solids.present[0].nonzero()[:, 0].tolist()
     slots = [k for k in present if k != arm.held]
-    return heights(arm.world, slots, torch.as_tensor(places, dtype=torch.float32))
-
-
-def _under(arm: Arm, place: Sequence[float]) -> tuple[tuple[int, ...], float]:
-    """Slots of what is right under a place (2,), and its height; nothing: that of the table."""
-    found = _heights(arm, np.array([place]))
-    top = max((0.0, *found.values()))
-    return tuple(k for k, z in found.items() if z >= top - SAME_SURFACE_M), top
+    return highest(arm.world, slots, torch.as_tensor(places, dtype=torch.float32), SAME_SURFACE_M)
 
 
 def _carry(arm: Arm, plan: _Plan) -> Outcome:
@@ -206,7 +201,7 @@ def _carry(arm: Arm, plan: _Plan) -> Outcome:
         return DROPPED
     below_m = float(arm.pose.p[2]) - float(arm.world.bottom(torch.tensor([body]))[0])
     x, y, _ = plan.place.p
-    surface = max((0.0, *_heights(arm, _footprint(arm, body, plan)).values()))
+    surface, _ = _under(arm, _footprint(arm, body, plan))
     lowered = Pose([x, y, surface + below_m], plan.place.q)
     arm.set_label("move", f"Carry {arm.label(body)}")
     above = [Pose([0, 0, height_m]) * lowered for height_m in ABOVE_M]

@@ -174,9 +174,11 @@ def lay_within(
             raise ValueError("no free place")
 
 
-def heights(world: World, slots: Sequence[int], places: Tensor) -> dict[int, float]:
-    """Return the greatest height of each body above places (N, 2), by slot, of those that are
-    near.
+def highest(
+    world: World, slots: Sequence[int], places: Tensor, level_m: float = 0.0
+) -> tuple[float, tuple[int, ...]]:
+    """Return the greatest height of bodies above places (N, 2), at least that of the table, and the
+    slots of those that are as high, or lower by less than ``level_m``.
     """
     middle = places.mean(0)
     wide_m = (places - middle).norm(dim=-1).amax() + world.solids.radius[0]
@@ -186,7 +188,8 @@ def heights(world: World, slots: Sequence[int], places: Tensor) -> dict[int, flo
         planes = world.planes(torch.tensor([slot]))[0]
         height = geometry.surface_height(planes, world.body_pose[0, slot], places)
         found[slot] = float(height.max())
-    return found
+    top_m = max((0.0, *found.values()))
+    return top_m, tuple(k for k, height_m in found.items() if height_m >= top_m - level_m)
 
 
 def _others_gap(world: World, body: Tensor, on: Tensor | None) -> Tensor:

@@ -16,7 +16,7 @@ from clevrskills.core.threads import single_threaded
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 from clevrskills.suites.lohoravens.move import Move
-from clevrskills.suites.lohoravens.predicates.resting import heights
+from clevrskills.suites.lohoravens.predicates.resting import highest
 from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.suites.lohoravens.solver.planner import UnsolvableError
 from clevrskills.suites.lohoravens.solver.ways import next_move
@@ -72,25 +72,13 @@ class Placed:
         )
 
 
-def under(world: World, move: Move) -> tuple[float, int]:
-    """Height and slot of the highest block under the pick; slot -1: there is none."""
-    place = torch.tensor([move.pick[:2]], dtype=torch.float32)
-    return _highest(world, world.solids.movable[0].nonzero()[:, 0], place)
-
-
-def _highest(world: World, slots: Tensor, places: Tensor) -> tuple[float, int]:
-    """Greatest height of bodies (n,) above places (N, 2), at least that of the table, and whose it
-    is; -1: it is that of the table.
-    """
-    tops = heights(world, slots.tolist(), places)
-    return max([(0.0, -1), *((height_m, slot) for slot, height_m in tops.items())])
-
-
 def carry_out(world: TensorWorld, move: Move) -> Placed | None:
     """Take the highest block under the pick to the place; ``None``: nothing was there."""
-    height_m, slot = under(world, move)
-    if slot < 0:
+    blocks = world.solids.movable[0].nonzero()[:, 0].tolist()
+    height_m, found = highest(world, blocks, torch.tensor([move.pick[:2]], dtype=torch.float32))
+    if not found:
         return None
+    slot = max(found)
     body = torch.tensor([slot])
     turn = yaw_quaternion(torch.tensor([move.place[2] - move.pick[2]]))
     pose = world.pose(body).clone()
@@ -103,10 +91,10 @@ def carry_out(world: TensorWorld, move: Move) -> Placed | None:
     points = torch.cat((corners, middle + INSIDE * (corners - middle), middle))
     others = world.solids.present[0].clone()
     others[slot] = False
-    surface_m, onto = _highest(world, others.nonzero()[:, 0], points[:, :2])
+    surface_m, below = highest(world, others.nonzero()[:, 0].tolist(), points[:, :2])
     pose[:, 2] += surface_m - float(world.bottom(body)[0])
     world.set_body_pose(body, pose)
-    return Placed(move, slot, onto, (height_m, float(world.top(body)[0])))
+    return Placed(move, slot, max(below, default=-1), (height_m, float(world.top(body)[0])))
 
 
 @torch.inference_mode()

@@ -17,26 +17,13 @@ from clevrskills.suites.lohoravens.tasks.towers import stack_towers, tower_roles
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The two blocks of a color.
-
-    Attributes:
-        big: The bigger one.
-        small: The smaller one.
-    """
-
-    big: Block
-    small: Block
-
-
-def pairs(scene: FieldScene, colors: Sequence[str]) -> list[Pair]:
-    """Put a big and a small block of each color at free places.
+def pairs(scene: FieldScene, colors: Sequence[str]) -> list[tuple[Block, Block]]:
+    """Put a big and a small block of each color at free places, and return them.
 
     Raises:
         LayoutError: There is no room.
     """
-    return [Pair(scene.block(color, BIG_M), scene.block(color, SMALL_M)) for color in colors]
+    return [(scene.block(color, BIG_M), scene.block(color, SMALL_M)) for color in colors]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -56,12 +43,12 @@ class StackSmallOnBig(RavensTask):
         count = int(rng.roles.integers(self.FEWEST, self.MOST + 1))
         others = int(rng.roles.integers(self.MOST_OTHERS + 1))
         colors = self.colors(rng, count + others)
-        found = pairs(scene, colors[:count])
+        bigger, smaller = zip(*pairs(scene, colors[:count]), strict=True)
         for color in colors[count:]:
             scene.block(color, BIG_M)
         roles = {
-            "objects": scene.slots_of([pair.small for pair in found], self.MOST),
-            "below": scene.slots_of([pair.big for pair in found], self.MOST),
+            "objects": scene.slots_of(smaller, self.MOST),
+            "below": scene.slots_of(bigger, self.MOST),
             "active": np.arange(self.MOST) < count,
         }
         return scene.layout(**roles)
@@ -90,7 +77,7 @@ class StackSmallOnBigInZone(RavensTask):
         colors = self.colors(rng, count)
         zones = [scene.zone(color, tower=True) for color in colors]
         parts = [
-            tower_roles(scene, (pair.big, pair.small), zone, big_below=True)
+            tower_roles(scene, pair, zone, big_below=True)
             for pair, zone in zip(pairs(scene, colors), zones, strict=True)
         ]
         parts += [tower_roles(scene, (), zones[0])] * (self.MOST - count)
