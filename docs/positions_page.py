@@ -38,7 +38,7 @@ def table(measured: dict[str, Any]) -> str:
     columns = [
         *("task, object", "chance", *(f"right body, step {step}" for step in steps)),
         *(f"error, step {step}" for step in steps),
-        *(f"error, {swap}" for swap in swaps),
+        *(f"right body; error, {swap}" for swap in swaps),
     ]
     lines = []
     for (task, number), found in groups.items():
@@ -50,7 +50,12 @@ def table(measured: dict[str, Any]) -> str:
                 f"{100 * np.mean(1 / np.array(start['bodies'])):.0f} %",
                 *(share(row["right"]) if row else "" for row in at),
                 *(errors(row["error_cm"]) if row else "" for row in at),
-                *(errors(found[swap]["error_cm"]) if swap in found else "" for swap in swaps),
+                *(
+                    f"{100 * np.mean(row['right']):.0f}; {errors(row['error_cm'])}"
+                    if (row := found.get(swap))
+                    else ""
+                    for swap in swaps
+                ),
             ]
         )
     return markdown(columns, lines)
