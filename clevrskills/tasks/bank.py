@@ -13,7 +13,7 @@ from clevrskills.core.goal.predicate import Predicate
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.tasks.layout import Layout
-from clevrskills.tasks.leaf_slots import goal_words, leaf_slots
+from clevrskills.tasks.leaf_slots import leaf_slots
 
 STYLES = ("terse", "plain", "elaborate")
 """Styles of wordings: as short as can be; what one says; with a reason or what is around it."""
@@ -117,11 +117,11 @@ class Bank:
             ClevrSkillsError: Nothing fills a slot.
         """
         bodies = [*filter(None, layout.bodies), *layout.examples]
-        filled = {**goal_words(goal), **leaf_slots(self.leaves, goal, layout), **fields}
+        filled = {**leaf_slots(self.leaves, goal, layout), **fields}
+        things = {name: value for name, value in filled.items() if isinstance(value, Body)}
         said = {
             names: _Filled(
-                (name, _Thing(value, names, bodies) if isinstance(value, Body) else value)
-                for name, value in filled.items()
+                filled | {name: _Thing(body, names, bodies) for name, body in things.items()}
             )
             for names in (*SEEN_NAMES, *HELD_OUT_NAMES)
         }

@@ -47,7 +47,7 @@ def check_source(where: str, source: Any) -> None:
 def leaf_slots(
     sources: Mapping[str, Any], goal: Predicate, layout: Layout
 ) -> dict[str, str | Body]:
-    """Return what the leaves of a goal, B = 1, fill slots with.
+    """Return the words of a goal, B = 1, and what its leaves fill slots with.
 
     Leaves are those that the environment uses, in order. A list and a count are about those that
     are of the same type as the first one.
@@ -74,7 +74,7 @@ def leaf_slots(
         UnknownNameError: A leaf has no such attribute.
     """
     scene = _Scene(used_leaves(goal), layout, goal_words(goal))
-    return {name: scene.filled(source) for name, source in sources.items()}
+    return {**scene.words, **{name: scene.filled(source) for name, source in sources.items()}}
 
 
 def goal_words(goal: Predicate) -> dict[str, str]:
