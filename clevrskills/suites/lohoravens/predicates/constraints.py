@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.world import World
-from clevrskills.suites.lohoravens.predicates.resting import flat_share
+from clevrskills.suites.lohoravens.predicates.resting import InRectangle, flat_share
 from clevrskills.suites.lohoravens.things import area_of
 
 MOVED_M = 0.02
@@ -106,7 +105,7 @@ class NoneInZone(NoneIn):
 
 
 @dataclass(frozen=True, eq=False)
-class NoneInArea(NoneIn):
+class NoneInArea(InRectangle, NoneIn):
     """No block has its middle within a rectangle of the table but those that had at the start.
 
     Args:
@@ -119,12 +118,7 @@ class NoneInArea(NoneIn):
     high: Tensor
 
     def inside(self, world: World) -> Tensor:
-        xy = world.position(self.objects.clamp(min=0))[..., :2]
-        return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
-
-    def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and greatest x and y, (2,) each."""
-        return self.low[env].double().numpy(), self.high[env].double().numpy()
+        return self.contains(world, self.objects.clamp(min=0))
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Keep {self._named(world, env)} out of {area_of(*self.bounds_m(env))}"

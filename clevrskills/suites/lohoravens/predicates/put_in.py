@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +14,7 @@ from clevrskills.predicates.physical import Placing
 from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import (
+    InRectangle,
     lay,
     lay_in_zone,
     lay_within,
@@ -101,7 +101,7 @@ class InZone(PutIn):
 
 
 @dataclass(frozen=True, eq=False)
-class InArea(PutIn):
+class InArea(InRectangle, PutIn):
     """The middle of a block is within a rectangle of the table, at any height.
 
     Args:
@@ -114,16 +114,11 @@ class InArea(PutIn):
     high: Tensor
 
     def there(self, world: World) -> Tensor:
-        xy = world.position(self.object)[:, :2]
-        return ((xy > self.low) & (xy < self.high)).all(-1)
+        return self.contains(world, self.object[:, None])[:, 0]
 
     def target(self, world: World) -> Tensor:
         middle = (self.low + self.high) / 2
         return torch.cat((middle, torch.zeros_like(middle[:, :1])), dim=-1)
-
-    def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and greatest x and y, (2,) each."""
-        return self.low[env].double().numpy(), self.high[env].double().numpy()
 
     def describe(self, world: World, env: int = 0) -> str:
         (block,) = world.mention(env, self.object)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,6 +18,27 @@ SAMPLES = 24
 """Points along each side of a footprint: a share is exact to about 1/24 of the side."""
 LOW_M = 0.004
 """Height up to which a block lies on the table or on a mat of 1 mm."""
+
+
+class InRectangle:
+    """A part of a predicate: a rectangle of the table.
+
+    Attributes:
+        low: Least x and y, (B, 2) m.
+        high: Greatest x and y, (B, 2) m; on the border is outside.
+    """
+
+    low: Tensor
+    high: Tensor
+
+    def contains(self, world: World, bodies: Tensor) -> Tensor:
+        """Return whether the middles of bodies (B, n) are within, at any height, (B, n) bool."""
+        xy = world.position(bodies)[..., :2]
+        return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
+
+    def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and greatest x and y, (2,) each."""
+        return self.low[env].double().numpy(), self.high[env].double().numpy()
 
 
 def left_alone(world: World, bodies: Tensor, criteria: Criteria) -> Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,6 +13,7 @@ from clevrskills.predicates.shaping import carry, reach
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import (
     LOW_M,
+    InRectangle,
     flat_share,
     lay,
     lay_within,
@@ -229,7 +229,7 @@ class Tower(PhysicalPredicate):
 
 
 @dataclass(frozen=True, eq=False)
-class TowerInArea(Tower):
+class TowerInArea(InRectangle, Tower):
     """As :class:`Tower`, on the table, the middle of its lowest block within a rectangle.
 
     Args:
@@ -242,12 +242,7 @@ class TowerInArea(Tower):
     high: Tensor
 
     def _based(self, world: World, slots: Tensor) -> Tensor:
-        xy = world.position(slots)[..., :2]
-        return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
-
-    def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and greatest x and y, (2,) each."""
-        return self.low[env].double().numpy(), self.high[env].double().numpy()
+        return self.contains(world, slots)
 
     def _where(self, world: World, env: int) -> str:
         return f" in {area_of(*self.bounds_m(env))}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from clevrskills.core.goal.tree import leaf_status
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.predicates.constraints import NoneIn
+from clevrskills.suites.lohoravens.predicates.resting import InRectangle
 from clevrskills.suites.lohoravens.scene import INNER
 from clevrskills.suites.lohoravens.things import Rectangle, Table
 
@@ -25,14 +26,6 @@ EDGE_M = 0.01
 
 class UnsolvableError(ClevrSkillsError):  # noqa: N818 (nothing is in error)
     """No pick and place is known that helps."""
-
-
-@runtime_checkable
-class Bounded(Protocol):
-    """A predicate that asks for a part of the table, where nothing is put aside."""
-
-    def bounds_m(self, env: int = 0) -> Rectangle:
-        """Least and greatest x and y of the part, (2,) each."""
 
 
 Way = Callable[["Planner", Any], "Move | None"]
@@ -108,7 +101,7 @@ class Planner:
         """Where nothing is put aside."""
         found = [self.table.rectangle(slot) for slot in self.table.furniture]
         leaves = (*self.goal.leaves(), *(leaf for leaf, _ in self.kept))
-        return [*found, *(leaf.bounds_m() for leaf in leaves if isinstance(leaf, Bounded))]
+        return [*found, *(leaf.bounds_m() for leaf in leaves if isinstance(leaf, InRectangle))]
 
     def onto(self, slot: int, below: int) -> Move:
         """Put a block on the middle of a body, turned like it; first, what is on it aside."""

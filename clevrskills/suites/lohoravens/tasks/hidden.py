@@ -60,7 +60,7 @@ class HiddenScene(FieldScene):
         x, y, _, w, _, _, z = self._table.place(
             shape("cube", (wide, wide, sum(sides_m)), DENSITY), workspace=TOWERS
         )
-        found, height = [], 0.0
+        found, height = list[Block](), 0.0
         for color, side_m in zip(colors, sides_m, strict=True):
             half = atan2(z, w) + TURN_RAD / 2 * (len(found) % 2)
             pose = (x, y, height + side_m / 2, cos(half), 0.0, 0.0, sin(half))

@@ -37,16 +37,16 @@ def test_steps_are_not_played_in_words() -> None:
 
 
 @torch.inference_mode()
-def succeeds_tightly(key: str, seed: int) -> bool:
+def succeeds_tightly(key: str, seed: int, split: str) -> bool:
     """Whether the script solves an episode, its moves carried out without an arm, by the rule of
     the measure ``success_tight``.
     """
-    scene = draw(key, seed, "test")
+    scene = draw(key, seed, split)
     world = TensorWorld.snapshot(scene.start)
     env = SimpleNamespace(world=world, layouts=[scene.layout])
     env.memory = Memory(env)
     state = scene.goal.initial_state(world)
-    steps = script(task(key).wordings(scene.layout)[0].text, COLORS)
+    steps = script(task(key).wordings(scene.layout)[0].text, COLORS_OF_SPLIT[split])
     said = next(steps, "")
     for _ in range(int(scene.layout.roles["n_min"]) + TIGHT):
         request = ground(said, env)
@@ -66,6 +66,7 @@ def succeeds_tightly(key: str, seed: int) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("split", ["train", "test"])
 @pytest.mark.parametrize("key", MULTI_STEP)
-def test_few_episodes_are_solved_without_looking(key: str) -> None:
-    assert sum(succeeds_tightly(key, seed) for seed in range(100)) <= 15
+def test_few_episodes_are_solved_without_looking(key: str, split: str) -> None:
+    assert sum(succeeds_tightly(key, seed, split) for seed in range(100)) <= 15
