@@ -87,7 +87,7 @@ class SameStack(PhysicalPredicate):
         alone = on & (on.sum(2, keepdim=True) == 1) & (on.sum(1, keepdim=True) == 1)
         foot = standing & loose & ~on.any(2)
         members = torch.diag_embed(foot)
-        for _ in range(int(alone.sum((1, 2)).amax())):  # no tower is higher
+        for _ in range(count - 1):
             members = members | (members[:, :, None] & alone[:, None]).any(-1)
         covered = (members[:, :, :, None] & alone.transpose(1, 2)[:, None]).any(-1)
         top = (members & ~covered).int().argmax(-1)

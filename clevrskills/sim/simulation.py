@@ -120,7 +120,6 @@ class Simulation:
         """Of the gripper, before and after each physics step of the last control step."""
         self._steps = 0
         self._contacts: Contacts | None = None  # of the last physics step, once somebody asked
-        self._impulses: dict[tuple[int, int], float] = {}  # see _lift
         self._restored: dict[str, np.ndarray] | None = None
 
     def step(self, action: np.ndarray) -> None:
@@ -232,7 +231,7 @@ class Simulation:
     def contacts(self) -> Contacts:
         """The contacts of the last physics step."""
         if self._contacts is None:
-            self._contacts, self._impulses = self._read_contacts(), {}
+            self._contacts = self._read_contacts()
         return self._contacts
 
     def _read_contacts(self) -> Contacts:
@@ -252,17 +251,8 @@ class Simulation:
         if self._restored is not None:
             lift = self._restored["lift"]
             return lift.item, self._piled(zip(*lift[:, : self.table].nonzero(), strict=True))
-        return self._lift, self._piled(self.contacts())
-
-    def _lift(self, upper: int, lower: int) -> float:
-        """Upward impulse of the contacts on a slot from another, in N s."""
-        contacts, pair, reverse = self.contacts(), (upper, lower), (lower, upper)
-        if pair not in contacts and reverse not in contacts:
-            return 0.0
-        if pair not in self._impulses:
-            self._impulses[pair] = _up(contacts, *pair) - _up(contacts, *reverse)
-            self._impulses[reverse] = 0.0 - self._impulses[pair]
-        return self._impulses[pair]
+        contacts = self.contacts()
+        return lambda upper, lower: _lift(contacts, upper, lower), self._piled(contacts)
 
     def _piled(self, pairs: Iterable[tuple[int, int]]) -> bool:
         """Whether two bodies that can be moved are among pairs of slots that touch."""
@@ -292,12 +282,13 @@ class Simulation:
         """
         if self._restored is not None:
             return dict(self._restored)
-        lift = np.zeros((self.table, self.table + 1))
-        for one, other in self.contacts():
+        contacts, lift = self.contacts(), np.zeros((self.table, self.table + 1))
+        for one, other in contacts:
             if max(one, other) <= self.table:
-                for upper, lower in ((one, other), (other, one)):
+                up, down = _up(contacts, one, other), _up(contacts, other, one)
+                for upper, lower, impulse in ((one, other, up - down), (other, one, down - up)):
                     if upper < self.table:
-                        lift[upper, lower] = self._lift(upper, lower)
+                        lift[upper, lower] = impulse
         touched = np.zeros((self.table, self.arm + 1))
         for (one, other), step in self.touched.items():
             if one < self.table:
@@ -480,8 +471,6 @@ class SimWorld(World):
     def _lift(self, upper: Tensor, lower: Tensor) -> list[float]:
         """Upward impulse in the last physics step on slots from others, in N s, of each row."""
         lifts = self._lifts()
-        if len(lifts) == 1:
-            return list(map(lifts[0][0], upper.tolist(), lower.tolist()))
         rows = zip(self._rows.tolist(), upper.tolist(), lower.tolist(), strict=True)
         return [lifts[row][0](one, other) for row, one, other in rows]
 
@@ -617,11 +606,18 @@ def _stacked(answers: Iterable[float]) -> Tensor:
     return torch.from_numpy(np.array(list(answers)))
 
 
+def _lift(contacts: Contacts, upper: int, lower: int) -> float:
+    """Upward impulse of contacts on a slot from another, in N s."""
+    if (upper, lower) not in contacts and (lower, upper) not in contacts:
+        return 0.0
+    return _up(contacts, upper, lower) - _up(contacts, lower, upper)
+
+
 def _up(contacts: Contacts, one: int, other: int) -> float:
-    """Upward impulse of the contacts of two slots that are told in this order, in N s."""
-    told = contacts.get((one, other), ())
+    """The same of those alone that are told in this order."""
+    points = (point for contact in contacts.get((one, other), ()) for point in contact.points)
     # exact, as PhysX tells contacts in the order of their places in memory
-    return math.fsum([point.impulse.item(2) for contact in told for point in contact.points])
+    return math.fsum(float(point.impulse[2]) for point in points)
 
 
 def _speed(track: Sequence[np.ndarray], contacts: Sequence[PhysxContact]) -> float:

@@ -111,7 +111,7 @@ class Context:
         other.__dict__.update(self.__dict__)
         other._whole = self._whole or self
         other._rows = rows
-        other.num_envs = rows.shape[0]
+        other.num_envs = len(rows)
         return other
 
     def select_rows(self, values: Tensor) -> Tensor:
@@ -148,10 +148,10 @@ class Context:
         """
         if not any_true(where):
             return otherwise
-        if where.shape[0] == 1:  # len takes five times as long
+        if len(where) == 1:
             return evaluate(self, *slots)
         rows = where.nonzero()[:, 0]
-        if rows.shape == where.shape:
+        if len(rows) == len(where):
             return evaluate(self, *slots)
         values = evaluate(self.select(rows), *(each.index_select(0, rows) for each in slots))
         return otherwise.index_copy(0, rows, values)
