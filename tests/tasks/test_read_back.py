@@ -94,7 +94,7 @@ class Goal:
         def several(leaf):
             return [f"<{layout.slot(k).key}>" for k in leaf.objects[0].tolist() if k >= 0]
 
-        self.leaves = []
+        self.leaves: list[tuple[object, ...]] = []
         for leaf in leaves:
             kind = type(leaf).__name__
             if kind in RELATIONS:
