@@ -98,3 +98,21 @@ def read_rows(path: Path, kind: type[Value], length: int) -> Mapping[str, tuple[
                 f"{path}: {name} must be {length} values of type {kind.__name__}, not {row!r}"
             )
     return {name: tuple(row) for name, row in rows.items()}
+
+
+def read_texts(path: Path, slots: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
+    """Return the texts of a TOML file, each with the names in braces that it may have.
+
+    Raises:
+        ClevrSkillsError: A text is missing, too many, or has other names in braces.
+    """
+    return _texts(path, tuple((name, tuple(names)) for name, names in slots.items()))
+
+
+@cache
+def _texts(path: Path, slots: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
+    texts = read_toml(path)
+    check_table(str(path), texts, dict.fromkeys(dict(slots), str))
+    for name, names in slots:
+        check_slots(f"{path}: {name}", texts[name], names)
+    return texts

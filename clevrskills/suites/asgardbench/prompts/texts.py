@@ -7,9 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrskills.assets.tables import check_slots, check_table, read_toml
+from clevrskills.assets.tables import check_table, read_texts, read_toml
 from clevrskills.suites.asgardbench.rules.verbs import VERBS
 
+_FILE = Path(__file__).with_name("sections.toml")
 _GIVEN = ("images", "state", "text")
 _FEEDBACK = ("none", "simple", "detailed")
 _SECTIONS: Mapping[str, Sequence[str]] = {
@@ -40,17 +41,7 @@ def section(name: str, **slots: str) -> str:
     Raises:
         ClevrSkillsError: The file of sections is not as it should be.
     """
-    return _sections()[name].format(**slots)
-
-
-@cache
-def _sections() -> Mapping[str, str]:
-    path = Path(__file__).with_name("sections.toml")
-    texts = read_toml(path)
-    check_table(str(path), texts, dict.fromkeys(_SECTIONS, str))
-    for name, text in texts.items():
-        check_slots(f"{path}: {name}", text, _SECTIONS[name])
-    return texts
+    return read_texts(_FILE, _SECTIONS)[name].format(**slots)
 
 
 @cache

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clevrskills.agents.prompter import message, write_action
+from clevrskills.assets.tables import read_texts
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.core.replies import read_reply
 from clevrskills.errors import check_arguments
@@ -18,36 +20,14 @@ from clevrskills.suites.ivispar.views import SINGLE, VIEWS, as_past, in_one
 GOAL, CURRENT, PAST = "Goal board", "Current board", "Past board"
 """How boards are named."""
 _EXAMPLES = 4
-
-_ROLE = """\
-You are an expert in spatial reasoning.
-You solve a puzzle of sliding pieces on a board of {n} by {n} cells.
-Slide the pieces, one each turn, until every piece is where the goal board shows it.
-
-Each turn, do four things:
-1. Look at the current board: which piece is on which cell?
-2. Compare it with the goal board: which pieces are not where they belong?
-3. Look at the past boards and your own past actions: what did they change?
-4. Choose the action that brings the pieces nearest to the goal.
-
-Rules:
-- No cell holds more than one piece.
-- An action slides one piece by one cell: left, right, up or down.
-- Up is away from you, down is towards you.
-- No piece leaves the board, and none slides onto a cell that is taken."""
-_CELLS = """\
-A cell is named by the letter of its column, from left to right, and the number of its row,
-from near to far: A1 is the near left corner, {last} the far right one."""
-_NOTES = """\
-- Name the piece in an action, never a cell: no coordinates.
-- An action that changed nothing was not possible: choose another one."""
-_EXPLAIN = (
-    "Explain first, in a few sentences, how you choose. Then write the action as the last line:"
-)
-_PLAIN = "Reply with one line:"
-_LISTING = """\
-You are an expert in spatial reasoning. You are shown a board of {n} by {n} cells.
-Name every piece that is on the current board, with its cell. Leave none out, and add none."""
+_SECTIONS: Mapping[str, Sequence[str]] = {
+    "role": ("n",),
+    "cells": ("last",),
+    "listing": ("n",),
+    **dict.fromkeys(("notes", "explain", "plain"), ()),
+}
+"""Sections, and the names in braces that each may have."""
+_SECTIONS_FILE = Path(__file__).with_name("sections.toml")
 
 
 class BoardPrompter:
@@ -135,6 +115,7 @@ class BoardPrompter:
         """Return the rules, in sections; without the past they are the same in all episodes of a
         set.
         """
+        texts = read_texts(_SECTIONS_FILE, _SECTIONS)
         about, n = self._about, self._about["size"]
         shapes = [drawn_shape(shape) if drawn else shape for shape in about["shapes"]]
         words = [f"Colors: {', '.join(about['colors'])}", f"Shapes: {', '.join(shapes)}"]
@@ -145,15 +126,15 @@ class BoardPrompter:
             examples = [f"move tile {k + 1} {way}" for k, way in enumerate(DIRECTIONS)]
         if not self._listing:
             words.append(f"Directions: {', '.join(DIRECTIONS)}")
-        sections = [(_LISTING if self._listing else _ROLE).format(n=n)]
+        sections = [texts["listing" if self._listing else "role"].format(n=n)]
         if in_text or self._listing:
-            sections.append(_CELLS.format(last=f"{chr(ord('A') + n - 1)}{n}"))
+            sections.append(texts["cells"].format(last=f"{chr(ord('A') + n - 1)}{n}"))
         if self._listing:
             examples = [f"A1 {about['colors'][0]} {shapes[0]}; B3 {about['colors'][1]} {shapes[1]}"]
         form = [f"An action is exactly: {self._format}", *words, "Examples:", *examples]
         sections.append("\n".join(form))
         if not self._listing:
-            sections.append(_NOTES)
+            sections.append(texts["notes"])
         return "\n\n".join(sections)
 
     def _boards(
@@ -188,7 +169,8 @@ class BoardPrompter:
             lines.append("One image has all boards; of past ones the latest is on the right.")
         if past:
             lines.append("If your last action changed nothing, it was not possible; try another.")
-        lines += [_EXPLAIN if self._explain else _PLAIN, write_action(self._format)]
+        texts = read_texts(_SECTIONS_FILE, _SECTIONS)
+        lines += [texts["explain" if self._explain else "plain"], write_action(self._format)]
         return "\n".join(lines)
 
 
