@@ -60,7 +60,7 @@ of language models.
 - **LoHoRavens** has two rows, without and with noise. *Partial* is the share of the goal that is met at the end.
 
 Name the suite with its version, for example `{row}`: a re-implementation's number is not the original's. `--level`, `--cell` and
-names of tasks run a part, and the result says so. All else, such as other splits or perturbations, is for [`evaluate`](evaluation.md), which
+names of tasks run a part, and the result says so. Other splits and perturbations are for [`evaluate`](evaluation.md), which
 says how it differs from the protocol.
 
 ## What it costs
