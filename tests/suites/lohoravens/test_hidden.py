@@ -48,7 +48,7 @@ def test_nothing_is_seen_of_what_is_hidden(key: str) -> None:
 def test_drawn_towers_stay_as_they_are_laid(seed: int) -> None:
     """Of these seeds, blocks turned alike slid by 2 mm."""
     suite = load_suite("lohoravens")
-    env: Any = suite.make(EnvConfig("hidden_in_three_layers"), render_backend="none")
+    env: Any = suite.make(EnvConfig("hidden_in_three_layers"))
     env.reset(options={"episode": suite.draw("hidden_in_three_layers", "train", seed)})
     assert not any(env.faults().values())
     env.close()
