@@ -21,7 +21,7 @@ def frozen_folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("episodes")
     for task in TASKS:
         for split in ("train", "test"):
-            specs = [EpisodeSpec.draw(task, split, 70 + k, k) for k in range(EPISODES)]
+            specs = [EpisodeSpec.draw(task, split, 71 + k, k) for k in range(EPISODES)]
             head = FrozenHeader(task, split, "xarm6", EPISODES, 80, (30,) * EPISODES)
             frozen.write(folder, head, specs)
     return folder

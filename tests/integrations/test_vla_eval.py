@@ -104,8 +104,8 @@ def test_episodes_end_with_success_or_at_the_step_limit(frozen_folder, solution,
     assert missed["metrics"]["cause"] == "step limit"
     _, results, _ = read_any(tmp_path)
     outcomes = {r.id: (r.cause, r.steps, r.seed) for r in results if r.split == "test"}
-    assert outcomes["pick_test_000"] == ("success", len(solution), 70)
-    assert outcomes["pick_test_001"] == ("step limit", tasks()["pick"].max_steps, 71)
+    assert outcomes["pick_test_000"] == ("success", len(solution), 71)
+    assert outcomes["pick_test_001"] == ("step limit", tasks()["pick"].max_steps, 72)
 
 
 def test_bad_actions_are_errors_of_the_server(frozen_folder, tmp_path):
