@@ -51,7 +51,7 @@ class Reply:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the limit of tokens ended it."""
+        """Return whether the token limit ended the reply."""
         return self.finish_reason in ("length", "max_tokens")
 
 

@@ -173,7 +173,7 @@ class ChatPolicy:
 
     def request(self, observation: Observation) -> list[Message]:
         """Return the messages for an observation, within the budget of images; of a past reply that
-        could not be read its first words are told, and what was wrong.
+        could not be read its first words are kept, with what was wrong.
         """
         told = tuple(map(self._told, observation["turns"]))
         messages = self._prompter.messages({**observation, "turns": told}, self._history)

@@ -143,7 +143,7 @@ class Env(ABC):
         limit: Turns or control steps after which the episode ends.
         elapsed_steps: Turns or control steps so far, a number or (1,).
         goal_hidden: Whether goal and progress tell of the state what is to be found out by looking;
-            players and clients are told of them when the episode is over.
+            players and clients get them when the episode is over.
     """
 
     goal_hidden = False

@@ -52,7 +52,7 @@ ACTION_MODALITIES = {
 }
 """How they name parts of an action; others keep theirs."""
 Mode = Literal["none", "simple", "detailed"]
-"""How much of a turn a policy is told."""
+"""Levels of feedback on a turn."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
@@ -504,7 +504,7 @@ def turn_message(interface: Interface, turn: Turn) -> str:
 
 
 def turn_feedback(interface: Interface, turn: Turn, mode: Mode) -> str:
-    """Return what a policy is told of a turn.
+    """Return the feedback on a turn.
 
     Args:
         interface: The interface that the turn was taken by.

@@ -17,7 +17,7 @@ REPLIES = {
     "unreadable": "unreadable",
     "cut_off": "cut off",
 }
-"""What is counted of replies, and what that is called."""
+"""Counters of replies, with their labels."""
 LINE = 200
 """Characters of a reply that is shown to its model as it was, at most."""
 

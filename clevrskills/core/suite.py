@@ -107,7 +107,7 @@ class TrajectoryRenderer(Protocol):
         """Begin to draw a moment, which goes on beside what is done until :meth:`views`."""
 
     def views(self) -> Mapping[str, Any]:
-        """What each camera sees of the moment that was drawn last."""
+        """Return the view of each camera of the state that was drawn last."""
 
     def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
         """The images of a prompt given as JSON data, by placeholder."""

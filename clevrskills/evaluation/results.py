@@ -41,7 +41,7 @@ USAGE = {
     "images": "images",
     "cost": "price",
 }
-"""What is counted of a policy that asks a language model, and what that is called."""
+"""Counters of requests to a language model, with their labels."""
 SETTINGS = (
     *("suite", "robot", "criteria", "interface", "feedback", "stop", "stop_on_success"),
     *("controller", "controller_args"),

@@ -39,8 +39,8 @@ PARKED = np.array([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0], np.float32)
 AT_REST = np.zeros(6, np.float32)
 """Velocity of what cannot move."""
 PACKED_POSE, PACKED_VELOCITY = np.array([4, 5, 6, 0, 1, 2, 3]), np.arange(7, 13)
-"""Where position and quaternion, and linear and angular velocity, of a body stand in the 13 numbers
-that SAPIEN packs of it; of an entity it packs the first 7."""
+"""Indices of position and quaternion, and of linear and angular velocity, among the 13 numbers that
+SAPIEN packs of a body; of an entity it packs the first 7."""
 
 CUP_MARGIN_M = 0.03
 """More than a cup's radius and the gap that it closes."""
@@ -161,7 +161,7 @@ class Simulation:
         self.controller.command, self._places = command, places
 
     def _goes_on(self) -> bool:
-        """Whether places and speeds of all that moves are numbers."""
+        """Return whether poses and velocities of all moving bodies are finite."""
         packed = np.frombuffer(self._physics.pack(), np.float32)
         return math.isfinite(packed.dot(packed))
 

@@ -189,7 +189,7 @@ def default_views(known: Mapping[str, str], browser: bool) -> tuple[str, ...]:
 
 def goals(env: Env, over: bool) -> list[dict[str, Any]]:
     """Return the leaves of the goal, and those of what is to be kept with it: where they are in the
-    tree, in words, and whether they hold. Until the episode is over nothing is told of a goal that
+    tree, in words, and whether they hold. Until the episode is over nothing is shown of a goal that
     is hidden.
     """
     from clevrskills.core.goal.batching import child_state

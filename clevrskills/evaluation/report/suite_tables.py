@@ -28,7 +28,7 @@ from clevrskills.evaluation.results import USAGE, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
 
 COUNTED = USAGE | REPLIES
-"""What is counted of a policy that asks a language model, and of its replies."""
+"""Counters of requests to a language model and of its replies."""
 FEWEST, MOST = 2, 24
 """Values of a tag, if a table is to have a row for each."""
 

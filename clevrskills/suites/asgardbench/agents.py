@@ -78,7 +78,7 @@ class Blind(Zero):
         return self._last
 
     def _script(self, text: str, kinds: Sequence[str]) -> Script:
-        """Yield commands; each is answered by whether it was done, as far as that is told."""
+        """Yield commands; each is answered by whether it was done, if the feedback says so."""
         task, variant = read_sentence(text)
         for house in self.cases(task, variant, kinds):
             for command in solve(task, variant, house):

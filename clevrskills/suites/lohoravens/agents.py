@@ -92,7 +92,7 @@ class MoveOracle:
         return said or np.array(self.pose)
 
     def _moved(self) -> int:
-        """How many moves were done."""
+        """Return the number of moves done."""
         return self._env.account.codes["PLACED"]
 
     def _least_tried(self, known: Iterator[Move]) -> tuple[Move, str] | None:

@@ -32,7 +32,7 @@ class HousePrompter:
         options: ``images``: whether images are shown; ``previous``: the one before the last action
             in ``color``, ``grey`` or not at all (``none``); ``hand``: whether a hand is drawn
             around what is held; ``memory``, ``plan``: whether these are asked for; ``hints``:
-            whether it is told how to find out without seeing.
+            whether it gets hints how to find out without seeing.
 
     Raises:
         UnknownArgumentError: There is no such option.

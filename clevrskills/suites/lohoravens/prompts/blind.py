@@ -20,7 +20,7 @@ from clevrskills.suites.lohoravens.things import AREAS, SIDE_WORDS
 from clevrskills.tasks.bank_files import read_banks
 
 Script = Generator[str, bool, None]
-"""Instructions, each answered by whether it was done, as far as that is told."""
+"""Instructions, each answered by whether it was done, if the feedback says so."""
 Words = Mapping[str, str]
 """What a sentence fills the slots of its wording with."""
 MOST_ALIKE = 4
