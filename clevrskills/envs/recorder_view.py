@@ -177,7 +177,7 @@ class RecorderView(BaseEnv, RecordableEnv):
     @property
     def textures(self) -> Mapping[str, str]:
         """Textures that bodies show now in place of their own, by key."""
-        return self.task.textures(self.outcome)
+        return self.task.textures(self.layouts[0], self.outcome)
 
     @property
     def nodes(self) -> list[dict[str, Any]]:

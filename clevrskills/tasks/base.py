@@ -208,9 +208,11 @@ class Task(ABC):
         del layout
         return {}
 
-    def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
-        """Textures of slots that look different from the layout now, such as goals already met."""
-        del outcome, env
+    def textures(self, layout: Layout, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
+        """Return the textures of slots that differ now from those of an environment's layout, such
+        as those of goals already met.
+        """
+        del layout, outcome, env
         return {}
 
     def describe(self) -> dict[str, Any]:

@@ -577,7 +577,8 @@ GOALS = {"num_goals": 3, "seed": 2}
 def through(*places: int, aside: float = 0.0) -> Callable[[Trial], object]:
     def motion(t: Trial) -> None:
         for place in places:
-            x, y, z = t.base.world.position(torch.tensor([place]))[0].double().tolist()
+            goal = int(t.roles["goals"][place])
+            x, y, z = t.base.world.position(torch.tensor([goal]))[0].double().tolist()
             t.to(x, y, z + aside)
 
     return motion

@@ -6,7 +6,6 @@ from functools import cache
 from itertools import permutations
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from clevrskills.assets import shape
@@ -60,6 +59,7 @@ class Trace(Task):
     sentence = "Trace the sequence of goals by moving to the next green goal"
     predicates = (Order, Traced)
     slots = ("goal_0", "goal_1", "goal_2", "goal_3", "goal_4", "object_0")
+    parts = ("goals",)
     composition = ("combinations",)
     counted, spare = "num_goals", "goal_5"
     max_steps = 140
@@ -86,20 +86,21 @@ class Trace(Task):
                 ghost=True,
             )
         bodies[-1] = distractor(rng, self.slots[-1], table)
-        return Layout(tuple(bodies), {"active": np.arange(len(self.slots) - 1) < number})
+        slots = np.arange(len(self.slots) - 1)
+        return Layout(tuple(bodies), {"goals": slots, "active": slots < number})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        active = roles["active"]
-        slots = torch.arange(active.shape[1], device=active.device).expand(len(active), -1)
+        active, slots = roles["active"], roles["goals"]
         goals = tuple(Traced(slot) for slot in slots.unbind(1))
         order = Order(goals, active)
         return Strict(order, goals, slots * active) if self.strict else order
 
-    def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
+    def textures(self, layout: Layout, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
         order = outcome.children[0] if self.strict else outcome
         stage = int(order.state["stage"][env])
-        visited = dict.fromkeys(self.slots[:stage], VISITED)
-        return visited | ({self.slots[stage]: NEXT} if 0 < stage < len(self.slots) - 1 else {})
+        goals = [self.slots[slot] for slot in layout.roles["goals"].tolist()]
+        visited = dict.fromkeys(goals[:stage], VISITED)
+        return visited | (dict.fromkeys(goals[stage : stage + 1], NEXT) if stage else {})
 
 
 def _places(rng: EpisodeRng, number: int) -> np.ndarray:

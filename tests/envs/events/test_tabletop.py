@@ -114,13 +114,14 @@ def test_goals_in_the_air(beside_m: float, kind: str) -> None:
     env.reset(seed=0)
     scene = base(env)
     watcher = TabletopWatcher(scene)
-    place = scene.world.position(scene.world.index("goal_0"))[0]
+    first, second = (scene.task.slots[k] for k in scene.layouts[0].roles["goals"][:2])
+    place = scene.world.position(scene.world.index(first))[0]
     tool = scene.world.end_effector_pose[0, :3]
     away = (tool - place) / (tool - place).norm()
     far_m = beside_m + scene.goal.children[0].criteria.end_effector_m if kind else 0.0
     go_to(env, (place + far_m * away).tolist())
     found = dict(reversed(pair) for pair in kinds(watcher))
-    assert found.get("goal_0", "") == kind and ("goal_1" in found) == (not kind)
+    assert found.get(first, "") == kind and (second in found) == (not kind)
     env.close()
 
 
