@@ -1,0 +1,366 @@
+"""Scene sets: images of single moments with bodies, prompt and next subgoal; layout and reader.
+
+::
+
+    scenes = SceneSet("scenes/train")
+    for scene in scenes.scenes:
+        image = scenes.pixels(scene.image)  # (H, W, 3) uint8
+        print(scene.episode.plain, scene.episode.keys[scene.subgoal.object], scene.boxes)
+
+A folder has a header, ``scenes.json``, and for each part of a task ``<task>/<split>_<seed>`` with
+three tables: episodes, scenes, and their images by name. An image has one name wherever it is used,
+so bodies that look alike share it.
+"""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clevrskills.dataset_tools.layout import EPISODES_FILE, IMAGES_FILE, POSE, DatasetError
+from clevrskills.dataset_tools.record.columns import OWNER
+from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.run_folder import check_settings, open_folder, versions
+
+FORMAT = "clevrskills-scenes"
+FORMAT_VERSION = 1
+HEADER_FILE = "scenes.json"
+SCENES_FILE = "scenes.parquet"
+NONE = -1
+"""Index of a body where there is none."""
+EPISODE_COLUMNS = {
+    **OWNER,
+    **dict.fromkeys(("level", "text", "plain"), pa.string()),
+    **dict.fromkeys(("keys", "names", "body_images"), pa.list_(pa.string())),
+    **dict.fromkeys(("placeholders", "prompt_images"), pa.list_(pa.string())),
+    "shows": pa.list_(pa.int32()),
+}
+"""Columns of the table of episodes; see :class:`SceneEpisode`."""
+SCENE_COLUMNS = {
+    "episode": pa.string(),
+    "step": pa.int32(),
+    "elsewhere": pa.bool_(),
+    "image": pa.string(),
+    "first": pa.string(),
+    "done": pa.int32(),
+    "held": pa.int32(),
+    "poses": pa.list_(pa.float32()),
+    "boxes": pa.list_(pa.int16()),
+    "visible": pa.list_(pa.float32()),
+    **dict.fromkeys(("text", "plain", "predicate"), pa.string()),
+    **dict.fromkeys(("leaf", "object", "target"), pa.int32()),
+    "avoided": pa.list_(pa.int32()),
+    "position": pa.list_(pa.float32()),
+    "angle_rad": pa.float32(),
+    "ee_pose": pa.list_(pa.float32()),
+    "contact": pa.list_(pa.float32()),
+}
+"""Columns of the table of scenes; see :class:`Scene` and :class:`Subgoal`."""
+
+
+@dataclass(frozen=True, eq=False)
+class SceneEpisode:
+    """The episode that scenes are of, with K bodies in an order that tells nothing.
+
+    Attributes:
+        id: Its name, e.g. ``pick/train_400000007``.
+        task: Key of the task.
+        level: Its level.
+        split: What it was drawn from.
+        seed: Its seed.
+        text: The prompt with placeholders.
+        plain: The prompt in words alone.
+        keys: Key of each body.
+        names: What each body is called.
+        body_images: Name of an image of each body alone, 64 px.
+        prompt_images: Name of the image of each placeholder of the prompt, in the order of the
+            text: of objects and textures 64 px, of key-steps the main camera's own size.
+        shows: Index of the body that each of these shows, -1: none of the scene.
+    """
+
+    id: str
+    task: str
+    level: str
+    split: str
+    seed: int
+    text: str
+    plain: str
+    keys: tuple[str, ...]
+    names: tuple[str, ...]
+    body_images: tuple[str, ...]
+    prompt_images: Mapping[str, str]
+    shows: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Subgoal:
+    """What is to be achieved next: a leaf of the goal tree.
+
+    Attributes:
+        predicate: Key of its type, e.g. ``on_top``.
+        leaf: Its index among the leaves.
+        text: Its sentence with placeholders ``{obj:key}``.
+        plain: Its sentence in words alone.
+        object: Index of the body that is acted on, -1: none.
+        target: Index of the body that it is put on, pushed to or thrown at, -1: none.
+        avoided: Indices of the bodies that must not be touched.
+        position: World position that is the target where no body is, (3,) m; NaN: none, or a
+            height that does not matter.
+        angle_rad: Turn about the vertical that is asked of the object, in [-pi, pi],
+            anti-clockwise seen from above; 0: none.
+        ee_pose: Pose of the end effector that is asked for, position in m and quaternion w, x, y,
+            z, (7,); NaN: none.
+        contact: Where the middle cup touches the object: the best vertical grasp of
+            :func:`~clevrskills.solvers.grasps.vertical_grasps`, or the top above its center of mass
+            where it is only to be touched, (3,) m; NaN: nothing is acted on, or it is held, or has
+            no such grasp.
+    """
+
+    predicate: str
+    leaf: int
+    text: str
+    plain: str
+    object: int
+    target: int
+    avoided: tuple[int, ...]
+    position: np.ndarray
+    angle_rad: float
+    ee_pose: np.ndarray
+    contact: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A moment of an episode at which a subgoal begins.
+
+    Attributes:
+        episode: The episode.
+        step: Control steps before it, 0 at the start.
+        elsewhere: Whether the image shows the arm in a pose that has nothing to do with the
+            episode; all else is as without.
+        image: Name of the main camera's image, whole.
+        first: Name of the image at the start of the episode; that of step 0 itself if it is one.
+        done: Subgoals achieved before.
+        held: Index of the body in the gripper, -1: none.
+        positions: Positions of the bodies in the world, (K, 3) m.
+        orientations: Their quaternions w, x, y, z, (K, 4).
+        boxes: x_min, y_min, x_max, y_max of each in pixels, the maxima exclusive, as if nothing hid
+            it; four times -1: it is not in the image; (K, 4) int16.
+        visible: Share of each one's silhouette that the image shows, (K,).
+        subgoal: What is to be achieved next.
+    """
+
+    episode: SceneEpisode
+    step: int
+    elsewhere: bool
+    image: str
+    first: str
+    done: int
+    held: int
+    positions: np.ndarray
+    orientations: np.ndarray
+    boxes: np.ndarray
+    visible: np.ndarray
+    subgoal: Subgoal
+
+
+@dataclass(frozen=True)
+class SceneHeader:
+    """What all scenes of a folder have in common; the content of ``scenes.json``.
+
+    Attributes:
+        suite: Name of the suite.
+        robot: Key of the robot.
+        split: What the episodes were drawn from.
+        look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
+        size_px: Width and height of the main camera's images.
+        camera: The main camera: ``name``, ``intrinsic`` (3, 3), ``extrinsic`` (3, 4, from world to
+            camera coordinates: x right, y down, z ahead), ``eye_m``, ``target_m``, ``fov_rad``,
+            ``width``, ``height``.
+        seed: The first seed, counted within the range of scenes.
+        demonstrations: Whether the scenes are of recorded demonstrations.
+        standard: Scenes of each task, if it is a standard set.
+        format: Name of the format.
+        format_version: Its version.
+        counts: Number of scenes by task, after the last run.
+        versions: Versions of what made it, planning backend included.
+    """
+
+    suite: str
+    robot: str
+    split: str
+    look: str
+    size_px: int
+    camera: Mapping[str, Any]
+    seed: int = 0
+    demonstrations: bool = False
+    standard: int | None = None
+    format: str = FORMAT
+    format_version: int = FORMAT_VERSION
+    counts: Mapping[str, int] = field(default_factory=dict, compare=False)
+    versions: dict[str, str | None] = field(default_factory=versions, compare=False)
+
+    @classmethod
+    def read(cls, root: Path) -> Self:
+        """Read the header of a folder.
+
+        Raises:
+            DatasetError: It holds no scenes, or such of another format.
+        """
+        path = root / HEADER_FILE
+        if not path.is_file():
+            raise DatasetError(f"{root} holds no scenes: it has no {HEADER_FILE}")
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            given = data["format"], data["format_version"]
+            if given != (FORMAT, FORMAT_VERSION):
+                raise DatasetError(
+                    f"{root} has format {given[0]} {given[1]}; this package reads {FORMAT} "
+                    f"{FORMAT_VERSION}"
+                )
+            return cls(**{f.name: data[f.name] for f in fields(cls)})
+        except (ValueError, KeyError, TypeError) as error:
+            raise DatasetError(f"{path} is damaged: {error!r}") from error
+
+    def write(self, root: Path) -> None:
+        """Write it into a folder."""
+        write_whole(root / HEADER_FILE, to_json(asdict(self), indent=1) + "\n")
+
+    def open(self, root: Path) -> None:
+        """Make ``root`` a folder with this header, or check that it is one.
+
+        Raises:
+            DatasetError: It holds something else, or scenes drawn with other arguments.
+            StorageError: It cannot be written.
+        """
+        if not open_folder(root, HEADER_FILE, "no folder of scenes"):
+            self.write(root)
+            return
+        before, now = (
+            {f.name: getattr(header, f.name) for f in fields(self) if f.compare}
+            | {"planner": header.versions.get("planner")}
+            for header in (SceneHeader.read(root), self)
+        )
+        check_settings(root, before, now, made="drawn")
+
+
+class SceneSet:
+    """The scenes of one or several folders, in the order of tasks and seeds.
+
+    Args:
+        roots: The folders.
+
+    Attributes:
+        header: Header of the first one.
+        episodes: The episodes.
+        scenes: The scenes, those of an episode in the order of their steps.
+        images: All images by name, encoded.
+
+    Raises:
+        DatasetError: A folder holds no scenes or is damaged, or their images differ in look, size
+            or camera.
+    """
+
+    def __init__(self, *roots: str | Path) -> None:
+        headers = [SceneHeader.read(Path(root)) for root in roots]
+        self.header = headers[0]
+        for root, header in zip(roots, headers, strict=True):
+            for name in ("robot", "look", "size_px", "camera"):
+                if getattr(header, name) != getattr(self.header, name):
+                    raise DatasetError(f"{root} and {roots[0]} differ in {name}")
+        self.episodes: list[SceneEpisode] = []
+        self.scenes: list[Scene] = []
+        self.images: dict[str, bytes] = {}
+        for root in roots:
+            for part in part_folders(Path(root)):
+                self._read(part)
+
+    def __repr__(self) -> str:
+        return f"SceneSet({len(self.scenes)} scenes)"
+
+    def __len__(self) -> int:
+        return len(self.scenes)
+
+    def pixels(self, name: str) -> np.ndarray:
+        """Return an image by its name, (H, W, 3) uint8."""
+        from PIL import Image
+
+        return np.asarray(Image.open(io.BytesIO(self.images[name])).convert("RGB"))
+
+    def _read(self, part: Path) -> None:
+        tables = [_rows(part / name) for name in (EPISODES_FILE, SCENES_FILE, IMAGES_FILE)]
+        try:
+            episodes = {row["episode"]: _episode(row) for row in tables[0]}
+            self.scenes += [_scene(row, episodes[row["episode"]]) for row in tables[1]]
+            self.images |= {row["name"]: row["image"]["bytes"] for row in tables[2]}
+        except (KeyError, TypeError, ValueError) as error:
+            raise DatasetError(f"{part} is damaged: {error!r}") from error
+        self.episodes += episodes.values()
+
+
+def part_folders(root: Path) -> list[Path]:
+    """Return the directories of the parts of a folder of scenes, sorted."""
+    return sorted(path.parent for path in root.glob(f"[!.]*/[!.]*/{SCENES_FILE}"))
+
+
+def seeds_in(part: Path) -> list[int]:
+    """Return the seeds of the episodes of a part.
+
+    Raises:
+        DatasetError: It is damaged.
+    """
+    return [row["seed"] for row in _rows(part / EPISODES_FILE, ["seed"])]
+
+
+def write_tables(
+    directory: Path, episodes: Sequence[Mapping[str, Any]], scenes: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the tables of episodes and of scenes of a part, given as rows."""
+    for name, rows, columns in (
+        (EPISODES_FILE, episodes, EPISODE_COLUMNS),
+        (SCENES_FILE, scenes, SCENE_COLUMNS),
+    ):
+        table = pa.table(
+            {key: pa.array([row[key] for row in rows], kind) for key, kind in columns.items()}
+        )
+        pq.write_table(table, directory / name, compression="zstd")
+
+
+def _rows(path: Path, columns: list[str] | None = None) -> list[dict[str, Any]]:
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(path, columns=columns).to_pylist()
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path} is damaged: {error}") from error
+    return rows
+
+
+def _episode(row: Mapping[str, Any]) -> SceneEpisode:
+    same = {f.name: row[f.name] for f in fields(SceneEpisode) if f.name in row}
+    several = {name: tuple(row[name]) for name in ("keys", "names", "body_images", "shows")}
+    prompt_images = dict(zip(row["placeholders"], row["prompt_images"], strict=True))
+    return SceneEpisode(**same | several | {"id": row["episode"], "prompt_images": prompt_images})
+
+
+def _scene(row: Mapping[str, Any], episode: SceneEpisode) -> Scene:
+    poses = np.array(row["poses"], np.float32).reshape(-1, len(POSE))
+    vectors = ("position", "ee_pose", "contact")
+    subgoal = Subgoal(
+        **{f.name: row[f.name] for f in fields(Subgoal) if f.name not in vectors}
+        | {name: np.array(row[name], np.float32) for name in vectors}
+        | {"avoided": tuple(row["avoided"])}
+    )
+    return Scene(
+        episode,
+        *(row[name] for name in ("step", "elsewhere", "image", "first", "done", "held")),
+        positions=poses[:, :3],
+        orientations=poses[:, 3:],
+        boxes=np.array(row["boxes"], np.int16).reshape(-1, 4),
+        visible=np.array(row["visible"], np.float32),
+        subgoal=subgoal,
+    )
