@@ -13,17 +13,14 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any
 
 import tyro
 
 from clevrskills.core.suite import (
-    DEFAULT_PRESET,
     all_interfaces,
     all_levels,
     all_splits,
@@ -31,7 +28,6 @@ from clevrskills.core.suite import (
     task_groups,
 )
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.arguments import check_names
 
 
@@ -119,48 +115,13 @@ def check(name: str, options: Mapping[str, Any]) -> None:
         )
 
 
-def tight_success(folder: Path) -> Mapping[str, float]:
-    """Return the mean tight success of each task of a run."""
-    found = defaultdict[str, list[float]](list)
-    for result in read_results(folder):
-        if "success_tight" in result.measures:
-            found[result.task].append(result.measures["success_tight"])
-    return {task: fmean(values) for task, values in found.items()}
-
-
-def shares_of_oracle(done: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each run in words under noise: its tight success, and its share of that of
-    the oracle in words under the same noise, over the tasks of both.
-
-    Args:
-        done: Options of each run.
-    """
-    suite = load_suite("lohoravens")
-    oracles, others = dict[str, Mapping[str, float]](), list[tuple[str, str, Mapping[str, float]]]()
-    for name, options in done.items():
-        given = suite.presets()[options.get("preset", DEFAULT_PRESET)].options
-        noise = given.get("noise", "clean")
-        if "pick_place_text" not in (options.get("interface"), given.get("interface")):
-            continue
-        tight = tight_success(Path(options["out"]))
-        if options["policy"] == "oracle":
-            oracles[noise] = tight
-        elif noise != "clean":
-            others.append((name, noise, tight))
-    for name, noise, tight in others:
-        if both := [task for task in tight if task in oracles.get(noise, {})]:
-            own, best = (fmean(each[task] for task in both) for each in (tight, oracles[noise]))
-            share = f"{own / best:.1%}" if best else "undefined"
-            yield f"{name}: tight success {own:.1%}; of the oracle's {best:.1%}: {share}"
-
-
 def main(args: StudyArgs) -> int:
     """Run the study.
 
     Returns:
         Exit code of the first command that failed; 0: none did.
     """
-    done = dict[str, Mapping[str, Any]]()
+    done = []
     for name, options in runs(args):
         words = [*words_of(options), *shlex.split(args.add)]
         print(shlex.join(["clevrskills", *words]), flush=True)
@@ -169,13 +130,11 @@ def main(args: StudyArgs) -> int:
             code = subprocess.run([sys.executable, "-m", "clevrskills", *words]).returncode
             if code:
                 return code
-        done[name] = options
+        done.append(name)
     report = ["report", *(str(args.out / name) for name in done), "--out", str(args.out / "report")]
     print(shlex.join(["clevrskills", *report]))
     if args.dry_run:
         return 0
-    for line in shares_of_oracle(done):
-        print(line)
     return subprocess.run([sys.executable, "-m", "clevrskills", *report]).returncode
 
 

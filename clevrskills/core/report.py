@@ -22,6 +22,8 @@ class Measure:
         kind: ``share`` (in percent) or ``mean``.
         digits: Digits behind the point.
         episodes: Which episodes count: ``all`` or only those ``solved``.
+        of_oracle: Whether it is also told as a share of the oracle's, where the oracle was run
+            through the same interface with the same noise.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Measure:
     kind: Literal["share", "mean"] = "mean"
     digits: int = 1
     episodes: Literal["all", "solved"] = "all"
+    of_oracle: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,24 +42,3 @@ def test_the_study_runs_dry_and_names_only_what_there_is(
         study.main(study.StudyArgs(file, ("hard_planner",)))
     with pytest.raises(ClevrSkillsError, match="unheard_of"):
         study.main(study.StudyArgs(file, ("unheard_of",)))
-
-
-def test_tight_success_is_a_share_of_the_oracles_under_the_same_noise(
-    study: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def results(folder: Path) -> list[SimpleNamespace]:
-        values = {"oracle": (1.0, 0.6), "clean": (1.0, 1.0), "blind": (0.2, 0.0)}[folder.name]
-        return [SimpleNamespace(task="a", measures={"success_tight": v}) for v in values]
-
-    monkeypatch.setattr(study, "read_results", results)
-    words = {"interface": "pick_place_text"}
-    done = {
-        "oracle": {**words, "policy": "oracle", "preset": "p40", "out": "oracle"},
-        "clean": {**words, "policy": "oracle", "out": "clean"},
-        "blind": {**words, "policy": "blind_words", "preset": "p40", "out": "blind"},
-        "poses": {"policy": "random", "preset": "p40", "out": "poses"},
-    }
-    (line,) = study.shares_of_oracle(done)
-    assert line == "blind: tight success 10.0%; of the oracle's 80.0%: 12.5%"
-    del done["oracle"]
-    assert not [*study.shares_of_oracle(done)]

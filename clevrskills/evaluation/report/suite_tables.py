@@ -1,9 +1,10 @@
 """Tables of what a suite adds: tags of episodes, refused turns, tokens; published numbers."""
 
+import operator
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 import pandas as pd
@@ -25,10 +26,12 @@ from clevrskills.evaluation.report.tables import (
     words,
 )
 from clevrskills.evaluation.results import USAGE, EpisodeResult, Evaluation
-from clevrskills.evaluation.statistics import Estimate, mean, share
+from clevrskills.evaluation.statistics import Estimate, mean, propagate, share
 
 COUNTED = USAGE | REPLIES
 """Counters of requests to a language model and of its replies."""
+ORACLE, CONDITIONS = "oracle", ("interface", "noise")
+"""Policy that others are compared with, and what of a run must be the same for that."""
 FEWEST, MOST = 2, 24
 """Values of a tag, if a table is to have a row for each."""
 
@@ -54,7 +57,7 @@ def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         tables.append(Table("tags", "By tag", numbers(rows), texts))
     for (row, column), group in groupby(pivots(evaluations), key=lambda p: (p.row, p.column)):
         tables.append(_pivot_table(row, column, list(group)))
-    rest = (curve_tables, refusals, milestone_table, usage_table)
+    rest = (oracle_table, curve_tables, refusals, milestone_table, usage_table)
     return [*tables, *(table for make in rest for table in make(evaluations))]
 
 
@@ -112,6 +115,40 @@ def pivots(evaluations: Sequence[Evaluation]) -> list[RunPivot]:
                 if pivot.cells:
                     found.append(pivot)
     return found
+
+
+def oracle_table(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """Return measures of each level as shares of the oracle's, see
+    :attr:`~clevrskills.core.report.Measure.of_oracle`, over the tasks that both runs have done.
+    """
+    data, texts = [], []
+    asked = [measure for measure in measures_of(evaluations) if measure.of_oracle]
+    for run, oracle in product(evaluations, evaluations):
+        same = (getattr(run.run, n) == getattr(oracle.run, n) for n in ("suite", *CONDITIONS))
+        if run.run.policy == ORACLE or oracle.run.policy != ORACLE or not all(same):
+            continue
+        for measure, split in product(asked, splits_of([run])):
+            both = [[r for r in each.results if r.split == split] for each in (run, oracle)]
+            tasks = {r.task for r in both[0]} & {r.task for r in both[1]}
+            for level in dict.fromkeys(r.level for r in both[0] if r.task in tasks):
+                own, best = (
+                    summarise(
+                        [r for r in found if r.level == level and r.task in tasks],
+                        [measure],
+                        run.suite,
+                    ).measures[measure.name]
+                    for found in both
+                )
+                if not best.value > 0.0 or not own.n:
+                    continue
+                part = propagate(operator.truediv, own, best)
+                about = {"level": level, "split": split, "run": run.label, "noise": run.run.noise}
+                about |= {"measure": measure.heading}
+                data.append({**about, **own.columns("own"), **best.columns("oracle")})
+                data[-1] |= part.columns("share")
+                told = {"%": own, "oracle %": best, "of the oracle's %": part}
+                texts.append({**about, **{name: each.percent() for name, each in told.items()}})
+    return table_of("of_oracle", "Shares of the oracle's", data, texts)
 
 
 def refusals(evaluations: Sequence[Evaluation]) -> list[Table]:

@@ -28,7 +28,7 @@ PRECISIONS = ("planner", "actor", "reporter")
 FREE = ("PLACED", "DONE", "NOTHING_PICKED", "DROPPED", "TIMED_OUT")
 """Codes of turns that were not refused."""
 MEASURES = (
-    Measure("success_tight", "tight success", "share"),
+    Measure("success_tight", "tight success", "share", of_oracle=True),
     Measure("partial", "partial", "share"),
     Measure("partial_best", "best partial", "share"),
     Measure("followed", "steps followed", "share"),

@@ -16,6 +16,7 @@ from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report import summary, tables
 from clevrskills.evaluation.report.comparison import compare_runs
+from clevrskills.evaluation.report.suite_tables import oracle_table
 from clevrskills.evaluation.results import (
     EpisodeResult,
     Evaluation,
@@ -300,3 +301,30 @@ def test_a_suite_may_pool_the_episodes_of_all_tasks(tmp_path: Path) -> None:
     other = replace(run, root=tmp_path)
     (row,) = compare_runs(run, other).levels
     assert (row.a.value, row.difference.value) == (0.75, 0)
+
+
+def test_tight_success_is_told_as_a_share_of_the_oracles_with_the_same_noise(
+    tmp_path: Path,
+) -> None:
+    def run(name: str, tight: tuple[float, ...], **conditions: str) -> Path:
+        found = [
+            result("move_area", k, level="seen", measures={"success_tight": value})
+            for k, value in enumerate(tight)
+        ]
+        conditions = {"suite": "lohoravens", "interface": "pick_place_text", **conditions}
+        return write_run(tmp_path / name, found, name, **conditions)
+
+    best, own = (1.0, 1.0, 1.0, 1.0, 0.0), (0.0, 1.0, 0.0, 0.0, 0.0)
+    folders = [
+        run("best", best, policy="oracle", noise="p40"),
+        run("own", own, noise="p40"),
+        run("clean", own),
+        run("poses", own, noise="p40", interface="pick_place"),
+    ]
+    (table,) = oracle_table(open_evaluations(folders))
+    (line,) = table.data.to_dict("records")
+    assert (line["run"], line["level"], line["split"]) == ("own", "seen", "train")
+    assert (line["own"], line["oracle"], line["share"]) == (0.2, 0.8, 0.25)
+    assert line["share_low"] < line["own_low"] / line["oracle"] < line["share"]
+    assert table.texts["of the oracle's %"][0].startswith("25.0 [")
+    assert not oracle_table(open_evaluations(folders[1:]))
