@@ -15,7 +15,7 @@ DEMO := demo
 # Python's compiled files are kept, or each of the many processes of the tests compiles all again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup vulkan demo test test-slow readers test-readers lint bench wheel release clean
+.PHONY: help setup vulkan demo test test-slow readers test-readers lint docs bench wheel release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ lint: setup ## ruff and mypy
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+docs: setup ## the documentation site in site/, without a network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "clevrskills: open site/index.html"
+
 bench: setup vulkan ## all benchmarks: success, starts, cost, determinism (an hour)
 	@for name in oracle resets pictures determinism; do $(BIN)/python benchmarks/$$name.py; done
 
@@ -71,5 +75,5 @@ release: setup ## both wheels and checksums in dist/, and the commands that uplo
 	@scripts/release.sh
 
 clean: ## remove .venv, the demo and caches
-	@rm -rf $(VENV) $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(DEMO) build dist site .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -106,7 +106,7 @@ def _names(module: str) -> Iterator[str]:
             continue
         yield f"- `{name}{_signature(value)}`: {text}"
         if inspect.isclass(value):
-            yield from (f"  - `{member}`: {text}" for member, text in _members(value))
+            yield from (f"    - `{member}`: {text}" for member, text in _members(value))
 
 
 class _Default:

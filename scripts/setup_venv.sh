@@ -29,4 +29,4 @@ fi
 
 say "installing into $venv with $($venv/bin/python --version); the first time takes minutes"
 $venv/bin/python -m pip install --disable-pip-version-check --progress-bar off \
-  -e '.[oracle,mplib,dev,ray,serve,viz,rl,rl-adapters,vla]' -c constraints.txt
+  -e '.[oracle,mplib,dev,ray,serve,viz,rl,rl-adapters,vla,docs]' -c constraints.txt
