@@ -58,11 +58,14 @@ def episode_id(task: str, split: str, seed: int) -> str:
     return str(RecordedName(task, split, seed))
 
 
-def episode_name(task: str, split: str, index: int, repeat: int = 0) -> str:
-    """Name of an episode within a run or among frozen ones, e.g. ``sort_test_007``; of one that is
-    run again, ``sort_test_007_r1`` and so on.
+def episode_name(
+    task: str, split: str, index: int, repeat: int = 0, seed: int | None = None
+) -> str:
+    """Return the name of an episode: a frozen one is named by its index, ``sort_test_007``, a drawn
+    one by its seed, ``sort_train_00000042``; one that is run again ends in ``_r1`` and so on.
     """
-    return f"{frozen_name(task, split)}_{index:03d}" + (f"_r{repeat}" if repeat else "")
+    number = f"{index:03d}" if seed is None else f"{seed:08d}"
+    return f"{frozen_name(task, split)}_{number}" + (f"_r{repeat}" if repeat else "")
 
 
 def frozen_name(task: str, split: str) -> str:

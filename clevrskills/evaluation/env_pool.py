@@ -64,8 +64,9 @@ class EpisodeRef:
 
     @property
     def id(self) -> str:
-        """Its name within the run, e.g. ``sort_test_007``."""
-        return part_name(episode_name(self.task, self.split, self.index, self.repeat), self.part)
+        """Its name, e.g. ``sort_test_007``."""
+        name = episode_name(self.task, self.split, self.index, self.repeat, self.seed)
+        return part_name(name, self.part)
 
 
 def episode_of(
@@ -158,6 +159,7 @@ class EnvPool:
                 director=Director(worker.suite, ref.part) if ref.part else None,
                 controller=controller,
                 film=film,
+                drawn=ref.seed is not None,
             )
         except Exception:
             self.abandon(slot)

@@ -122,6 +122,7 @@ class EpisodeResult(Record):
         curves: Curves of the suite's own, by name: a number at the start and after each turn.
         tags: What the suite says of the episode, for tables.
         repeat: How often the episode was run before, with other draws of the policy.
+        drawn: Whether the episode was drawn from its seed for this run; else it is frozen.
         wording: What the policy was told: ``from``, one of
             :data:`~clevrskills.core.suite.WORDINGS`, and which wording that was; nothing where the
             episode does not say.
@@ -178,6 +179,7 @@ class EpisodeResult(Record):
     measures: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, Any] = field(default_factory=dict)
     repeat: int = 0
+    drawn: bool = False
     wording: Mapping[str, Any] = field(default_factory=dict)
     clipped: float = 0.0
     greatest: Mapping[str, float] = field(default_factory=dict)
@@ -193,8 +195,9 @@ class EpisodeResult(Record):
 
     @property
     def id(self) -> str:
-        """Its name within the run, e.g. ``sort_test_007``."""
-        name = episode_name(self.task, self.split, self.index, self.repeat)
+        """Its name, e.g. ``sort_test_007``, or ``sort_train_00000042`` of a drawn one."""
+        seed = self.seed if self.drawn else None
+        name = episode_name(self.task, self.split, self.index, self.repeat, seed)
         return part_name(name, self.handover.get("part", ""))
 
     @property
@@ -219,6 +222,7 @@ class EpisodeResult(Record):
 
 _IF_ANY = (
     "repeat",
+    "drawn",
     "wording",
     "usage",
     "events",

@@ -171,6 +171,7 @@ class PolicyRollout(Rollout):
         controller: Carries out its commands; ``None``: the interface does.
         film: Takes the images that the policy is shown, where those of the environment are the
             controller's; ``None``: the environment does.
+        drawn: Whether the episode was drawn from its seed for this run.
     """
 
     def __init__(
@@ -188,6 +189,7 @@ class PolicyRollout(Rollout):
         director: Director | None = None,
         controller: "Controller | None" = None,
         film: TrajectoryRenderer | None = None,
+        drawn: bool = False,
     ) -> None:
         self._interface, self._controller = find_interface(suite, rules.interface), controller
         if controller is None:
@@ -200,6 +202,7 @@ class PolicyRollout(Rollout):
         data = (episode.prompt if told is None else told).wording
         self._wording = {"from": wording, **data} if data or wording != "own" else {}
         self._repeat, self._salt, self._turns = repeat, salt, list[dict[str, Any]]()
+        self._drawn = drawn
         self._refused, self._codes = 0, Counter[str]()
         self._sizes = ActionSizes() if controller is None else controller.sizes
         self._history, self.options = options.history, options
@@ -400,6 +403,7 @@ class PolicyRollout(Rollout):
             curves={name: [*curve] for name, curve in self.env.curves().items()},
             tags=dict(episode.tags),
             repeat=self._repeat,
+            drawn=self._drawn,
             wording=self._wording,
             usage=self.usage,
             clipped=self._sizes.clipped,

@@ -251,6 +251,7 @@ def failed(config: WorkerConfig, ref: EpisodeRef, error: str, cause: str = ERROR
         suite=config.suite.name,
         interface=config.run.interface,
         repeat=ref.repeat,
+        drawn=ref.seed is not None,
         tags=dict(episode.tags) if episode else {},
         axes=dict(episode.axes) if episode else {},
         twin=episode.twin if episode else "",

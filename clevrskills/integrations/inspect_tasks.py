@@ -42,12 +42,13 @@ _MESSAGES = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
+_EPISODE = ("task", "split", "index", "seed")
 _MEASURES = ("success", "goal_fraction", "progress", "refused")
 
 
 @task
 def episodes(suite: str = "ivispar", **options: Any) -> Task:
-    """Frozen episodes of any suite in words.
+    """Episodes of any suite in words.
 
     Args:
         suite: Name of the suite.
@@ -62,7 +63,7 @@ def episodes(suite: str = "ivispar", **options: Any) -> Task:
         Sample(
             id=ref.id,
             input=f"Episode {ref.id}",
-            metadata={"task": ref.task, "split": ref.split, "index": ref.index},
+            metadata={name: getattr(ref, name) for name in _EPISODE},
         )
         for ref in request.episodes
     ]
@@ -105,8 +106,8 @@ def played(request: EvaluationRequest) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate  # it would add to the messages; ours are told anew each turn
-        of = state.metadata
-        ref = EpisodeRef(of["task"], of["split"], of["index"], repeat=state.epoch - 1)
+        place = {name: state.metadata[name] for name in _EPISODE}
+        ref = EpisodeRef(**place, repeat=state.epoch - 1)
         loaded = make_policy(request)
         policy: ChatPolicy = loaded.policy
         # each has an environment, which is used again when its episode is over

@@ -19,7 +19,6 @@ from pydantic import Field
 from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import to_openai
 from clevrskills.agents.policy import ChatPolicy
-from clevrskills.core.episode import episode_id as episode_id_of
 from clevrskills.core.policy import TextAction
 from clevrskills.core.suite import find_interface
 from clevrskills.errors import ClevrSkillsError
@@ -132,7 +131,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
         self._rollout = rollout = self._pool.start(0, ref)
         self._policy.reset(rollout.prompt)
         self._state = WordState(
-            episode_id=ref.id if ref.seed is None else episode_id_of(ref.task, ref.split, ref.seed),
+            episode_id=ref.id,
             task=ref.task,
             split=ref.split,
             limit=rollout.limit,

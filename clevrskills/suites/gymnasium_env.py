@@ -12,7 +12,7 @@ import numpy as np
 
 from clevrskills.core.env import Episode
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.episode import FROZEN, TRAINING, episode_id
+from clevrskills.core.episode import FROZEN, TRAINING, episode_name
 from clevrskills.core.interface import MODES, Mode, TextInterface, turn_feedback
 from clevrskills.core.policy import PolicyError
 from clevrskills.core.suite import building, default_splits, load_suite
@@ -142,7 +142,8 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         self.base_env.reset(options={"episode": episode})
         self._actuator = self._interface.begin(self.base_env)
         drawn = not options or ("index" not in options and episode.seed < FROZEN.start)
-        name = episode_id(episode.task, episode.split, episode.seed) if drawn else episode.id
+        seed = episode.seed if drawn else None
+        name = episode_name(episode.task, episode.split, episode.index, seed=seed)
         info = {"episode_id": name, **self._info()}
         return self._observation(""), info
 

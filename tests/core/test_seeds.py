@@ -34,6 +34,7 @@ def test_names_are_read_as_written(name):
 def test_names_sort_by_seed_and_index():
     assert episode_id("sort", "test", 12) == "sort/test_00000012"
     assert episode_name("sort", "test", 7) == "sort_test_007"
+    assert episode_name("sort", "train", 7, 1, seed=42) == "sort_train_00000042_r1"
 
 
 @pytest.mark.parametrize("text", ["sort", "sort/train_7", "sort/train", "sort/train_0000000x", ""])

@@ -192,7 +192,11 @@ def test_chunks(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("inline")
 def test_drawn_episodes(tmp_path: Path) -> None:
     assert evaluate(args_for(tmp_path, seed=102, robot="panda"), FakeSuite()) == 0
-    assert result(tmp_path, "visit_test_001").seed == 103
+    assert result(tmp_path, "visit_test_00000103").index == 1
+    frozen = args_for(tmp_path / "frozen")
+    assert evaluate(frozen, FakeSuite()) == 0
+    ids = [{r.id for r in read_results(root)} for root in (tmp_path, frozen.out)]
+    assert not ids[0] & ids[1], "a drawn episode is never named as a frozen one"
     run = read_run(tmp_path)
     assert (run.seed, run.robot, run.episodes) == (102, "panda", {})
 

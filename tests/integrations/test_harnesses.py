@@ -182,4 +182,4 @@ def test_names_may_be_a_list_or_a_text() -> None:
     )
     assert one.episodes == other.episodes and len(one.episodes) == 6
     drawn = word_request("ivispar", tasks="geoms", split="train", seed=4, count=2)
-    assert [ref.seed for ref in drawn.episodes] == [4, 5]
+    assert [ref.id for ref in drawn.episodes] == [f"geoms_train_0000000{k}" for k in (4, 5)]
