@@ -115,8 +115,7 @@ class Neighbour(Task):
         return Layout(tuple(bodies), {name: np.array(role) for name, role in roles.items()})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        area = roles["area"]
-        first, second = (roles.get(name, area * 0 + k) for k, name in ((3, "first"), (4, "second")))
+        area, first, second = roles["area"], roles["first"], roles["second"]
         return InSequence((Inside(first, area), InsideAfter(second, area, first)))
 
     def fields(self, layout: Layout) -> Fields:
