@@ -1,10 +1,10 @@
 """How well a policy learns tasks from demonstrations: for each task makes demonstrations, trains on
 their images, evaluates on frozen episodes, and writes one file of results, from which
-docs/draw_cloning.py draws. What is done is not done again.
+docs/build.py draws. What is done is not done again.
 
     python benchmarks/cloning.py --out cloning                     # hours; continues
     python benchmarks/cloning.py trace --configuration compact --out cloning
-    python docs/draw_cloning.py cloning/cloning.json
+    python docs/build.py cloning --measured cloning/cloning.json
 """
 
 from __future__ import annotations

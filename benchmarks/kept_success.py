@@ -1,7 +1,7 @@
 """Success on clean episodes whose perturbed form is kept, against success on all of them: whether
 screening chooses easier episodes.
 
-    python benchmarks/kept_success.py docs/leaderboard/bc_compact_l0.json results_of_another_run
+    python benchmarks/kept_success.py results/leaderboard/bc_compact_l0.json results_of_another_run
 
 Nothing runs: outcomes are those of submissions and of folders of results, verdicts those that the
 suite ships. Only episodes that were screened count.

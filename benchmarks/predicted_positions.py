@@ -4,7 +4,7 @@ the arm's own state.
 
     python benchmarks/predicted_positions.py             # all skills of L0, 60 episodes each
     python benchmarks/predicted_positions.py pick place --episodes 20 --out positions.json
-    python docs/draw.py positions                        # the table of docs/training_results.md
+    python docs/build.py positions                       # the table of docs/training_results.md
 
 A demonstration moves towards its goal, so a few steps after the start the state of the arm tells
 where the goal is (causal confusion, de Haan et al. 2019, arXiv 1905.11979). So the positions are
@@ -37,7 +37,7 @@ from clevrskills.jobs.arguments import check_names
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 
-OUT = Path(__file__).parent.parent / "docs" / "positions.json"
+OUT = Path(__file__).parent.parent / "results" / "positions.json"
 LEVEL = "L0"
 
 

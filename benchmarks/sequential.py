@@ -1,7 +1,7 @@
 """Simulation of sequential evaluations: how often equal policies are called different, how often a
 true rate is missed, and how many rounds a decision takes.
 
-    nice python benchmarks/sequential.py --out docs/sequential.json
+    nice python benchmarks/sequential.py --out results/sequential.json
 
 Outcomes are independent draws from the success rates of the policies. One looks after every round.
 It exits with code 1 if a number misses its bar.

@@ -2,8 +2,8 @@
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -20,12 +20,10 @@ SOURCES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def api() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "docs"))
-    yield __import__("api_page")
-    sys.path.remove(str(ROOT / "docs"))
-    sys.modules.pop("api_page")
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    return import_module("pages.api")
 
 
 def imports(file: Path) -> Iterator[tuple[str, str]]:
@@ -40,7 +38,7 @@ def imports(file: Path) -> Iterator[tuple[str, str]]:
 
 def test_the_page_is_up_to_date(api: ModuleType) -> None:
     written = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert api.page() == written, "run python docs/draw.py api"
+    assert api.page() == written, "run python docs/build.py api"
 
 
 def test_public_modules_are_on_the_page_and_no_others(api: ModuleType) -> None:

@@ -1,8 +1,7 @@
 """docs/architecture.md: its walks are real chains of files, its drawing shows the imports."""
 
 import re
-import sys
-from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -17,10 +16,9 @@ WALKS = {
 
 
 @pytest.fixture
-def drawing(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def drawing(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    yield __import__("draw_architecture")
-    sys.modules.pop("draw_architecture")
+    return import_module("pages.architecture")
 
 
 def module_name(file: str) -> str:
@@ -48,7 +46,7 @@ def test_each_file_is_imported_or_named_by_one_above_it(walk: str, drawing: Modu
 @pytest.mark.slow
 def test_the_drawing_shows_every_room_and_the_imports(drawing: ModuleType) -> None:
     drawn = drawing.DRAWING.read_text(encoding="utf-8")
-    assert drawn == drawing.drawing(), "run python docs/draw_architecture.py"
+    assert drawn == drawing.drawing(), "run python docs/build.py architecture"
 
 
 def test_arrows_that_follow_from_others_are_left_out(drawing: ModuleType) -> None:

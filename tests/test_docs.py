@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -79,13 +80,22 @@ def test_levels_list_every_task() -> None:
 def test_the_page_of_tasks_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the prompts and images of its episodes."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    tasks_page = __import__("tasks_page")
+    tasks_page = import_module("pages.tasks")
     written = re.findall(r"^Prompt, in words: (.*)$", TASKS_PAGE, re.MULTILINE)
     prompts = dict(zip(tasks(), written, strict=True))
-    assert tasks_page.page(prompts, "tasks") == TASKS_PAGE, "run python docs/draw.py page"
+    assert tasks_page.page(prompts, "tasks") == TASKS_PAGE, "run python docs/build.py tasks"
     for key in clevrskills.task_keys():
         with Image.open(ROOT / "docs" / "tasks" / f"{key}.jpg") as image:
             assert image.size == CARD_PX
+
+
+def test_the_gallery_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    gallery = import_module("pages.gallery")
+    text = gallery.PAGE.read_text(encoding="utf-8")
+    assert gallery.page() == text, "run python docs/build.py gallery"
+    films = {f"films/{file.name}" for file in gallery.FILMS.iterdir()}
+    assert films == {*re.findall(r"films/\w+\.webp", text)}
 
 
 def test_predicates_robots_and_tolerances() -> None:

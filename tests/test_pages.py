@@ -136,7 +136,7 @@ def test_the_suites_of_the_page_are_those_that_are_tested() -> None:
     code = re.findall(r"^```python\n(.*?)^```$", PAGES["docs/suites.md"], re.M | re.S)
     folder = ROOT / "tests" / "suites" / "toy_suite"
     files = [(folder / name).read_text(encoding="utf-8") for name in ("lamps.py", "towers.py")]
-    assert code == files, "run python docs/draw.py suite"
+    assert code == files, "run python docs/build.py suites"
 
 
 # --- slow: commands that are really run

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,11 @@ CLONING = {
     "curve": {"steps": [100, 300], "loss": [0.5, 0.1]},
 }  # fmt: skip
 PAGES = {
-    "draw_learning": (
+    "LEARNING": (
         [LEARNING, {**LEARNING, "seed": 1, "minutes": 13.3, "steps": 2000}],
         "| `trace` | 1,000 to 2,000 | 2 | 13 | train | 49, 49 of 50 | 98.0% | 90-100 % |",
     ),
-    "draw_cloning": (
+    "CLONING": (
         [CLONING],
         "| `trace` | `bc` | 10 | 1,000 | 12 | train | 49 of 50 | 90-100 % | 0.99 |",
     ),
@@ -39,40 +38,39 @@ PAGES = {
 @pytest.fixture(params=PAGES)
 def drawn(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[Any, list[dict[str, Any]], str]]:
-    """A module that draws, trainings, and the row that they give."""
+) -> tuple[Any, list[dict[str, Any]], str]:
+    """A page of results, trainings, and the row that they give."""
     monkeypatch.syspath_prepend(str(DOCS))
-    yield __import__(request.param), *PAGES[request.param]
-    for name in (request.param, "results_page"):
-        sys.modules.pop(name)
+    trainings = import_module("pages.trainings")
+    return getattr(trainings, request.param), *PAGES[request.param]
 
 
 def test_the_page_is_made_of_the_results(drawn: Any) -> None:
-    drawing, trainings, row = drawn
-    text = (DOCS / drawing.PAGE.page).read_text(encoding="utf-8")
-    written = drawing.PAGE.written(text, trainings)
+    page, trainings, row = drawn
+    text = (DOCS / page.page).read_text(encoding="utf-8")
+    written = page.written(text, trainings)
     assert row in written and "Machine: a machine." in written
-    assert drawing.PAGE.written(written, drawing.PAGE.read()) == text
+    assert page.written(written, page.read()) == text
 
 
 def test_results_that_are_not_there(drawn: Any, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"there is no file .*nothing\.json"):
-        drawn[0].PAGE.publish(tmp_path / "nothing.json")
+        drawn[0].publish(tmp_path / "nothing.json")
 
 
 def test_results_of_several_machines(drawn: Any) -> None:
-    drawing, (training, *_), _ = drawn
+    page, (training, *_), _ = drawn
     other = {**training, "task": "touch", "machine": "another"}
-    text = drawing.PAGE.written("<!-- results --><!-- end of results -->", [training, other])
+    text = page.written("<!-- results --><!-- end of results -->", [training, other])
     assert "Machines: a machine (`trace`); another (`touch`)." in text
 
 
 def test_what_was_measured_is_published_beside_the_rest(
     drawn: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawing, (training, *_), _ = drawn
-    page = drawing.PAGE
-    monkeypatch.setattr(sys.modules["results_page"], "HERE", tmp_path)
+    page, (training, *_), _ = drawn
+    for folder in ("DOCS", "RESULTS"):
+        monkeypatch.setattr(import_module("pages.trainings"), folder, tmp_path)
     (tmp_path / page.page).write_text("<!-- results -->\n<!-- end of results -->", encoding="utf-8")
     old = [{**training, "steps": 5}, {**training, "seed": 1}]
     page.results.write_text(json.dumps({"trainings": old}), encoding="utf-8")
@@ -85,21 +83,18 @@ def test_what_was_measured_is_published_beside_the_rest(
 
 
 def test_curves_are_drawn(drawn: Any, tmp_path: Path) -> None:
-    drawing, (training, *_), _ = drawn
+    page, (training, *_), _ = drawn
     tasks = ("trace", "pick", "push", "touch")
-    figure = drawing.curves([{**training, "task": task} for task in tasks])
+    figure = page.curves([{**training, "task": task} for task in tasks])
     assert tuple(panel.get_title() for panel in figure.axes) == tasks
     figure.savefig(tmp_path / "curves.svg")
     assert (tmp_path / "curves.svg").stat().st_size > 5000
 
 
 @pytest.fixture
-def curriculum(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def curriculum(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(DOCS))
-    yield __import__("curriculum_page")
-    own = ("curriculum_page", "composition_page", "draw_cloning", "kept_results", "results_page")
-    for name in own:
-        sys.modules.pop(name)
+    return import_module("pages.curriculum")
 
 
 @pytest.mark.slow
@@ -111,7 +106,7 @@ def test_the_curriculums_tables_are_made_of_the_result_files(curriculum: Any) ->
             (curriculum.COMPOSITION, curriculum.composition),
         ):
             text = path.read_text(encoding="utf-8")
-            assert written(text, root) == text, "run python docs/curriculum_page.py"
+            assert written(text, root) == text, "run python docs/build.py curriculum"
         assert curriculum.figure(root) == curriculum.FIGURE.read_text(encoding="utf-8")
         numbers = (kept.FOLDER / "tables.csv").read_text(encoding="utf-8")
         assert curriculum.numbers(root) == numbers
@@ -173,16 +168,14 @@ def test_the_curve_of_a_training_is_kept(
 
 
 @pytest.fixture
-def positions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def positions(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(DOCS))
-    yield __import__("positions_page")
-    for name in ("positions_page", "results_page"):
-        sys.modules.pop(name)
+    return import_module("pages.positions")
 
 
 def test_the_table_of_predicted_positions_is_made_of_its_file(positions: Any) -> None:
     text = positions.PAGE.read_text(encoding="utf-8")
-    assert positions.page(text) == text, "run python docs/draw.py positions"
+    assert positions.page(text) == text, "run python docs/build.py positions"
 
 
 def test_chance_is_the_mean_of_one_in_the_number_of_bodies(positions: Any) -> None:

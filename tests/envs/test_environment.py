@@ -235,7 +235,7 @@ def test_an_episode_is_cut_off_at_its_limit(monkeypatch):
 def test_ids_state_the_limits_of_their_tasks():
     table = json.loads((ROOT / "clevrskills" / "tasks" / "step_limits.json").read_text())
     assert table == {key: task.max_steps for key, task in tasks().items()}, (
-        "run `python docs/draw.py limits`"
+        "run `python docs/build.py limits`"
     )
     for key, limit in table.items():
         assert gym.spec(env_id(key)).max_episode_steps == limit

@@ -9,16 +9,18 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.interface import Interface
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import (
+    RATE,
     Suite,
+    TaskInfo,
     all_levels,
     all_robots,
     all_splits,
     find_suite,
     image_views,
     load_suite,
-    step_interface,
 )
 from clevrskills.dataset_tools.view.page_data import PLACEHOLDER
 from clevrskills.errors import ClevrSkillsError
@@ -30,6 +32,8 @@ TILE_PX, GAP_PX, THUMB_PX, FONT_PX = 256, 8, 56, 15
 CARD_PX = (2 * TILE_PX + 3 * GAP_PX, TILE_PX + 2 * GAP_PX + 150)
 INK, PAPER, PALE = (20, 24, 28), (255, 255, 255), (110, 116, 122)
 LABEL_PX = 20
+TURNS_HZ = 2
+"""Frames in a second where each is a turn."""
 HOLD_STEPS = 20
 """Frames for which the longest episode's end is shown."""
 
@@ -91,7 +95,7 @@ def gallery(args: GalleryArgs) -> int:
     sheet([card(e) for e in episodes]).save(out / "gallery.jpg", quality=85)
     grid = list(_grid(episodes))
     height, width = grid[0].shape[:2]
-    fps = step_interface(suite).spec["rate_hz"]
+    fps = _interface(suite.tasks[keys[0]]).spec.get(RATE, TURNS_HZ)
     video = VideoWriter(out / "gallery.mp4", width, height, fps)
     for frame in grid:
         video.write(frame)
@@ -113,11 +117,12 @@ def solve(
         ClevrSkillsError: It solves none of the next :data:`SEEDS`.
     """
     suite = suite or load_suite()
-    camera = image_views(suite.tasks[key].views)[0]
     check_names(split=((split,), all_splits(suite)), robot=((robot,), all_robots(suite)))
-    split, robot = split or all_splits(suite)[0], robot or all_robots(suite)[0]
-    env = suite.make(EnvConfig(key, split, robot, suite.criteria()[0], (camera,)))
-    oracle, reason = suite.oracle(env), ""
+    task = suite.tasks[key]
+    camera, interface = image_views(task.views)[0], _interface(task)
+    split, robot = split or next(iter(task.splits)), robot or task.robots[0]
+    env = suite.make(EnvConfig(key, split, robot, cameras=(camera,)))
+    oracle, reason = suite.oracle(env, interface), ""
     try:
         for tried in range(seed, seed + SEEDS):
             drawn = suite.draw(key, split, tried, robot=robot, wording=None)
@@ -128,7 +133,7 @@ def solve(
             def film(*_: object, frames: list[np.ndarray] = frames) -> None:
                 frames.append(env.capture()[camera])
 
-            reason, _ = Rollout(env).run(oracle.act, film)
+            reason, _ = Rollout(env, actuator=interface.begin(env)).run(oracle.act, film)
             if not reason:
                 prompt = env.prompt
                 images = prompt.images()
@@ -140,6 +145,12 @@ def solve(
     finally:
         env.close()
     raise ClevrSkillsError(f"{key} was not solved with seeds {seed} to {tried}: {reason}")
+
+
+def _interface(task: TaskInfo) -> Interface:
+    """Return the interface of one control step each; without one, the default one."""
+    known = task.interfaces.values()
+    return next((one for one in known if RATE in one.spec), next(iter(known)))
 
 
 def card(episode: Solved) -> Image.Image:

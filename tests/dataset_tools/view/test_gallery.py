@@ -5,7 +5,8 @@ import pytest
 from PIL import Image
 
 from clevrskills import cli
-from clevrskills.dataset_tools.view.gallery import CARD_PX, Solved, card, sheet
+from clevrskills.core.suite import find_suite
+from clevrskills.dataset_tools.view.gallery import CARD_PX, Solved, card, sheet, solve
 from clevrskills.sim.render.video import read_video
 
 GREY = np.full((256, 256, 3), 90, np.uint8)
@@ -52,3 +53,11 @@ def test_the_command_makes_sheet_cards_and_video(tmp_path) -> None:
         "pick.jpg",
         "place.jpg",
     }
+
+
+@pytest.mark.slow
+@pytest.mark.render
+@pytest.mark.parametrize("key", ["geoms", "geoms_arm", "clean_mirror", "move_area"])
+def test_tasks_of_the_other_suites_are_filmed(key: str) -> None:
+    episode = solve(key, 0, suite=find_suite(None, (key,)))
+    assert len(episode.frames) > 1 and (episode.frames[0] != episode.frames[-1]).any()

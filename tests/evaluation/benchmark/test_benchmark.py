@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -285,7 +286,7 @@ def test_protocols_of_the_package(name: str) -> None:
 
 def test_the_page_follows_from_the_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "docs"))
-    benchmark_page = __import__("benchmark_page")
+    benchmark_page = import_module("pages.benchmark")
     text = benchmark_page.PAGE.read_text(encoding="utf-8")
-    assert benchmark_page.page() == text, "run python docs/draw.py benchmark"
+    assert benchmark_page.page() == text, "run python docs/build.py benchmark"
     assert len(text.replace("|", " ").split()) <= 700

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -425,9 +426,9 @@ def test_the_leaderboard_is_made_of_files_that_verify(
     packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    leaderboard_page = __import__("leaderboard_page")
+    leaderboard_page = import_module("pages.leaderboard")
     page = leaderboard_page.PAGE.read_text(encoding="utf-8")
-    assert leaderboard_page.page() == page, "run python docs/draw.py leaderboard"
+    assert leaderboard_page.page() == page, "run python docs/build.py leaderboard"
     assert page.count("\n| ") >= 9
     evil = "x](javascript:a()) | <script> `y`"
     found = read_submission(packed)

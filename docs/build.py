@@ -1,0 +1,148 @@
+"""Writes what pages say of the code and of results, and draws their images.
+
+    python docs/build.py                       # all
+    python docs/build.py tasks api film        # some parts
+    python docs/build.py cloning --measured cloning/cloning.json
+    python docs/build.py curriculum --measured runs/handover-mine
+
+What was measured is kept in results/; ``--measured`` adds a file of ``benchmarks/cloning.py`` or
+``clevrskills rl --protocol states``, or a folder of ``clevrskills curriculum``, ``train`` or
+``evaluate``, under the folder's name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from pages import (
+    DOCS,
+    ROOT,
+    api,
+    architecture,
+    benchmark,
+    curriculum,
+    gallery,
+    household,
+    images,
+    leaderboard,
+    lohoravens,
+    positions,
+    trainings,
+)
+from pages import tasks as tasks_page
+
+from clevrskills.dataset_tools.view.gallery import card, solve
+from clevrskills.errors import UnknownNameError
+from clevrskills.tasks import tasks
+
+STEP_LIMITS = ROOT / "clevrskills" / "tasks" / "step_limits.json"
+TOY_SUITES = ROOT / "tests" / "suites" / "toy_suite"
+SUITES_PAGE = DOCS / "suites.md"
+
+
+def suites_page(text: str) -> str:
+    """Return the page of suites with the code of the toy suites as it is."""
+    for name in ("lamps.py", "towers.py"):
+        code, end = (TOY_SUITES / name).read_text(encoding="utf-8"), f"<!-- end of {name} -->"
+        head, _, rest = text.partition(f"<!-- {name} -->")
+        tail = rest.partition(end)[2]
+        text = f"{head}<!-- {name} -->\n\n```python\n{code}```\n\n{end}{tail}"
+    return text
+
+
+def prompts_of_the_page() -> dict[str, str]:
+    """Return the prompts on the page of tasks as it is, by task key."""
+    text = tasks_page.PAGE.read_text(encoding="utf-8")
+    found = re.findall(r"^## (\w+)\n.*?^Prompt, in words: (.*?)$", text, re.DOTALL | re.MULTILINE)
+    return dict(found)
+
+
+def limits() -> str:
+    """Return the table of step limits as JSON."""
+    steps = {key: task.max_steps for key, task in tasks().items()}
+    return json.dumps(steps, indent=1) + "\n"
+
+
+def episodes() -> None:
+    """Film new episodes of all tasks for the README, the gallery and the page of tasks."""
+    solved = [solve(key, 0) for key in tasks()]
+    images.film(solved)
+    for episode in solved:
+        card(episode).save(DOCS / "tasks" / f"{episode.key}.jpg", quality=82)
+        gallery.film(episode)
+    prompts = {episode.key: episode.prompt for episode in solved}
+    tasks_page.PAGE.write_text(tasks_page.page(prompts, "tasks"), encoding="utf-8")
+    gallery.draw()
+
+
+def text_of(path: Path, page: Callable[[], str]) -> Callable[[], None]:
+    """Return what writes a file."""
+
+    def write() -> None:
+        path.write_text(page(), encoding="utf-8")
+
+    return write
+
+
+def part_of(path: Path, edit: Callable[[str], str]) -> Callable[[], None]:
+    """Return what writes a part of a page anew."""
+    return text_of(path, lambda: edit(path.read_text(encoding="utf-8")))
+
+
+PARTS: Mapping[str, Callable[[], None]] = {
+    "episodes": episodes,
+    "tasks": text_of(tasks_page.PAGE, lambda: tasks_page.page(prompts_of_the_page(), "tasks")),
+    "gallery": text_of(gallery.PAGE, gallery.page),
+    "api": text_of(api.PAGE, api.page),
+    "architecture": text_of(architecture.DRAWING, architecture.drawing),
+    "benchmark": text_of(benchmark.PAGE, benchmark.page),
+    "leaderboard": text_of(leaderboard.PAGE, leaderboard.page),
+    "limits": text_of(STEP_LIMITS, limits),
+    "suites": part_of(SUITES_PAGE, suites_page),
+    "positions": part_of(positions.PAGE, positions.page),
+    "lohoravens": lohoravens.write,
+    "household": household.write,
+    "policy": images.policy,
+    "sort": images.sort,
+    "objects": images.objects,
+    "looks": images.looks,
+    "viewer": images.viewer,
+}
+MEASURED: Mapping[str, Callable[[Path | None], None]] = {
+    "cloning": trainings.CLONING.publish,
+    "learning": trainings.LEARNING.publish,
+    "curriculum": curriculum.write,
+}
+"""Parts to which what was measured is added."""
+
+
+def main(
+    *parts: Annotated[str, tyro.conf.Positional],
+    measured: Path | None = None,
+) -> None:
+    """Write and draw.
+
+    Args:
+        parts: What to write; nothing: all.
+        measured: What is added to the results that are kept, with one part only.
+    """
+    known = (*PARTS, *MEASURED)
+    for part in parts:
+        if part not in known:
+            raise SystemExit(str(UnknownNameError("part", part, known)))
+    if measured and not (len(parts) == 1 and parts[0] in MEASURED):
+        raise SystemExit(f"--measured needs one part: {', '.join(MEASURED)}")
+    for part in parts or known:
+        if part in PARTS:
+            PARTS[part]()
+        else:
+            MEASURED[part](measured)
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,219 @@
+"""Page of the benchmark: its numbers follow from the protocols of the suites, and its results from
+the files of the leaderboard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from clevrskills.core.report import Protocol, protocol_of
+from clevrskills.core.suite import SUITES, Suite, load_suite
+from clevrskills.evaluation.benchmark.protocol import Part, PartCost, cell_tasks, cost_of_part
+from clevrskills.evaluation.power import (
+    independent_discordance,
+    paired_power,
+    unpaired_episodes,
+)
+from clevrskills.evaluation.results import Run
+from clevrskills.evaluation.submission.checks import run_of
+from clevrskills.evaluation.submission.command import RECORD
+from clevrskills.evaluation.submission.document import read_submission
+from pages import DOCS
+from pages.leaderboard import FOLDER, escaped
+
+PAGE = DOCS / "benchmark.md"
+RATE, POWER = 0.3, 0.8
+"""Success rate from which a difference is told, and the probability of finding it."""
+FAST_S, LARGE_S, CHUNK = 0.05, 1 / 6, 8
+"""Seconds of a step of a small policy; of a call of a 7B model, as OpenVLA's on one RTX 4090 (Kim
+et al. 2024, arXiv 2406.09246, section 3.5); actions of a chunk.
+"""
+TEXT = """\
+# The benchmark in three minutes
+
+Can a policy do a task that is composed of skills it knows? Four suites ask it, each by one protocol:
+
+{suites}
+
+## Run it
+
+```bash
+clevrskills benchmark --suite clevrskills --policy my_policy:MyPolicy --quick --out check    # 10 episodes of `val` a task
+clevrskills benchmark --suite clevrskills --policy my_policy:MyPolicy --track open --trained-on L0 --out mine
+clevrskills submission pack mine
+```
+
+The same command continues. Its last line has the numbers to report, with 95 % intervals; `--dry-run` prints the cost alone.
+
+A result declares the policy's [track](datasets.md#standard-datasets), and which tasks of the suite it was trained on: {trained_on}; or none, as
+of language models.
+
+## Which number to report
+
+- **ClevrSkills** has three numbers, means over tasks with unseen objects, and no overall mean. Policies trained on L0 alone, or on nothing,
+  fill *L0* and *L1+L2 zero-shot*; those trained on more fill *L0* and *L1+L2 trained*.
+- **iVISPAR** has a row for each view. *Mean deviation* is the number of moves still needed after as many as the shortest solution has: lower
+  is better.
+- **AsgardBench** is pooled over its instances, as in its paper.
+- **LoHoRavens** has two rows, without and with noise. *Partial* is the share of the goal that is met at the end.
+
+Name the suite with its version, for example `{row}`: a re-implementation's number is not the original's. `--level`, `--cell` and
+names of tasks run a part, and the result says so. Other splits and perturbations are for [`evaluate`](evaluation.md), which
+says how it differs from the protocol.
+
+## What it costs
+
+At most, if no episode is solved: of the environment, steps x CPU seconds of a step (`benchmarks/protocol_cost.py`); of the policy,
+steps x seconds of a call / actions of a chunk. A 7B model takes 1/6 s a call (OpenVLA on one RTX 4090, arXiv 2406.09246). `--workers` and
+`--batch` divide it.
+
+{costs}
+
+## Which difference it shows
+
+The smallest difference from {rate:.0f} % that is found with probability 80 % (level 5 %, see `clevrskills plan`): of two policies on the same
+episodes, discordant half as often as if independent; and of policies on other episodes.
+
+{differences}
+
+## Results
+
+Rows of the [leaderboard](leaderboard.md) that ran the whole number of episodes, in %; further reference policies are to follow.
+
+{results}
+
+This page is written by `docs/build.py benchmark`.
+"""  # noqa: E501
+ASKS = {
+    "clevrskills": "skills (L0) and their compositions (L1, L2), by an arm",
+    "ivispar": "sliding pieces into a pattern, as images or text",
+    "asgardbench": "household plans that must be repaired from what is observed",
+    "lohoravens": "long rearrangements from one sentence",
+}
+
+
+def page() -> str:
+    """Return the page in Markdown.
+
+    Raises:
+        ClevrSkillsError: A file of the leaderboard is not in order.
+    """
+    suites = [(suite, protocol) for suite, protocol in _protocols()]
+    allowed = (f"{suite.name}: {', '.join(p.trained_on)}" for suite, p in suites)
+    return TEXT.format(
+        suites=_table(("suite", "asks for", "runs", "numbers"), _suites(suites)),
+        trained_on="; ".join(allowed),
+        row="asgardbench (clevrskills 1.0)",
+        costs=_table(_COSTS, _costs(suites)),
+        rate=100 * RATE,
+        differences=_table(("number", "episodes", "same episodes", "other episodes"), _all(suites)),
+        results=_table(("row", "interface", "policy", "trained on", "numbers"), _results()),
+    )
+
+
+def smallest(shows: Callable[[float], bool]) -> str:
+    """Return the smallest difference that shows, in steps of half a point."""
+    found = next(k / 200 for k in range(1, int(200 * (1 - RATE))) if shows(k / 200))
+    return f"{100 * found:.1f} points"
+
+
+def shows_paired(episodes: int, difference: float) -> bool:
+    """Return whether a difference shows on the same episodes, of policies that differ on half as
+    many of them as if their successes were independent.
+    """
+    share = max(difference, independent_discordance(RATE, RATE + difference) / 2)
+    return paired_power(episodes, difference, share) >= POWER
+
+
+def shows_unpaired(episodes: int, difference: float) -> bool:
+    """Return whether a difference shows on other episodes."""
+    return unpaired_episodes(RATE, difference, POWER) <= episodes
+
+
+Protocols = list[tuple[Suite, Protocol]]
+_COSTS = (
+    *("suite", "episodes", "steps or turns", "environment, CPU hours", "50 ms a step"),
+    *("7B model, 1/6 s a call", f"the same in chunks of {CHUNK}"),
+)
+
+
+def _protocols() -> Iterator[tuple[Suite, Protocol]]:
+    for name in SUITES:
+        suite = load_suite(name)
+        protocol = protocol_of(suite)
+        assert protocol is not None
+        yield suite, protocol
+
+
+def _parts(suite: Suite, protocol: Protocol) -> Iterator[tuple[Part, PartCost]]:
+    for cell in protocol.cells:
+        part = Part(cell, cell_tasks(suite, cell), cell.split, cell.episodes)
+        yield part, cost_of_part(suite, part)
+
+
+def _suites(suites: Protocols) -> Iterator[list[str]]:
+    for suite, protocol in suites:
+        (part, cost), *others = _parts(suite, protocol)
+        rows = f"{len(others) + 1} x " if others else ""
+        tasks = f", {len(part.tasks)} tasks" if len(part.tasks) > 1 else ""
+        episodes = f"{rows}{cost.episodes:,} episodes{tasks}, split `{part.split}`"
+        numbers = " · ".join(number.name for number in protocol.numbers)
+        yield [suite.name, ASKS[suite.name], episodes, numbers]
+
+
+def _costs(suites: Protocols) -> Iterator[list[str]]:
+    for suite, protocol in suites:
+        costs = [cost for _, cost in _parts(suite, protocol)]
+        steps = sum(cost.most_steps for cost in costs)
+        most = sum(cost.range_s[1] for cost in costs) / 3600
+        seconds = FAST_S, LARGE_S
+        hours = [f"{steps * one / 3600:.1f} h" for one in seconds]
+        # a turn is one answer
+        chunks = f"{steps * LARGE_S / CHUNK / 3600:.1f} h" if suite.name == "clevrskills" else "-"
+        episodes = sum(cost.episodes for cost in costs)
+        yield [suite.name, f"{episodes:,}", f"{steps:,}", f"{most:.1f}", *hours, chunks]
+
+
+def _all(suites: Protocols) -> Iterator[list[str]]:
+    for suite, protocol in suites:
+        part, cost = next(_parts(suite, protocol))
+        seen = set()
+        for number in protocol.numbers:
+            if number.levels in seen or number.measure != "success":
+                continue
+            seen.add(number.levels)
+            chosen = [t for t in part.tasks if suite.tasks[t].level in number.levels]
+            n = cost.episodes * len(chosen or part.tasks) // len(part.tasks)
+            name = number.name.removesuffix(" zero-shot")
+            found = (smallest(partial(shows, n)) for shows in (shows_paired, shows_unpaired))
+            yield [f"{suite.name}, {name}", f"{n:,}", *found]
+
+
+def _results() -> Iterator[list[str]]:
+    for path in sorted(FOLDER.glob("*.json")):
+        if path.name.endswith(RECORD):
+            continue
+        found = read_submission(path)
+        for name, cell in found.cells.items():
+            run, counts = run_of(cell, found), {of.count for of in cell.tasks.values()}
+            if protocol_episodes(run) not in (None, *counts):
+                continue
+            numbers = "; ".join(
+                f"{number} {100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+                for number, (value, low, high) in cell.rates.items()
+            )
+            row = f"{run.row}, {name}"
+            yield [row, run.interface, escaped(found.name), found.trained_on, numbers]
+
+
+def protocol_episodes(run: Run) -> int | None:
+    """Return the episodes of each task of a run's cell; ``None``: all."""
+    protocol = protocol_of(load_suite(run.suite))
+    cells = protocol.cells if protocol else ()
+    return next((cell.episodes for cell in cells if cell.name == run.protocol), None)
+
+
+def _table(heads: tuple[str, ...], rows: Iterator[list[str]]) -> str:
+    lines = [list(heads), ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,144 @@
+"""Pages of the curriculum's results and of composition, from result files.
+
+A folder that is measured is kept as ``results/curriculum/NAME``: what ``clevrskills curriculum``,
+``clevrskills train``, ``clevrskills evaluate --handover`` (named ``handover-...``) or ``clevrskills
+evaluate`` on splits of composition (named ``splits-...``) left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from clevrskills.core.policy import FORMS
+from clevrskills.core.suite import all_levels, load_suite
+from clevrskills.evaluation.report.tables import markdown
+from clevrskills.suites.clevrskills import curriculum_tables
+from clevrskills.suites.clevrskills.curriculum_tables import Results, by_policy, paper_tables
+from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE
+from clevrskills.suites.clevrskills.suite import SPLITS
+from pages import DOCS, kept_results
+from pages import composition as composition_page
+from pages.trainings import PART, losses, save
+
+PAGE, COMPOSITION = DOCS / "curriculum_results.md", DOCS / "composition.md"
+CURVES, FIGURE = DOCS / "curriculum.svg", DOCS / "composition.svg"
+ORACLE = "oracle"
+REFERENCES = (ORACLE, "zero")
+"""Policies of which no table has every task."""
+Solved = dict[tuple[str, str, str], list[bool]]
+PROMPTS = {"multimodal": "prompts of words and images", "language": "prompts of words alone"}
+
+
+def page(text: str, root: Path) -> str:
+    """The page's text with its tables written anew from the results unpacked in a folder."""
+    parts = [*_parts(root)]
+    return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
+
+
+def composition(text: str, root: Path) -> str:
+    """The text of the page of composition with its tables written anew."""
+    parts = [*composition_page.known(composition_page.handovers(root))]
+    return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
+
+
+def figure(root: Path) -> str:
+    """The image of composition."""
+    return composition_page.image(composition_page.handovers(root))
+
+
+def numbers(root: Path) -> str:
+    """What the tables of levels have, and rewards, as CSV."""
+    tables = paper_tables(_curricula(root))
+    frame = curriculum_tables.numbers(tables)
+    return frame.to_csv(index=False, lineterminator="\n", float_format="%.6g")
+
+
+def _curricula(root: Path) -> list[Results]:
+    levels = all_levels(load_suite())
+    found = [path.parent for path in sorted(root.glob(f"*/{CURRICULUM_FILE}"))]
+    return [curriculum_tables.read_results(folder, levels) for folder in found]
+
+
+def _parts(root: Path) -> Iterator[str]:
+    curricula = _curricula(root)
+    for table in paper_tables(curricula):
+        if any(line.source == "here" for line in table.lines):
+            texts = curriculum_tables.frame(table)
+            texts = texts[[c for c in texts if c[1] not in curriculum_tables.MEASURES[1:]]]
+            texts.columns = pd.Index([group or name for group, name in texts.columns])
+            yield f"### {table.title}"
+            yield markdown(texts).rstrip()
+    remarks = [remark for one in curricula for remark in one.remarks]
+    if remarks:
+        yield "\n".join(f"- {remark}" for remark in remarks)
+    (oracle,) = (_solved(one, FORMS[0]) for one in curricula if one.label == ORACLE)
+    for first, *others in by_policy(curricula):
+        if others:
+            yield f"### Training seeds: {first.label}"
+            rows = pd.DataFrame([_of_seed(run) for run in (first, *others)]).fillna("-")
+            yield markdown(rows).rstrip()
+        for prompt in FORMS if first.label not in REFERENCES else ():
+            if solved := _solved(first, prompt):
+                of_seed = f", seed {first.seed}" if others else ""
+                yield f"### Task by task: {first.label}{of_seed}, {PROMPTS[prompt]}"
+                yield markdown(_by_task(solved, oracle)).rstrip()
+    yield from composition_page.splits(root)
+    yield from composition_page.learned(composition_page.handovers(root))
+
+
+def _of_seed(run: Results) -> dict[str, str]:
+    """Rates of the levels after one training."""
+    row = {"seed": str(run.seed)}
+    for table in paper_tables([run]):
+        for line in (line for line in table.lines if line.source == "here"):
+            for column, entry in line.entries.items():
+                level, setting, split = column
+                objects = curriculum_tables.SEEN[split or line.split]
+                row[f"{level} {setting}, {objects}"] = entry.success.percent()
+    return row
+
+
+def _by_task(solved: Solved, oracle: Solved) -> pd.DataFrame:
+    """Successes of each task, before and after the training on its level, and the oracle's."""
+    rows = []
+    for task, level in all_levels(load_suite()).items():
+        row = {"task": f"`{task}`", "level": level}
+        for setting in ("zero-shot", "trained"):
+            for split in SPLITS:
+                found = solved.get((task, setting, split))
+                seen = curriculum_tables.SEEN[split]
+                row[f"{setting}, {seen}"] = "-" if found is None else str(sum(found))
+        for split in SPLITS:
+            (found,) = (done for key, done in oracle.items() if key[::2] == (task, split))
+            row[f"oracle, {curriculum_tables.SEEN[split]}"] = f"{sum(found)} of {len(found)}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _solved(one: Results, prompt: str) -> Solved:
+    """Which episodes were solved, by task, whether that was before or after the training on its
+    level, and split.
+    """
+    solved: Solved = {}
+    for trial, results in one.episodes.items():
+        if trial.prompt == prompt:
+            setting = "zero-shot" if trial.setting == "zero-shot" else "trained"
+            for result in (result for result in results if result.counts):
+                key = result.task, setting, trial.split
+                solved.setdefault(key, []).append(result.success_once)
+    return solved
+
+
+def write(measured: Path | None = None) -> None:
+    """Write the pages and their images; a folder of results is first kept under its own name."""
+    if measured:
+        kept_results.take_in(measured, measured.name)
+    with kept_results.unpacked() as root:
+        (kept_results.FOLDER / "tables.csv").write_text(numbers(root), encoding="utf-8")
+        for path, written in ((PAGE, page), (COMPOSITION, composition)):
+            path.write_text(written(path.read_text(encoding="utf-8"), root), encoding="utf-8")
+        FIGURE.write_text(figure(root), encoding="utf-8")
+    save(losses(kept_results.trainings()), CURVES)
