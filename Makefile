@@ -11,11 +11,13 @@ BIN := $(VENV)/bin
 CAN_RENDER := $(BIN)/python -c "from clevrskills.doctor.checks import check_renderer; exit(not check_renderer().ok)"
 INSTALLED := $(VENV)/.installed
 READERS := $(foreach name,readers rlds clients agents lerobot,.venv-$(name)/.installed)
+# All extras but for mplib, which holds back numpy.
+NEWEST := oracle,dev,ray,serve,viz,rl,rl-adapters,vla,docs
 DEMO := demo
 # Python's compiled files are kept, or each of the many processes of the tests compiles all again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup vulkan demo test test-slow readers test-readers lint docs bench wheel release clean
+.PHONY: help setup vulkan demo test test-slow test-all readers test-readers lint docs bench wheel release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +46,11 @@ test: setup vulkan ## the fast tests
 test-slow: setup vulkan ## the slow tests; TESTS=@tests/slow_in_ci.txt: those of .ci/run
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(TESTS)
 
+test-all: ## what a release must pass: all tests, other software, the site; Python 3.12, newest versions
+	@$(MAKE) lint docs test test-slow test-readers
+	@VENV=.venv-newest EXTRAS=$(NEWEST) CONSTRAINTS= scripts/setup_venv.sh python3.12
+	@.venv-newest/bin/python -m pytest -n auto --dist loadfile -m "slow or not slow"
+
 readers: $(READERS) ## the software that ours is to work with, each in an environment of its own
 	@:
 
@@ -64,8 +71,8 @@ docs: setup ## the documentation site in site/, without a network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "clevrskills: open site/index.html"
 
-bench: setup vulkan ## all benchmarks: success, starts, cost, determinism (an hour)
-	@for name in oracle resets pictures determinism; do $(BIN)/python benchmarks/$$name.py; done
+bench: setup vulkan ## benchmarks of success, cost and determinism (an hour)
+	@for name in oracle pictures determinism; do $(BIN)/python benchmarks/$$name.py; done
 
 wheel: setup ## the package as a wheel, in dist/
 	@$(BIN)/python -m pip wheel --disable-pip-version-check --progress-bar off --no-deps \

@@ -1,4 +1,7 @@
-"""A long run of a vector environment: memory, numbers that are none, jumps, drift."""
+"""A long run of a vector environment: memory, numbers that are none, jumps, drift.
+
+python benchmarks/soak.py sort --steps 200000
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ import resource
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import tyro
 from common import print_table
 from generation import workers_of
 
@@ -28,7 +33,12 @@ def wander(generator: np.random.Generator, num_envs: int) -> np.ndarray:
     return actions
 
 
-def soak(task: str, steps: int, num_envs: int, workers: int) -> dict[str, object]:
+def main(
+    task: Annotated[str, tyro.conf.Positional] = "sort",
+    steps: int = 200_000,
+    num_envs: int = 16,
+    workers: int = 2,
+) -> None:
     """Run random actions in several processes, then an episode beside one in fresh processes.
 
     Args:
@@ -36,9 +46,6 @@ def soak(task: str, steps: int, num_envs: int, workers: int) -> dict[str, object
         steps: Steps of all environments together.
         num_envs: Environments.
         workers: Processes.
-
-    Returns:
-        What was found, as JSON data.
     """
     speeds = _speeds_of(task)
     envs = make_vec(task, num_envs, workers=workers)
@@ -63,8 +70,6 @@ def soak(task: str, steps: int, num_envs: int, workers: int) -> dict[str, object
     columns = ["steps", "episodes", "MB of the largest process", "not finite", "jumps"]
     print_table(f"{task}, {num_envs} environments in {workers} processes", columns, rows)
     sys.stdout.write(f"steps that differ from those of fresh processes: {drifted}\n")
-    named = [dict(zip(columns, row, strict=True)) for row in rows]
-    return {"task": task, "rows": named, "drifted": drifted}
 
 
 def _replay(envs: VectorEnv) -> Iterator[np.ndarray]:
@@ -89,3 +94,7 @@ def _memory_mb(pid: int) -> float:
     """What a process has in memory."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
+
+
+if __name__ == "__main__":
+    tyro.cli(main, description=__doc__)

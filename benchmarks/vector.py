@@ -1,8 +1,7 @@
 """What goals and observations cost: one environment with and without evaluating the goal, several
-scenes in a process, one process and several, thousands of recorded states in one call.
+scenes in a process, one process and several.
 
     python benchmarks/vector.py
-    python benchmarks/vector.py --soak 200000     # a long run instead: memory, jumps, drift
 
 Times within one run are to be compared: steps with and without the goal alternate, as do one
 process and several.
@@ -24,8 +23,7 @@ import numpy as np
 import torch
 import tyro
 from common import print_table
-from recorded import record
-from soak import soak, wander
+from soak import wander
 
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.solvers.motion import SkillFailed
@@ -36,7 +34,6 @@ TASK, TASK_ARGS = "sort", {"num_areas": 2, "num_objects": 4}
 """Six bodies, four leaves."""
 BLOCK = 20
 """Steps that are timed together."""
-TOLERANCE = 1e-5
 
 
 @dataclass
@@ -51,12 +48,8 @@ class VectorArgs:
     """How often several scenes, and one process and several, are timed."""
     workers: int = 2
     """Processes to compare with one."""
-    batch: int = 4096
-    """Recorded states that are evaluated together."""
     seed: int = 0
     """The first seed."""
-    soak: int = 0
-    """Run so many steps with random actions in several processes instead."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print JSON after the tables."""
 
@@ -212,33 +205,6 @@ def run(envs: VectorEnv, generator: np.random.Generator) -> None:
         envs.step(wander(generator, envs.num_envs))
 
 
-def recorded_states(args: VectorArgs, report: Report) -> bool:
-    """Time of looking at thousands of states at once; whether it says what was said of each."""
-    env = ClevrSkillsEnv(TASK, obs_mode="none", render_backend="none")
-    states = record(env, args.batch, args.seed)
-    rows: list[list[object]] = []
-    for threads in (1, 2):
-        torch.set_num_threads(threads)
-        wall, cpu = [], []
-        for _ in range(20):
-            states.world.invalidate()
-            begin, spent = time.perf_counter(), time.process_time()
-            outcome = states.goal.evaluate(states.world, {})
-            wall.append(1e3 * (time.perf_counter() - begin))
-            cpu.append(1e3 * (time.process_time() - spent))
-        wrong = [
-            int((outcome.holds != states.holds).sum()),
-            float((outcome.reward - states.reward).abs().max()),
-            float((outcome.progress - states.progress).abs().max()),
-        ]
-        rows.append([threads, statistics.median(wall), min(wall), statistics.median(cpu), *wrong])
-    torch.set_num_threads(1)
-    columns = ["threads", "ms", "least ms", "CPU-ms", "others hold", "reward by", "progress by"]
-    rows = [[*row[:-2], *(f"{value:.1e}" for value in row[-2:])] for row in rows]
-    report.show(f"{TASK}, {args.batch} recorded states in one call", columns, rows)
-    return all(float(value) <= TOLERANCE for row in rows for value in row[-3:])  # type: ignore[arg-type]
-
-
 def cpu_ms(call: Callable[..., object], *arguments: Any) -> float:
     """CPU time of a call in milliseconds."""
     begin = time.process_time()
@@ -249,18 +215,12 @@ def cpu_ms(call: Callable[..., object], *arguments: Any) -> float:
 def main(args: VectorArgs) -> None:
     """Measure."""
     torch.set_num_threads(1)
-    report, fine = Report(), True
-    if args.soak:
-        report.data["soak"] = soak(TASK, args.soak, args.scenes, args.workers)
-    else:
-        one_environment(args, report)
-        several_scenes(args, report)
-        several_processes(args, report)
-        fine = recorded_states(args, report)
+    report = Report()
+    one_environment(args, report)
+    several_scenes(args, report)
+    several_processes(args, report)
     if args.json:
         sys.stdout.write(json.dumps(report.data, indent=1) + "\n")
-    if not fine:
-        sys.exit("the batch says something else than the single environment")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@
     python docs/build.py tasks api film        # some parts
     python docs/build.py cloning --measured cloning/cloning.json
     python docs/build.py curriculum --measured runs/handover-mine
+    python docs/build.py oracle --measured results.json --recorded states images
 
 What was measured is kept in results/; ``--measured`` adds a file of ``benchmarks/cloning.py`` or
 ``clevrskills rl --protocol states``, or a folder of ``clevrskills curriculum``, ``train`` or
-``evaluate``, under the folder's name.
+``evaluate``, under the folder's name. The page of the oracle is made of files of
+``benchmarks/oracle.py --json`` and of two datasets of 20 episodes of each task, the first one without
+cameras.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from pages import (
     images,
     leaderboard,
     lohoravens,
+    oracle,
     positions,
     trainings,
 )
@@ -119,29 +123,38 @@ MEASURED: Mapping[str, Callable[[Path | None], None]] = {
     "curriculum": curriculum.write,
 }
 """Parts to which what was measured is added."""
+ORACLE = "oracle"
+"""Part that is written from what was measured alone."""
 
 
 def main(
     *parts: Annotated[str, tyro.conf.Positional],
-    measured: Path | None = None,
+    measured: tuple[Path, ...] = (),
+    recorded: tuple[Path, Path] | None = None,
 ) -> None:
     """Write and draw.
 
     Args:
         parts: What to write; nothing: all.
         measured: What is added to the results that are kept, with one part only.
+        recorded: Datasets for the page of the oracle, without images and with them.
     """
-    known = (*PARTS, *MEASURED)
+    known = (*PARTS, *MEASURED, ORACLE)
     for part in parts:
         if part not in known:
             raise SystemExit(str(UnknownNameError("part", part, known)))
-    if measured and not (len(parts) == 1 and parts[0] in MEASURED):
-        raise SystemExit(f"--measured needs one part: {', '.join(MEASURED)}")
-    for part in parts or known:
+    if measured and not (len(parts) == 1 and parts[0] not in PARTS):
+        raise SystemExit(f"--measured needs one part: {', '.join((*MEASURED, ORACLE))}")
+    if (ORACLE in parts) != bool(measured and parts[0] == ORACLE):
+        raise SystemExit("oracle needs --measured")
+    for part in parts or (*PARTS, *MEASURED):
         if part in PARTS:
             PARTS[part]()
+        elif part == ORACLE:
+            oracle.write(measured, recorded)
         else:
-            MEASURED[part](measured)
+            for path in measured or (None,):
+                MEASURED[part](path)
 
 
 if __name__ == "__main__":

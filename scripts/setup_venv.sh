@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Makes the virtual environment .venv and installs the package into it, with the oracle and the
-# development tools. Usage: setup_venv.sh [PYTHON]
+# development tools. Usage: [VENV=.venv] [EXTRAS=...] [CONSTRAINTS=constraints.txt] setup_venv.sh [PYTHON]
+# Without CONSTRAINTS, the newest versions that fit together.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
-venv=.venv
+venv=${VENV:-.venv}
+extras=${EXTRAS:-oracle,mplib,dev,ray,serve,viz,rl,rl-adapters,vla,docs}
+constraints=${CONSTRAINTS-constraints.txt}
 python=$(scripts/find_python.sh "$@")
 
 install_venv_module() { # Debian and Ubuntu package it apart from Python
@@ -29,4 +32,4 @@ fi
 
 say "installing into $venv with $($venv/bin/python --version); the first time takes minutes"
 $venv/bin/python -m pip install --disable-pip-version-check --progress-bar off \
-  -e '.[oracle,mplib,dev,ray,serve,viz,rl,rl-adapters,vla,docs]' -c constraints.txt
+  -e ".[$extras]" ${constraints:+-c "$constraints"}

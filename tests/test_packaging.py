@@ -59,6 +59,20 @@ def requirements_of(*extras: str) -> dict[str, Requirement]:
     return {found.name: found for texts in lists for found in map(Requirement, texts)}
 
 
+def test_the_lock_file_has_the_pins_and_their_hashes():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    packages = "\n".join(line for line in lines if not line.startswith("#")).split("\n    --hash=")
+    assert all(re.match(r"sha256:[0-9a-f]{64}\b", part) for part in packages[1:])
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+) \\$", "\n".join(lines), re.MULTILINE))
+    for name, version in locked.items():  # those of CUDA, which not every machine has, have no pin
+        assert pins().get(canonicalize_name(name), version) == version
+    extras = re.findall(r"--extra ([\w-]+)", "\n".join(lines))
+    script = (ROOT / "scripts" / "setup_venv.sh").read_text()
+    assert f"EXTRAS:-{','.join(extras)}}}" in script
+    named = {name for extra in extras for name in requirements_of(extra)} | {*requirements_of()}
+    assert {*map(canonicalize_name, named)} <= {*map(canonicalize_name, locked)}
+
+
 def test_only_mplib_asks_for_an_old_numpy():
     extras = {name: requirements_of(name) for name in PROJECT["optional-dependencies"]}
     mplib = extras.pop("mplib")
@@ -104,7 +118,8 @@ def test_every_import_is_declared():
 
 
 def test_no_address_is_written_into_the_set_up():
-    files = [ROOT / "Makefile", ROOT / "constraints.txt", ROOT / "pyproject.toml"]
+    names = ("Makefile", "constraints.txt", "requirements.lock", "pyproject.toml")
+    files = [ROOT / name for name in names]
     for file in [*files, ROOT / ".ci" / "run", *(ROOT / "scripts").iterdir()]:
         assert not re.search(r"\w+://[\w.]+\.\w", file.read_text()), file
 
@@ -275,6 +290,8 @@ def test_no_suitable_python_is_one_clear_line():
     [
         ("test", ["scripts/install_vulkan.sh", "-m pytest"]),
         ("demo", ["doctor", "generate simple_manipulation sort", "view demo"]),
+        ("test-all", ["lint docs test test-slow test-readers", "VENV=.venv-newest", "-m pytest"]),
+        ("docs", ["-m mkdocs build --quiet --strict"]),
         ("lint", ["ruff check", "ruff format --check", "mypy"]),
         ("wheel", ["-m pip wheel", "--wheel-dir dist"]),
     ],
@@ -313,6 +330,11 @@ def test_demo_goes_on_without_pictures_where_nothing_draws(tmp_path):
 
 def test_continuous_integration_runs_the_tests():
     assert "make test" in (ROOT / ".ci" / "run").read_text().splitlines()
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text())["jobs"]
+    called = {*workflow["check"]["strategy"]["matrix"]["target"], "test-all"}
+    assert called == {"test", "lint", "docs", "test-all"}
+    assert "make test-all" in [step.get("run") for step in workflow["all"]["steps"]]
+    assert called <= {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
 
 
 # --- the wheel

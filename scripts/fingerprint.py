@@ -1,9 +1,9 @@
 """Fingerprint: hashes of what users rely on, compared between two versions of the code.
 
-    python benchmarks/fingerprint.py                      # what is in the working tree, with HEAD
-    python benchmarks/fingerprint.py --against v0.1.0     # with another commit
-    python benchmarks/fingerprint.py --quick              # a part of it
-    python benchmarks/fingerprint.py --only oracle train
+    python scripts/fingerprint.py                      # what is in the working tree, with HEAD
+    python scripts/fingerprint.py --against v0.1.0     # with another commit
+    python scripts/fingerprint.py --quick              # a part of it
+    python scripts/fingerprint.py --only oracle train
 
 Both sides run the same commands on this machine, with the packages of this Python; the other commit
 in a git worktree of its own, the working tree in a copy made at the start, so that it may be edited

@@ -1,26 +1,19 @@
-"""Writes docs/results.md from what benchmarks/oracle.py measured.
-
-    python benchmarks/oracle.py --episodes 100 --workers 2 --json results.json
-    clevrskills generate --level L0 --level L1 --level L2 --episodes 20 --no-cameras --out states
-    clevrskills generate --level L0 --level L1 --level L2 --episodes 20 --out images
-    python benchmarks/publish.py results.json --recorded states images
-
-Several files are joined; of two results for the same task, split and robot the later counts.
-"""
+"""Page of the oracle's results, from what ``benchmarks/oracle.py`` measured."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import tyro
 
 from clevrskills.dataset_tools.manifest import read_manifest
+from pages import DOCS
 
-PAGE = Path(__file__).parent.parent / "docs" / "results.md"
+PAGE = DOCS / "results.md"
 RELEASED_CPU_S = {
     "match_pose": 1.3, "move_without_hitting": 13.8, "pick": 2.2, "place": 3.8, "push": 10.2,
     "rotate": 4.6, "throw": 3.6, "throw_topple": 3.8, "touch": 11.3, "touch_push": 11.5,
@@ -44,7 +37,7 @@ def page(rows: list[Row]) -> str:
     lines = [
         "# Results of the oracle",
         "",
-        "Written by `benchmarks/publish.py`. Success with its Wilson 95 % interval; steps and",
+        "Written by `docs/build.py oracle`. Success with its Wilson 95 % interval; steps and",
         "reward are means over successful episodes; Spearman is the median correlation of the",
         "normalized reward with time; cost is CPU-seconds per successful episode without images,",
         "reset, planning and failures included, and what share that is of the released code's",
@@ -109,26 +102,16 @@ def speed(states: Path, images: Path) -> str:
     return "\n".join([*lines, ""])
 
 
-def main(
-    files: Annotated[tuple[Path, ...], tyro.conf.Positional],
-    recorded: tuple[Path, Path] | None = None,
-) -> None:
-    """Join results and write the page.
-
-    Args:
-        files: Written by benchmarks/oracle.py.
-        recorded: Datasets of the same episodes, without images and with them.
+def write(measured: Sequence[Path], recorded: tuple[Path, Path] | None = None) -> None:
+    """Write the page from files of ``benchmarks/oracle.py`` and two datasets of the same episodes,
+    without images and with them. Of two results for the same task, split and robot the later
+    counts.
     """
     found: dict[tuple[str, str, str], Row] = {}
-    for file in files:
+    for file in measured:
         for row in json.loads(file.read_text(encoding="utf-8")):
             found[row["robot"], row["task"], row["split"]] = row
     order = {task: k for k, task in enumerate(RELEASED_CPU_S)}
     rows = sorted(found.values(), key=lambda r: (r["robot"] != "xarm6", order[r["task"]]))
     text = page(rows) + ("\n" + speed(*recorded) if recorded else "")
     PAGE.write_text(text, encoding="utf-8")
-    print(PAGE, len(rows), "rows")
-
-
-if __name__ == "__main__":
-    tyro.cli(main, description=__doc__)
