@@ -9,8 +9,8 @@
 What was measured is kept in results/; ``--measured`` adds a file of ``benchmarks/cloning.py`` or
 ``clevrskills rl --protocol states``, or a folder of ``clevrskills curriculum``, ``train`` or
 ``evaluate``, under the folder's name. The page of the oracle is made of files of
-``benchmarks/oracle.py --json`` and of two datasets of 20 episodes of each task, the first one without
-cameras.
+``benchmarks/oracle.py --json`` and of two datasets of 20 episodes of each task, the first
+without cameras.
 """
 
 from __future__ import annotations

@@ -4,9 +4,15 @@ from pathlib import Path
 
 import yaml
 
+from clevrskills import __version__
 from clevrskills.core.suite import load_suite, suite_names
 
 ROOT = Path(__file__).parents[1]
+
+
+def test_it_has_the_version_of_the_package() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == __version__
 
 
 def test_what_is_re_implemented_is_cited() -> None:

@@ -57,7 +57,7 @@ def film(episode: Solved) -> None:
         frames=tuple(f[top : top + size, left : left + size] for f in episode.frames),
     )
     moments = np.unique(np.linspace(0, len(episode.frames) - 1, FRAMES).round().astype(int))
-    frames = [Image.fromarray(tiles([square], [int(k)], TILE_PX)) for k in moments]
+    frames = [Image.fromarray(tiles([square], [int(k)], TILE_PX)[:, :TILE_PX]) for k in moments]
     each_ms = FRAME_MS if len(frames) == FRAMES else TURN_MS
     FILMS.mkdir(exist_ok=True)
     frames[0].save(
