@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Demonstrations and episodes": {
         "generate": ("dataset_tools.generate.command:generate", "make demonstrations"),
+        "scenes": ("dataset_tools.scenes.command:scenes", "draw scenes to learn perception from"),
         "view": ("dataset_tools.view.command:view", "show episodes in a browser"),
         "check": ("dataset_tools.check.command:check", "find faults of a dataset"),
         "render": ("dataset_tools.render.command:render", "film recorded episodes again"),

@@ -95,6 +95,8 @@ DEMONSTRATIONS = SeedRange(0, SUBSTITUTE * ATTEMPTS)
 """``clevrskills generate``."""
 DAGGER = DEMONSTRATIONS.after(SUBSTITUTE * ATTEMPTS)
 """Rounds of ``clevrskills dagger``."""
+SCENES = DAGGER.after(SUBSTITUTE * ATTEMPTS)
+"""``clevrskills scenes``."""
 TRAINING = SeedRange(0, 1_000_000_000)
 """All episodes that may be learned from; vector environments draw theirs from it."""
 RL_TRAINING = SeedRange(0, 900_000_000)

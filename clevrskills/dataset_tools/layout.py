@@ -115,21 +115,7 @@ class Header:
         Raises:
             DatasetError: ``root`` is not a dataset, or one of another format.
         """
-        path = root / DATASET_FILE
-        if not path.is_file():
-            raise DatasetError(f"{root} is not a dataset: it has no {DATASET_FILE}")
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            if data["format"] != FORMAT:
-                raise DatasetError(f"{root} is not a dataset: format {data['format']!r}")
-            if data["format_version"] != FORMAT_VERSION:
-                raise DatasetError(
-                    f"{root} has format version {data['format_version']}; "
-                    f"this package reads {FORMAT_VERSION}"
-                )
-            values = {f.name: data[f.name] for f in fields(cls)}
-        except (ValueError, KeyError, TypeError) as error:
-            raise DatasetError(f"{path} is damaged: {error!r}") from error
+        values = read_header(root / DATASET_FILE, "a dataset", FORMAT, FORMAT_VERSION, cls)
         return cls(**values | {name: tuple(values[name]) for name in ("cameras", "views")})
 
     def open(self, root: Path) -> None:
@@ -149,6 +135,35 @@ class Header:
             for header in (Header.read(root), self)
         )
         check_settings(root, before, now, _words)
+
+
+def read_header(path: Path, kind: str, form: str, version: int, cls: type[Any]) -> dict[str, Any]:
+    """Read the fields of a header.
+
+    Args:
+        path: Its file.
+        kind: What the folder then is, in words.
+        form: Name of the format.
+        version: Its version.
+        cls: Dataclass of the header.
+
+    Raises:
+        DatasetError: There is none, or it is damaged or of another format.
+    """
+    if not path.is_file():
+        raise DatasetError(f"{path.parent} is not {kind}: it has no {path.name}")
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != form:
+            raise DatasetError(f"{path.parent} is not {kind}: format {data['format']!r}")
+        if data["format_version"] != version:
+            raise DatasetError(
+                f"{path.parent} has format version {data['format_version']}; "
+                f"this package reads {version}"
+            )
+        return {f.name: data[f.name] for f in fields(cls)}
+    except (ValueError, KeyError, TypeError) as error:
+        raise DatasetError(f"{path} is damaged: {error!r}") from error
 
 
 def _words(value: Any) -> str:

@@ -41,10 +41,16 @@ class PromptRenderer:
         device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
             to SAPIEN.
         setting: Camera and table of the scenes, and how images look.
+        object_size_px: Width and height of images of objects.
     """
 
-    def __init__(self, device: str | None = None, setting: Setting = TABLETOP) -> None:
-        self._device, self._setting = device, setting
+    def __init__(
+        self,
+        device: str | None = None,
+        setting: Setting = TABLETOP,
+        object_size_px: int = OBJECT_CAMERA.size_px,
+    ) -> None:
+        self._device, self._setting, self._object_size_px = device, setting, object_size_px
         self._object_scene: _OneCamera | None = None
         self._table_scenes: dict[str | None, tuple[_OneCamera, Mapping[str, sapien.Entity]]] = {}
         self._object_images: OrderedDict[tuple[Any, ...], np.ndarray] = OrderedDict()
@@ -65,7 +71,7 @@ class PromptRenderer:
             radius_m: What the image shows around the middle of the object; None: just the object.
 
         Returns:
-            (256, 256, 3) uint8, a copy.
+            (S, S, 3) uint8 with S = ``object_size_px``, a copy.
 
         Raises:
             UnknownNameError: There is no such shape or texture.
@@ -121,10 +127,9 @@ class PromptRenderer:
     def _take_object(
         self, shape: assets.Shape, texture: str | None, radius_m: float | None
     ) -> np.ndarray:
-        size = OBJECT_CAMERA.size_px
         if self._object_scene is None:
             fov_rad = OBJECT_CAMERA.fov_rad
-            whole = (2 * size, 2 * size)
+            whole = (2 * self._object_size_px, 2 * self._object_size_px)
             self._object_scene = _OneCamera(self._setting.look, whole, fov_rad, self._device)
         view = np.array(OBJECT_CAMERA.eye_m) / np.linalg.norm(OBJECT_CAMERA.eye_m)
         around_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())

@@ -7,6 +7,7 @@ from clevrskills.core.episode import (
     DEMONSTRATIONS,
     FROZEN,
     RL_TRAINING,
+    SCENES,
     TRAINING,
     RecordedName,
     episode_id,
@@ -15,14 +16,14 @@ from clevrskills.core.episode import (
 
 
 def test_nothing_that_is_learned_from_is_evaluated_on():
-    for learned in (DEMONSTRATIONS, DAGGER, RL_TRAINING):
+    for learned in (DEMONSTRATIONS, DAGGER, SCENES, RL_TRAINING):
         assert TRAINING.start <= learned.start < learned.stop <= TRAINING.stop
     assert TRAINING.stop == FROZEN.start < FROZEN.stop
     assert FROZEN.start == 1_000_000_000  # the frozen episodes of the package begin there
 
 
-def test_rounds_of_dagger_have_seeds_of_their_own():
-    assert DEMONSTRATIONS.stop == DAGGER.start
+def test_rounds_of_dagger_and_scenes_have_seeds_of_their_own():
+    assert DEMONSTRATIONS.stop == DAGGER.start < DAGGER.stop == SCENES.start
 
 
 @pytest.mark.parametrize("name", [RecordedName("sort", "test", 7), RecordedName("a_b", "x", 10**9)])

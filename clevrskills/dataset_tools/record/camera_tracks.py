@@ -180,7 +180,7 @@ class Footage:
 
 def write_images(directory: Path, images: Mapping[str, bytes]) -> None:
     """Write single images, encoded, by name."""
-    kinds = {b"\xff\xd8": "jpg", b"\x89P": "png", b"II": "tif"}
+    kinds = {b"\xff\xd8": "jpg", b"\x89P": "png", b"II": "tif", b"RI": "webp"}
     rows = [{"bytes": d, "path": f"{name}.{kinds[d[:2]]}"} for name, d in images.items()]
     table = pa.table(
         {"name": pa.array(list(images), pa.string()), "image": pa.array(rows, type=IMAGE_TYPE)}

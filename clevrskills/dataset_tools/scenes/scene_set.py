@@ -13,7 +13,6 @@ so bodies that look alike share it.
 """
 
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -23,10 +22,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clevrskills.dataset_tools.layout import EPISODES_FILE, IMAGES_FILE, POSE, DatasetError
+from clevrskills.dataset_tools.layout import (
+    EPISODES_FILE,
+    IMAGES_FILE,
+    POSE,
+    DatasetError,
+    read_header,
+)
 from clevrskills.dataset_tools.record.columns import OWNER
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings, open_folder, versions
+from clevrskills.sim.cameras import Camera, FixedCamera
 
 FORMAT = "clevrskills-scenes"
 FORMAT_VERSION = 1
@@ -214,19 +220,7 @@ class SceneHeader:
             DatasetError: It holds no scenes, or such of another format.
         """
         path = root / HEADER_FILE
-        if not path.is_file():
-            raise DatasetError(f"{root} holds no scenes: it has no {HEADER_FILE}")
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            given = data["format"], data["format_version"]
-            if given != (FORMAT, FORMAT_VERSION):
-                raise DatasetError(
-                    f"{root} has format {given[0]} {given[1]}; this package reads {FORMAT} "
-                    f"{FORMAT_VERSION}"
-                )
-            return cls(**{f.name: data[f.name] for f in fields(cls)})
-        except (ValueError, KeyError, TypeError) as error:
-            raise DatasetError(f"{path} is damaged: {error!r}") from error
+        return cls(**read_header(path, "a folder of scenes", FORMAT, FORMAT_VERSION, cls))
 
     def write(self, root: Path) -> None:
         """Write it into a folder."""
@@ -239,7 +233,7 @@ class SceneHeader:
             DatasetError: It holds something else, or scenes drawn with other arguments.
             StorageError: It cannot be written.
         """
-        if not open_folder(root, HEADER_FILE, "no folder of scenes"):
+        if not open_folder(root, HEADER_FILE, "not a folder of scenes"):
             self.write(root)
             return
         before, now = (
@@ -304,18 +298,40 @@ class SceneSet:
         self.episodes += episodes.values()
 
 
-def part_folders(root: Path) -> list[Path]:
+def part_folders(root: Path, task: str = "[!.]*", split: str = "[!.]*") -> list[Path]:
     """Return the directories of the parts of a folder of scenes, sorted."""
-    return sorted(path.parent for path in root.glob(f"[!.]*/[!.]*/{SCENES_FILE}"))
+    return sorted(path.parent for path in root.glob(f"{task}/{split}_*/{SCENES_FILE}"))
 
 
-def seeds_in(part: Path) -> list[int]:
-    """Return the seeds of the episodes of a part.
+def seeds_in(root: Path, task: str, split: str) -> list[int]:
+    """Return the seeds of the episodes of a task that are there.
 
     Raises:
-        DatasetError: It is damaged.
+        DatasetError: A part is damaged.
     """
-    return [row["seed"] for row in _rows(part / EPISODES_FILE, ["seed"])]
+    parts = part_folders(root, task, split)
+    return [row["seed"] for part in parts for row in _rows(part / EPISODES_FILE, ["seed"])]
+
+
+def count_scenes(root: Path) -> dict[str, int]:
+    """Return the number of scenes of each task."""
+    counts: dict[str, int] = {}
+    for part in part_folders(root):
+        rows = pq.read_metadata(part / SCENES_FILE).num_rows
+        counts[part.parent.name] = counts.get(part.parent.name, 0) + rows
+    return counts
+
+
+def calibration(camera: Camera) -> dict[str, Any]:
+    """Return name, size, intrinsic and extrinsic matrix of a camera that stands still, as JSON
+    data.
+    """
+    told = camera.to_json()
+    eye_m = np.array(told["eye_m"])
+    left, up, forward = FixedCamera(told["eye_m"], told["target_m"], camera.fov_rad).axes
+    turn = np.stack((-left, -up, forward))
+    extrinsic = np.column_stack((turn, -turn @ eye_m))
+    return {"name": camera.name, **told, "extrinsic": extrinsic.tolist()}
 
 
 def write_tables(
@@ -355,9 +371,10 @@ def _scene(row: Mapping[str, Any], episode: SceneEpisode) -> Scene:
         | {name: np.array(row[name], np.float32) for name in vectors}
         | {"avoided": tuple(row["avoided"])}
     )
+    same = ("step", "elsewhere", "image", "first", "done", "held")
     return Scene(
-        episode,
-        *(row[name] for name in ("step", "elsewhere", "image", "first", "done", "held")),
+        episode=episode,
+        **{name: row[name] for name in same},
         positions=poses[:, :3],
         orientations=poses[:, 3:],
         boxes=np.array(row["boxes"], np.int16).reshape(-1, 4),
