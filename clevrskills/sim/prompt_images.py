@@ -137,10 +137,14 @@ class PromptRenderer:
         self._object_scene.aim(view * distance_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
         image = self._object_scene.render([([scene_visuals.body_visual(shape, texture)], UPRIGHT)])
         # alpha is the share of a pixel that was drawn, black the rest; averaging four pixels
-        # smooths the edges
-        color = image[..., :3] + (1 - image[..., 3:] / np.float32(255)) * BACKGROUND
-        rows = color[::2] + color[1::2]  # exact, and a fifth of the time of a mean
-        return ((rows[:, ::2] + rows[:, 1::2]) / 4).round().astype(np.uint8)
+        # smooths the edges; by channel, at a fifth of the time
+        rest = (1 - image[..., 3] / np.float32(255)).astype(np.float64)
+        smooth = np.empty((self._object_size_px, self._object_size_px, 3), np.uint8)
+        for channel, level in enumerate(BACKGROUND):
+            color = image[..., channel] + rest * level
+            rows = color[::2] + color[1::2]
+            smooth[..., channel] = ((rows[:, ::2] + rows[:, 1::2]) / 4).round()
+        return smooth
 
 
 @cache
