@@ -32,7 +32,6 @@ class StateCodec(BaseEnv):
     simulation: Simulation
     vacuum: Vacuum
     goal_state: GoalState
-    _actors: list[Any]
 
     def get_state_dict(self) -> dict[str, Any]:
         """All that an episode depends on, contacts of the last step included; tensors (B, n)."""
@@ -52,16 +51,10 @@ class StateCodec(BaseEnv):
         """The same, flat, (B, S) float64, every number as it is; ManiSkill would round what it
         finds in nested entries to single precision, and take twice as long.
         """
-        parts: list[Any] = []
-        for actor in self._actors:
-            if actor is None or actor.px_body_type == "static":
-                continue
-            body = actor._bodies[0]
-            pose = actor._objs[0].pose
-            parts += [pose.p, pose.q, body.linear_velocity, body.angular_velocity]
         robot = self.agent.robot._objs[0]
         root = robot.links[0]
-        parts += [root.entity_pose.p, root.entity_pose.q]
+        pose = root.entity_pose
+        parts: list[Any] = [self.simulation.read_states(), pose.p, pose.q]
         parts += [root.linear_velocity, root.angular_velocity]
         parts += [robot.qpos, robot.qvel]
         parts += self.agent.controller.get_state().values()

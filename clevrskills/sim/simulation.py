@@ -94,6 +94,8 @@ class Simulation:
                 for c in self.components
             ]
         )
+        state = np.concatenate((PACKED_POSE, PACKED_VELOCITY))
+        self._state_index = np.array([k + state for _, k in self._moving], int).reshape(-1)
         gripper = [link._objs[0] for link in (agent.gripper, agent.tcp)]
         arm = [link for link in agent.robot._objs[0].links if link not in gripper]
         # pybind gives the same object for the same component as long as it is referred to
@@ -119,7 +121,9 @@ class Simulation:
         self._places: list[np.ndarray] = []
         """Of the gripper, before and after each physics step of the last control step."""
         self._steps = 0
-        self._contacts: Contacts | None = None  # of the last physics step, once somebody asked
+        # of the last physics step, once somebody asked
+        self._contacts: Contacts | None = None
+        self._lift: np.ndarray | None = None
         self._restored: dict[str, np.ndarray] | None = None
 
     def step(self, action: np.ndarray) -> None:
@@ -175,7 +179,7 @@ class Simulation:
         for _ in range(self.controller.sim_steps):
             self.controller.before_simulation_step()
             self._physics.step()
-            self._contacts = None
+            self._contacts = self._lift = None
             if self.touches_matter:
                 self._places.append(self._tcp.entity_pose.p)
             if self.touches_matter or self.watched:
@@ -187,7 +191,7 @@ class Simulation:
         self.noticed.clear()
         self.strikes.clear()
         self._steps = 0
-        self._contacts = None
+        self._contacts = self._lift = None
         self._restored = None
 
     def _note_touches(self, before: list[np.ndarray]) -> None:
@@ -222,6 +226,12 @@ class Simulation:
         packed = np.frombuffer(self._physics.pack(), np.float32)
         np.concatenate((AT_REST, packed)).take(self._velocity_index, out=out, mode="clip")
 
+    def read_states(self) -> np.ndarray:
+        """Return position, quaternion, linear and angular velocity of the bodies that can be moved,
+        in the order of their slots, (n * 13,).
+        """
+        return np.frombuffer(self._physics.pack(), np.float32).take(self._state_index)
+
     def end_effector_velocity(self) -> np.ndarray:
         """Linear and angular velocity of the tool centre point in world axes, (6,)."""
         if self._restored is not None:
@@ -244,18 +254,30 @@ class Simulation:
                 pairs.setdefault((one, other), []).append(contact)
         return pairs
 
-    def lifts(self) -> tuple[Callable[[int, int], float], bool]:
-        """Tells the upward impulse in the last physics step on one slot from another, in N s; and
-        whether any two bodies that can be moved touch.
+    def lift(self) -> np.ndarray:
+        """Return the upward impulse in the last physics step on slots, rows, from others or the
+        table, columns, in N s; (K + 1, K + 2), zeros last, which slot -1 is given.
         """
-        if self._restored is not None:
-            lift = self._restored["lift"]
-            return lift.item, self._piled(zip(*lift[:, : self.table].nonzero(), strict=True))
-        contacts = self.contacts()
-        return lambda upper, lower: _lift(contacts, upper, lower), self._piled(contacts)
+        if self._lift is None:
+            self._lift = np.zeros((self.table + 1, self.table + 2))
+            if self._restored is not None:
+                self._lift[:-1, :-1] = self._restored["lift"]
+                return self._lift
+            contacts = self.contacts()
+            for one, other in contacts:
+                if max(one, other) <= self.table:
+                    up, down = _up(contacts, one, other), _up(contacts, other, one)
+                    if one < self.table:
+                        self._lift[one, other] = up - down
+                    if other < self.table:
+                        self._lift[other, one] = down - up
+        return self._lift
 
-    def _piled(self, pairs: Iterable[tuple[int, int]]) -> bool:
-        """Whether two bodies that can be moved are among pairs of slots that touch."""
+    def piled(self) -> bool:
+        """Return whether two bodies that can be moved touch."""
+        pairs: Iterable[tuple[int, int]] = self.contacts()
+        if self._restored is not None:
+            pairs = zip(*self._restored["lift"].nonzero(), strict=True)
         free, table = self.components, self.table
         return any(a < table and b < table and free[a] and free[b] for a, b in pairs)
 
@@ -276,19 +298,12 @@ class Simulation:
 
     def step_state(self) -> dict[str, np.ndarray]:
         """What is to be remembered of the last control step, as poses and joints do not tell it:
-        ``lift`` (K, K + 1), see :meth:`lifts`; ``touched`` (K, K + 3), the physics steps in
+        ``lift`` (K, K + 1), see :meth:`lift`; ``touched`` (K, K + 3), the physics steps in
         :attr:`touched`, 0 for none; ``end_effector_velocity`` (6,); ``strikes`` (K,), 0 for none,
         and how fast the gripper was in its physics steps, ``velocities`` (n * 3,).
         """
         if self._restored is not None:
             return dict(self._restored)
-        contacts, lift = self.contacts(), np.zeros((self.table, self.table + 1))
-        for one, other in contacts:
-            if max(one, other) <= self.table:
-                up, down = _up(contacts, one, other), _up(contacts, other, one)
-                for upper, lower, impulse in ((one, other, up - down), (other, one, down - up)):
-                    if upper < self.table:
-                        lift[upper, lower] = impulse
         touched = np.zeros((self.table, self.arm + 1))
         for (one, other), step in self.touched.items():
             if one < self.table:
@@ -298,7 +313,7 @@ class Simulation:
             if slot < self.table:
                 strikes[slot] = speed
         return {
-            "lift": lift,
+            "lift": self.lift()[:-1, :-1],
             "touched": touched,
             "end_effector_velocity": self.end_effector_velocity(),
             "strikes": strikes,
@@ -378,7 +393,7 @@ class SimWorld(World):
         super().__init__(keys, solids, simulations[0].vacuum.tips)
         self.simulations = list(simulations)
         # impulse that carries a body for a physics step, by environment and slot
-        self._weight_ns = (solids.mass * (GRAVITY * simulations[0].timestep_s)).tolist()
+        self._weight_ns = (solids.mass * (GRAVITY * simulations[0].timestep_s)).double()
 
     def step(self, actions: np.ndarray) -> None:
         """Run one control step with actions (B, 7): the physics, then what the cups let go and
@@ -468,34 +483,29 @@ class SimWorld(World):
             self.cached("held", lambda w: _stacked(s.vacuum.held for s in w.simulations))
         )
 
-    def _lift(self, upper: Tensor, lower: Tensor) -> list[float]:
-        """Upward impulse in the last physics step on slots from others, in N s, of each row."""
-        lifts = self._lifts()
-        rows = zip(self._rows.tolist(), upper.tolist(), lower.tolist(), strict=True)
-        return [lifts[row][0](one, other) for row, one, other in rows]
+    def _lift(self, upper: Tensor, lower: Tensor) -> Tensor:
+        """Return the upward impulse in the last physics step on slots (B, ...) from others of
+        shapes that broadcast, in N s, float64.
+        """
+        lifts: Tensor = self.cached("lifts", _stacked_lifts)
+        return lifts[self._rows_of(upper, lower), upper, lower]
 
-    def _lifts(self) -> list[tuple[Callable[[int, int], float], bool]]:
-        """What :meth:`Simulation.lifts` tells, of all simulations."""
-        return self.cached("lifts", lambda w: [s.lifts() for s in w.simulations])
+    def _rows_of(self, *slots: Tensor) -> Tensor:
+        """Return the environment of each row, in a shape that broadcasts with slots (B, ...)."""
+        return self._rows.view(-1, *(1,) * (max(each.ndim for each in slots) - 1))
 
-    def _shares(self, lower: Tensor, upper: Tensor) -> list[float]:
-        """What :meth:`supports` tells, of each row."""
-        rows = zip(self._lift(upper, lower), self._rows.tolist(), upper.tolist(), strict=True)
-        return [lift / self._weight_ns[row][slot] for lift, row, slot in rows]
+    def _share(self, lower: Tensor, upper: Tensor) -> Tensor:
+        """Return what :meth:`supports` does, float64."""
+        return self._lift(upper, lower) / self._weight_ns[self._rows_of(upper), upper]
 
-    @broadcast_slots
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        return _stacked(self._shares(lower, upper)).float()
+        return self._share(lower, upper).float()
 
-    @broadcast_slots
     def on_table(self, body: Tensor) -> Tensor:
-        lifts = self._lift(body, torch.full_like(body, len(self.keys)))
-        return _stacked(lift > CONTACT_IMPULSE_NS for lift in lifts)
+        return self._lift(body, torch.full_like(body, len(self.keys))) > CONTACT_IMPULSE_NS
 
-    @broadcast_slots
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
-        carried = _stacked(part >= share for part in self._shares(lower, upper))
-        return self.and_where(carried, lambda w, body: ~w.on_table(body), upper)
+        return (self._share(lower, upper) >= share) & ~self.on_table(upper)
 
     def expect_touches(self) -> None:
         for simulation in self.simulations:
@@ -517,7 +527,7 @@ class SimWorld(World):
 
     @property
     def piled(self) -> bool:
-        return any(piled for _, piled in self._lifts())
+        return any(simulation.piled() for simulation in self.simulations)
 
     def touches_body(self, body: Tensor) -> Tensor:
         rows = zip(self._where_touches_matter(), body.tolist(), strict=True)
@@ -601,20 +611,18 @@ def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tens
     )
 
 
+def _stacked_lifts(world: SimWorld) -> Tensor:
+    """What :meth:`Simulation.lift` returns, of all simulations."""
+    return torch.from_numpy(np.array([simulation.lift() for simulation in world.simulations]))
+
+
 def _stacked(answers: Iterable[float]) -> Tensor:
     """The answers of simulations, (B,); by way of numpy in a third of the time."""
     return torch.from_numpy(np.array(list(answers)))
 
 
-def _lift(contacts: Contacts, upper: int, lower: int) -> float:
-    """Upward impulse of contacts on a slot from another, in N s."""
-    if (upper, lower) not in contacts and (lower, upper) not in contacts:
-        return 0.0
-    return _up(contacts, upper, lower) - _up(contacts, lower, upper)
-
-
 def _up(contacts: Contacts, one: int, other: int) -> float:
-    """The same of those alone that are told in this order."""
+    """Upward impulse on a slot of the contacts with another that are told in this order, in N s."""
     points = (point for contact in contacts.get((one, other), ()) for point in contact.points)
     # exact, as PhysX tells contacts in the order of their places in memory
     return math.fsum(float(point.impulse[2]) for point in points)

@@ -56,14 +56,13 @@ class Annotator:
         if not self._count:
             return
         self._meshes, *spread = zip(*(_spread(mesh) for mesh in meshes), strict=True)
-        corners, absent = _padded([mesh.vertices for mesh in self._meshes])
+        corners = _padded([mesh.vertices for mesh in self._meshes])
         points, normals, areas = map(np.array, spread)
         self._faces = Faces(self._meshes)
         # all is done at once for every object before every camera: row c K + k, R = C K rows
         rows = (len(cameras), 1, 1)
         self._corners = corners.shape[1]
         self._vertices = np.tile(np.concatenate((corners, points), axis=1), rows)  # (R, V + S, 3)
-        self._absent = np.tile(absent, rows[:2])  # (R, V)
         self._normals, self._areas = np.tile(normals, rows), np.tile(areas, rows[:2])
         self._offsets = np.tile((points * normals).sum(-1), rows[:2])  # of the triangles' planes
         lenses = [camera.intrinsic for camera in cameras.values()]
@@ -93,8 +92,9 @@ class Annotator:
         lens = -np.matmul(moved[:, None], turned)[:, 0]  # in the frames of the objects
         facing = np.matmul(self._normals, lens[:, :, None])[..., 0] - self._offsets
         # in the image, up to a factor, of what each point stands for
-        areas = self._areas * np.maximum(facing, 0.0) * ahead[rest] / depth[rest] ** 3
-        visible = self._visible(pixels[rest], depth[rest], areas, views)
+        away = depth[rest]
+        areas = self._areas * np.maximum(facing, 0.0) * ahead[rest] / (away * away * away)
+        visible = self._visible(pixels[rest], away, areas, views)
         visible[boxes[:, 0] == NOT_IN_IMAGE] = 0.0  # less than reaches the middle of a pixel
         cut = range(0, len(boxes), self._count)
         return {
@@ -105,7 +105,6 @@ class Annotator:
     def _boxes(
         self, turned: np.ndarray, moved: np.ndarray, pixels: np.ndarray, behind: np.ndarray
     ) -> np.ndarray:
-        pixels = np.where(self._absent[..., None], np.inf, pixels)
         low, high = extents(pixels, self._faces)
         for row in np.flatnonzero(behind):  # some of the object is not before the camera
             mesh = self._meshes[row % self._count]
@@ -156,11 +155,10 @@ def _to_camera(poses: np.ndarray, extrinsics: np.ndarray) -> tuple[np.ndarray, n
     return turned.reshape(-1, 3, 3), moved.reshape(-1, 3)
 
 
-def _padded(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Arrays (n, 3) as one (K, N, 3), their first rows repeated, and which are such, (K, N)."""
+def _padded(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Arrays (n, 3) as one (K, N, 3), their first rows repeated."""
     most = max((len(array) for array in arrays), default=0)
-    rows = [np.concatenate((array, np.repeat(array[:1], most - len(array), 0))) for array in arrays]
-    return np.array(rows), np.array([np.arange(most) >= len(array) for array in arrays])
+    return np.array([np.concatenate((a, np.repeat(a[:1], most - len(a), 0))) for a in arrays])
 
 
 @lru_cache(maxsize=256)

@@ -40,7 +40,7 @@ class Corners:
 def extents(pixels: np.ndarray, faces: Faces) -> tuple[np.ndarray, np.ndarray]:
     """First pixels that triangles cover, one past the last, each (R, 2), from corners (R, V, 2)."""
     x, y = pixels[..., 0], pixels[..., 1]
-    across = np.concatenate((x, np.where(np.isinf(x), x, -x), y, np.where(np.isinf(y), y, -y)))
+    across = np.concatenate((x, -x, y, -y))
     along = np.concatenate((y, y, x, x))  # (4 R, V), each to be followed upwards
     first = np.ceil(across.min(1) - 0.5)
     found = first.copy()
