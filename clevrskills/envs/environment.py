@@ -49,7 +49,7 @@ from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
 from clevrskills.sim.robots.delta_action import ACTION_SPEC, CONTROL_HZ
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.robots.vacuum import Vacuum
-from clevrskills.sim.simulation import SETTLE_STEPS, SIM_HZ, Simulation, SimWorld
+from clevrskills.sim.simulation import SIM_HZ, Simulation, SimWorld
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Task, task
 from clevrskills.tasks.bank import STYLES
@@ -322,10 +322,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             self.goal_state = self.goal.evaluate(self.world, self.goal_state).state
 
     def _settle(self) -> None:
-        self.simulation.forget_step()
-        step = self.scene.px.step
-        for _ in range(SETTLE_STEPS):
-            step()
+        self.simulation.settle()
         self.world.invalidate()
         if self.can_draw:
             self._clear_sim_state()

@@ -28,7 +28,7 @@ class PhysicalPredicate(Leaf):
     criteria: Criteria = dataclasses.field(default=PAPER, kw_only=True)
 
     def with_criteria(self, table: Criteria) -> Self:
-        return dataclasses.replace(self, criteria=table)
+        return self if self.criteria is table else dataclasses.replace(self, criteria=table)
 
     def bodies(self) -> tuple[str, ...]:
         """Return the names of the fields with slots of bodies, whole numbers, -1 for none."""

@@ -150,7 +150,7 @@ def traits(components: Iterable[Any]) -> list[Any]:
             found += [component.mass, component.disable_gravity]
             found += [component.linear_damping, component.angular_damping]
             found += [component.max_linear_velocity, component.max_angular_velocity]
-            found += [*component.inertia.tolist(), *center.p.tolist(), *center.q.tolist()]
+            found += [component.inertia.tobytes(), center.p.tobytes(), center.q.tobytes()]
         if isinstance(component, physx.PhysxRigidDynamicComponent):
             found += [component.kinematic, component.locked_motion_axes, component.sleep_threshold]
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,7 +27,7 @@ def _surface_points(shape: Shape) -> np.ndarray:
     ticks = (np.arange(POINTS_PER_SIDE) + 0.5) / POINTS_PER_SIDE
     grid = np.stack(np.meshgrid(ticks, ticks), -1).reshape(-1, 2)
     xy = torch.as_tensor(low + grid * (high - low))
-    planes = torch.as_tensor(_stack_planes([shape])[0])
+    planes = torch.as_tensor(_padded_planes(shape))
     upright = planes.new_tensor([0.0, 0, 0, 1, 0, 0, 0])
     flipped = planes.new_tensor([0.0, 0, 0, 0, 1, 0, 0])
     top = geometry.surface_height(planes, upright, xy)
@@ -35,31 +36,44 @@ def _surface_points(shape: Shape) -> np.ndarray:
     return np.concatenate((corners, torch.cat(sides).numpy()))
 
 
+class _Solid(NamedTuple):
+    """Geometry of one body, float32; arrays as in :class:`Solids`, of its own sizes."""
+
+    planes: np.ndarray
+    points: np.ndarray
+    footprint: np.ndarray
+    center: np.ndarray
+    spot: np.ndarray
+    mass: float
+    counts: tuple[int, int, int]
+
+
+_EMPTY = _Solid(
+    np.zeros((0, 1, 4), np.float32),
+    np.zeros((0, 3), np.float32),
+    np.zeros((0, 3), np.float32),
+    np.zeros(3, np.float32),
+    np.zeros(3, np.float32),
+    1.0,
+    (1, 1, 1),
+)
+"""A slot without a body."""
+
+
 @lru_cache(maxsize=1024)
-def _spot(shape: Shape | None, static: bool) -> np.ndarray:
-    """Where a suction cup holds a shape best, (3,); see :class:`Solids`."""
-    if shape is None:
-        return np.zeros(3)
+def _solid(shape: Shape, static: bool) -> _Solid:
     place = None if static else best_place(shape)
-    return np.array([0.0, 0.0, shape.half_extents[2]]) if place is None else place
-
-
-@lru_cache(maxsize=1024)
-def _footprint(shape: Shape) -> np.ndarray:
-    """Half-planes ``(nx, ny, d)`` of the convex hull of the shape seen from above, (E, 3)."""
-    return ConvexHull(np.concatenate(shape.parts)[:, :2]).equations * np.array([1.0, 1.0, -1.0])
-
-
-def _stack_planes(shapes: Sequence[Shape | None]) -> np.ndarray:
-    """Half-spaces of several shapes, padded to one array, (K, C, F, 4)."""
-    found = {k: _padded_planes(shape) for k, shape in enumerate(shapes) if shape}
-    parts, facets = np.max([planes.shape[:2] for planes in found.values()] or [(1, 1)], axis=0)
-    out = np.zeros((len(shapes), parts, facets, 4))
-    out[..., 3] = -geometry.PAD
-    for k, planes in found.items():
-        out[k, : len(planes)] = planes[:, :1]
-        out[k, : len(planes), : planes.shape[1]] = planes
-    return out
+    outline = ConvexHull(np.concatenate(shape.parts)[:, :2]).equations * (1.0, 1.0, -1.0)
+    planes = _padded_planes(shape)
+    return _Solid(
+        planes.astype(np.float32),
+        _surface_points(shape).astype(np.float32),
+        outline.astype(np.float32),
+        shape.center_of_mass.astype(np.float32),
+        np.array((0.0, 0.0, shape.half_extents[2]) if place is None else place, np.float32),
+        shape.mass_kg,
+        (len(planes), planes.shape[1], len(outline)),
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -72,16 +86,20 @@ def _padded_planes(shape: Shape) -> np.ndarray:
     return out
 
 
-@lru_cache(maxsize=1024)
-def _counts(shape: Shape | None) -> tuple[int, int, int]:
-    if shape is None:
-        return 1, 1, 1
-    return len(shape.planes), max(len(p) for p in shape.planes), len(_footprint(shape))
+def _stack_planes(planes: Sequence[np.ndarray]) -> np.ndarray:
+    """Half-spaces of several shapes, each (C, F, 4), padded to one array, (K, C, F, 4)."""
+    parts, facets = (max(1, *(p.shape[axis] for p in planes)) for axis in (0, 1))
+    out = np.zeros((len(planes), parts, facets, 4), np.float32)
+    out[..., 3] = -geometry.PAD
+    for k, p in enumerate(planes):
+        out[k, : len(p)] = p[:, :1]
+        out[k, : len(p), : p.shape[1]] = p
+    return out
 
 
-def _pad(rows: Sequence[np.ndarray], columns: int) -> np.ndarray:
-    """Arrays of (n_i, columns) stacked to (K, max n, columns), the first row repeated."""
-    out = np.zeros((len(rows), max((len(r) for r in rows), default=1) or 1, columns))
+def _pad(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Arrays of (n_i, 3) stacked to (K, max n, 3), the first row repeated."""
+    out = np.zeros((len(rows), max(1, *map(len, rows)), 3), np.float32)
     for k, r in enumerate(rows):
         if len(r):
             out[k] = r[0]
@@ -126,25 +144,29 @@ class Solids:
     ) -> Solids:
         """Stack the shapes of B environments (outer) in K slots (inner); ``None``: empty."""
         batch, slots = len(shapes), len(shapes[0])
-        flat = [s for row in shapes for s in row]
-        fixed = [is_fixed for row in static for is_fixed in row]
-        none3 = np.zeros((0, 3))
+        flat = [
+            _solid(shape, is_fixed) if shape else _EMPTY
+            for row, fixed in zip(shapes, static, strict=True)
+            for shape, is_fixed in zip(row, fixed, strict=True)
+        ]
+        planes, points, footprint, *arrays = zip(*flat, strict=True)
 
-        def stack(array: np.ndarray) -> Tensor:
-            by_slot = array.reshape(batch, slots, *array.shape[1:])
-            return torch.as_tensor(by_slot, dtype=torch.float32, device=device)
+        def stack(values: Any, kind: type = np.float32) -> Tensor:
+            array: np.ndarray = np.asarray(values, kind)
+            return torch.from_numpy(array.reshape(batch, slots, *array.shape[1:])).to(device)
 
+        center, spot, mass = map(stack, arrays[:3])
         present = torch.tensor([[s is not None for s in row] for row in shapes], device=device)
         return cls(
-            planes=stack(_stack_planes(flat)),
-            points=stack(_pad([_surface_points(s) if s else none3 for s in flat], 3)),
-            footprint=stack(_pad([_footprint(s) if s else none3 for s in flat], 3)),
-            center=stack(np.array([s.center_of_mass if s else np.zeros(3) for s in flat])),
-            spot=stack(np.array([_spot(s, f) for s, f in zip(flat, fixed, strict=True)])),
-            mass=stack(np.array([s.mass_kg if s else 1.0 for s in flat])),
+            planes=stack(_stack_planes(planes)),
+            points=stack(_pad(points)),
+            footprint=stack(_pad(footprint)),
+            center=center,
+            spot=spot,
+            mass=mass,
             movable=present & ~torch.tensor(static, device=device),
             present=present,
-            counts=stack(np.array([_counts(s) for s in flat])).long(),
+            counts=stack(arrays[3], np.int64),
         )
 
     @classmethod

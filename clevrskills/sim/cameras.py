@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import tan
 from typing import Any
 
@@ -57,11 +57,8 @@ class FixedCamera:
         """Whether world points (N, 3) are in the image, a margin (share of half its width) off its
         edge.
         """
-        across, down, depth = self._in_its_frame(points)
-        half = self._half_height(depth, 1.0 - margin)
-        wide = half * (self.width_of(self.size_px) / self.size_px)
-        inside = (np.abs(across) <= wide) & (np.abs(down) <= half)
-        return bool((inside & (depth > 0.01)).all())
+        normals, offsets = _edges(self, 1.0 - margin)
+        return bool((np.asarray(points) @ normals >= offsets).all())
 
     def pixels(self, points: np.ndarray) -> np.ndarray:
         """Where world points (N, 3) ahead of it are in the image: right and down from its upper
@@ -73,11 +70,11 @@ class FixedCamera:
         places = np.stack((across, down), axis=-1) / half[..., None]
         return self.size_px / 2 * ((aspect, 1.0) + places)
 
-    def _half_height(self, depth: np.ndarray, share: float = 1.0) -> np.ndarray:
-        """Half of what it sees from top to bottom so far ahead (N,), or a share of that, metres."""
+    def _half_height(self, depth: np.ndarray) -> np.ndarray:
+        """Half of what it sees from top to bottom so far ahead (N,), metres."""
         if self.orthographic_m is not None:
-            return np.full_like(depth, self.orthographic_m / 2 * share)
-        return tan(self.fov_rad / 2) * share * depth
+            return np.full_like(depth, self.orthographic_m / 2)
+        return tan(self.fov_rad / 2) * depth
 
     def _in_its_frame(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World points (N, 3) to the right, down and ahead of it, metres, each (N,)."""
@@ -93,6 +90,22 @@ class FixedCamera:
         left = np.cross(self.up, forward)
         left /= np.linalg.norm(left)
         return left, np.cross(forward, left), forward
+
+
+@lru_cache(maxsize=64)
+def _edges(camera: FixedCamera, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Half-spaces ``p @ normals >= offsets`` of world points in a share of the middle of a camera's
+    image: its left, right, upper and lower edge, and what is too near, (3, 5) and (5,).
+    """
+    left, up, forward = camera.axes
+    height_m, flat = camera.orthographic_m, camera.orthographic_m is not None
+    half = share * (tan(camera.fov_rad / 2) if height_m is None else height_m / 2)
+    wide = half * (camera.width_of(camera.size_px) / camera.size_px)
+    sides = ((wide, left), (wide, -left), (half, up), (half, -up))
+    normals = [axis if flat else axis + reach * forward for reach, axis in sides]
+    across = np.stack((*normals, forward), axis=-1)
+    nearest = np.array([*(-reach * flat for reach, _ in sides), NEAR_M])
+    return across, nearest + np.asarray(camera.eye_m) @ across
 
 
 OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)

@@ -54,15 +54,21 @@ def placements(
     return places.judged()
 
 
+_Best = tuple[float, int, Tensor]
+"""Score of a place, its number, negative, and the pose (1, 7) there."""
+
+
 class _Places:
-    """Places of one body on another, before they are judged; arguments as of :func:`placements`."""
+    """Places of one body on another, before they are judged; arguments as of :func:`placements`, or
+    ``None`` for no turns.
+    """
 
     def __init__(
         self,
         world: World,
         upper: Tensor,
         lower: Tensor,
-        yaws_rad: Tensor,
+        yaws_rad: Tensor | None,
         inside: bool,
         orientation: Tensor | None = None,
         per_side: int = 8,
@@ -73,9 +79,10 @@ class _Places:
         self._origin = self._base[:, None, :3]
         self._frame = geometry.rotation_matrix(self._base[:, 3:])
         present = world.orientation(upper) if orientation is None else orientation
-        self._turned = geometry.quaternion_multiply(
-            geometry.yaw_quaternion(yaws_rad), present[:, None]
-        )  # (B, Y, 4)
+        self._turned = present[:, None]  # (B, Y, 4)
+        if yaws_rad is not None:
+            yaws = geometry.yaw_quaternion(yaws_rad)
+            self._turned = geometry.quaternion_multiply(yaws, self._turned)
         middle = world.at(world.solids.center, lower)[:, None] @ self._frame.mT + self._origin
         self._middle = middle[..., :2]
         center = world.at(world.solids.center, upper)[:, None]
@@ -118,14 +125,17 @@ class _Places:
         places = pose.shape[1] // self._turned.shape[1]
         return pose[..., :2] + self._from_origin.repeat(1, places, 1)
 
-    def judged(self, chosen: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Poses and scores of all places, or of some by their numbers (m,)."""
-        if chosen is None:
-            return self._judged(self._pose, self._offset)
-        return self._judged(self._pose[:, chosen], self._offset[:, chosen])
+    def judged(self) -> tuple[Tensor, Tensor]:
+        """Poses and scores of all places."""
+        pose, score, points = self._scored(self._pose, self._offset)
+        if self._neighbours and (score > -1.0).any():
+            score = torch.where(self._is_free(points), score, -geometry.PAD)
+        return pose, score
 
-    def _judged(self, pose: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
-        """Poses at rest, and scores, of places (B, m, 7) by their offset (B, m)."""
+    def _scored(self, pose: Tensor, offset: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Poses at rest, and scores whatever the neighbours, of places (B, m, 7) by their offset
+        (B, m); and the points on the upper body there, (B, m, P, 3).
+        """
         world, upper, lower = self._world, self._upper, self._lower
         height, margin, points = world.lowered(upper, pose, lower)
         pose = torch.cat((pose[..., :2], height[..., None], pose[..., 3:]), dim=-1)
@@ -133,23 +143,21 @@ class _Places:
         over = self._over(points) if self._inside else None
         if over is not None:
             valid &= over <= OVERHANG_M
-        if self._neighbours and valid.any():
-            valid &= self._gap_to_neighbours(points) >= NEIGHBOUR_GAP_M
-        return pose, torch.where(valid, self._score(margin, offset, over), -geometry.PAD)
+        score = torch.where(valid, self._score(margin, offset, over), -geometry.PAD)
+        return pose, score, points
 
     def best(self) -> tuple[Tensor, Tensor]:
         """The pose (1, 7) with the greatest score, the first of them, and that score (1,), of one
         environment; places that cannot have it are not judged.
         """
-        top, where, ends = (-geometry.PAD, 0), self._base, [5, 21]
+        best, ends = (-geometry.PAD, 0, self._base), [5, 21]
         if not self._inside:  # in the middle is best if the margin there is as great as it can be
             middle = self._at(self._middle - self._from_origin)
             offset = (self._center_at(middle) - self._middle).norm(dim=-1)
-            pose, score = self._judged(middle, offset)
-            where, most = pose[:, 0], float(score)
-            if most > MOST_MARGIN_M - ROUNDING_M:
-                return where, score[0]
-            top, ends = (most, 1 - self._pose.shape[1]), [4, 20]
+            last = self._pose.shape[1] - 1
+            best, ends = self._better(best, [last], *self._scored(middle, offset)), [4, 20]
+            if best[0] > MOST_MARGIN_M - ROUNDING_M:
+                return best[2], torch.tensor([best[0]])
         # what it would be for a margin as great as it can be; rounding does not change the order
         room = self._room() + ROUNDING_M
         stands, bound = room >= STABLE_MARGIN_M, self._score(room, self._offset, None)
@@ -166,16 +174,26 @@ class _Places:
         bound, order = bound[0].sort(descending=True, stable=True)
         limits, start = [*bound.tolist(), -geometry.PAD], 0
         for end in (*ends, len(order)):
-            if limits[start] <= -1.0 or top[0] > limits[start]:
+            if limits[start] <= -1.0 or best[0] > limits[start]:
                 break
             chosen, start = order[start:end], end
-            pose, score = self.judged(chosen)
-            best = score[0].amax()
-            for k in (score[0] == best).nonzero()[:, 0].tolist():
-                rival = (float(best), -int(chosen[k]))
-                if rival > top:
-                    top, where = rival, pose[:, k]
-        return where, torch.tensor([top[0]])
+            scored = self._scored(self._pose[:, chosen], self._offset[:, chosen])
+            best = self._better(best, chosen.tolist(), *scored)
+        return best[2], torch.tensor([best[0]])
+
+    def _better(
+        self, best: _Best, numbers: list[int], pose: Tensor, score: Tensor, points: Tensor
+    ) -> _Best:
+        """The best of places by their numbers and of what was best so far, of one environment;
+        neighbours are looked at from the greatest score on, until they leave room.
+        """
+        rivals = zip(score[0].tolist(), [-number for number in numbers], strict=True)
+        for rival, k in sorted(((rival, k) for k, rival in enumerate(rivals)), reverse=True):
+            if rival[0] <= -1.0 or rival <= best[:2]:
+                break
+            if not self._neighbours or bool(self._is_free(points[:, k : k + 1])):
+                return (*rival, pose[:, k])
+        return best
 
     def _room(self) -> Tensor:
         """How far the upper body, and also the lower one, reaches around the upper one's centre of
@@ -233,15 +251,15 @@ class _Places:
         near &= others
         return {k: near[:, k] for k in near.any(0).nonzero()[:, 0].tolist()}
 
-    def _gap_to_neighbours(self, points: Tensor) -> Tensor:
-        """Least distance of points (B, m, P, 3) to neighbours, (B, m)."""
+    def _is_free(self, points: Tensor) -> Tensor:
+        """Whether points (B, m, P, 3) keep their distance from neighbours, (B, m) bool."""
         gap = torch.full(points.shape[:2], geometry.PAD, device=points.device)
         for k, near in self._neighbours.items():
             body = torch.full_like(self._upper, k)
             distance = self._world.distance_to(body, points.flatten(1, 2))
             least = distance.view(points.shape[:-1]).amin(-1)
             gap = torch.where(near[:, None], torch.minimum(gap, least), gap)
-        return gap
+        return gap >= NEIGHBOUR_GAP_M
 
 
 @cache
@@ -261,7 +279,7 @@ def put(
     """
     if where is not None and not any_true(where):
         return
-    places = _Places(world, upper, lower, torch.zeros(1, device=world.device), inside)
+    places = _Places(world, upper, lower, None, inside)
     if world.num_envs == 1:
         pose, best = places.best()
     else:

@@ -30,6 +30,8 @@ SIM_HZ = 100
 """Physics steps per second."""
 SETTLE_STEPS = 60
 """Physics steps after which a scene at rest must be at rest."""
+SLEEP_STEPS = 42
+"""Physics steps after which it falls asleep."""
 CONTACT_IMPULSE_NS = 1e-5
 """Impulse per physics step from which two bodies touch."""
 CONTACT_OVERLAP_M = 1e-4
@@ -184,6 +186,16 @@ class Simulation:
                 self._places.append(self._tcp.entity_pose.p)
             if self.touches_matter or self.watched:
                 self._note_touches(before)
+
+    def settle(self) -> None:
+        """Let everything come to rest; once all is asleep, further physics steps change nothing."""
+        self.forget_step()
+        base, step = self._agent.robot._objs[0].links[0], self._physics.step
+        bodies = [component for component in self.components if component]
+        for number in range(SETTLE_STEPS):
+            step()
+            if number >= SLEEP_STEPS and base.sleeping and all(b.is_sleeping for b in bodies):
+                return
 
     def forget_step(self) -> None:
         """Forget the last control step: nothing has touched yet, what was restored is past."""

@@ -123,7 +123,7 @@ class Bank:
             names: _Filled(
                 filled | {name: _Thing(body, names, bodies) for name, body in things.items()}
             )
-            for names in (*SEEN_NAMES, *HELD_OUT_NAMES)
+            for names in dict.fromkeys(one.names for one in self.templates)
         }
         wordings: list[Wording] = []
         for one in self.templates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import cos, factorial, hypot, inf, pi, sin
 from zlib import crc32
 
@@ -112,7 +112,7 @@ class EpisodeRng:
     ) -> None:
         own = () if split == "train" else (crc32(split.encode()),)  # no two splits share a scene
         sequence = np.random.SeedSequence((seed, crc32(task.encode()), index, *own))
-        generators = [np.random.default_rng(s) for s in sequence.spawn(5)]
+        generators = [np.random.Generator(np.random.PCG64(s)) for s in sequence.spawn(5)]
         self.places, self.shapes, self.textures, self.roles, self.order = generators
         self.split = split_of(split)
         self.pools: Pools = pools(split, package)
@@ -286,16 +286,16 @@ class Table:
         """Keep a disc free."""
         angle = np.linspace(0.0, 2 * pi, 16, endpoint=False)
         circle = np.array([x, y]) + radius_m * np.column_stack((np.cos(angle), np.sin(angle)))
-        self._taken.append(_Outline(circle, x, y))
+        self._taken.append(_Outline.around(circle, x, y))
 
     def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
         """Occupy a place if it is free and the camera sees all of it."""
-        radius_m = _inner_radius_m(item)
-        apart_m = radius_m + self._gap_m - ROUNDING_M
+        outline = _outline(item)
+        apart_m = outline.inner_radius_m + self._gap_m - ROUNDING_M
         for other in self._taken:
             if hypot(x - other.x, y - other.y) < apart_m + other.inner_radius_m:
                 return False  # the discs inside are too close already
-        outline = _Outline(_corners(item, x, y, yaw_rad), x, y)
+        outline = outline.moved(x, y, yaw_rad)
         if not self._keeps(outline):
             return False
         box = np.zeros((2, len(outline.corners), 3))
@@ -307,11 +307,11 @@ class Table:
 
     def is_free(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
         """Whether nothing is there yet."""
-        return self._keeps(_Outline(_corners(item, x, y, yaw_rad), x, y))
+        return self._keeps(_outline(item).moved(x, y, yaw_rad))
 
     def occupy(self, item: Shape, x: float, y: float, yaw_rad: float) -> None:
         """Occupy a place, free or not."""
-        self._taken.append(_Outline(_corners(item, x, y, yaw_rad), x, y))
+        self._taken.append(_outline(item).moved(x, y, yaw_rad))
 
     def _keeps(self, outline: _Outline) -> bool:
         return all(outline.keeps(self._gap_m, other) for other in self._taken)
@@ -322,34 +322,47 @@ def pose_on_table(item: Shape, x: float, y: float, yaw_rad: float) -> Pose:
     return (x, y, float(item.half_extents[2]), cos(yaw_rad / 2), 0.0, 0.0, sin(yaw_rad / 2))
 
 
-def _corners(item: Shape, x: float, y: float, yaw_rad: float) -> np.ndarray:
-    """Corners of the convex outline seen from above, counter-clockwise, (n, 2)."""
-    c, s = cos(yaw_rad), sin(yaw_rad)
-    return item.outline @ np.array([[c, s], [-s, c]]) + (x, y)
-
-
-@lru_cache(maxsize=1024)
-def _inner_radius_m(item: Shape) -> float:
-    """Radius of the disc around a shape's origin that its outline has room for."""
-    return _Outline(item.outline, 0.0, 0.0).inner_radius_m
-
-
 class _Outline:
-    """A convex outline on the table, from its corners (n, 2), counter-clockwise, around a place."""
+    """A convex outline on the table.
 
-    def __init__(self, corners: np.ndarray, x: float, y: float) -> None:
+    Args:
+        corners: Its corners, counter-clockwise, (n, 2).
+        normals: Unit normals of its edges, outwards, (n, 2).
+        offsets: How far the edges are from the origin along their normals, (n,).
+        place: What it is around.
+        inner_radius_m: Radius of the disc around the place that it has room for; minus infinity:
+            for none.
+    """
+
+    def __init__(
+        self,
+        corners: np.ndarray,
+        normals: np.ndarray,
+        offsets: np.ndarray,
+        place: tuple[float, float],
+        inner_radius_m: float,
+    ) -> None:
+        self.corners, self._normals, self._offsets = corners, normals, offsets
+        (self.x, self.y), self.inner_radius_m = place, inner_radius_m
+
+    @classmethod
+    def around(cls, corners: np.ndarray, x: float, y: float) -> _Outline:
+        """The outline of some corners (n, 2), counter-clockwise, around a place."""
         edges = np.concatenate((corners[1:], corners[:1])) - corners
         normals = edges[:, ::-1] * OUTWARDS
         normals /= np.sqrt(np.add.reduce(normals * normals, axis=1, keepdims=True)) + 1e-12
-        self.corners, self._normals = corners, normals
-        self._offsets = np.add.reduce(corners * normals, axis=1)
-        self.x, self.y = x, y
+        offsets = np.add.reduce(corners * normals, axis=1)
+        radius_m = float((offsets - normals @ (x, y)).min())
+        return cls(corners, normals, offsets, (x, y), radius_m if radius_m >= 0.0 else -inf)
 
-    @cached_property
-    def inner_radius_m(self) -> float:
-        """Radius of the disc around the place that it has room for; minus infinity: for none."""
-        radius_m = float((self._offsets - self._normals @ (self.x, self.y)).min())
-        return radius_m if radius_m >= 0.0 else -inf
+    def moved(self, x: float, y: float, yaw_rad: float) -> _Outline:
+        """The outline, which is around the origin, turned and put at a place."""
+        c, s = cos(yaw_rad), sin(yaw_rad)
+        turn = np.array([[c, s], [-s, c]])
+        corners, normals = self.corners @ turn + (x, y), self._normals @ turn
+        return _Outline(
+            corners, normals, self._offsets + normals @ (x, y), (x, y), self.inner_radius_m
+        )
 
     def keeps(self, gap_m: float, other: _Outline) -> bool:
         """Whether another outline is at least so far away, along the normal of an edge of either:
@@ -360,3 +373,9 @@ class _Outline:
     def _is_ahead(self, gap_m: float, other: _Outline) -> bool:
         gaps = np.minimum.reduce(other.corners @ self._normals.T) - self._offsets
         return bool(np.maximum.reduce(gaps) >= gap_m)
+
+
+@lru_cache(maxsize=1024)
+def _outline(item: Shape) -> _Outline:
+    """The outline of a shape seen from above, around its origin."""
+    return _Outline.around(item.outline, 0.0, 0.0)

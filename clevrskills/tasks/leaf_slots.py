@@ -73,27 +73,30 @@ def leaf_slots(
     Raises:
         UnknownNameError: A leaf has no such attribute.
     """
-    scene = _Scene(used_leaves(goal), layout, goal_words(goal))
-    return {**scene.words, **{name: scene.filled(source) for name, source in sources.items()}}
-
-
-def goal_words(goal: Predicate) -> dict[str, str]:
-    """Return the words by which a goal, B = 1, may be asked for beside its slots: those of the
-    relations and the order of its predicates, and of its counts.
-    """
     used = [node.predicate for node in nodes(goal) if node.active]
-    words = [word for predicate in used for word in predicate.goal_words]
-    leaves = [predicate for predicate in used if isinstance(predicate, Leaf)]
-    bodies = {slot for leaf in leaves for name in _bodies(leaf) for slot in _slots(leaf, name)}
-    counts = {len(leaves), len(_alike(leaves)), len(bodies)}
-    words += [word for n in counts for word in (NUMBERS[n : n + 1] + COUNTS.get(n, ()))]
-    return {word: word for word in words}
+    leaves = _leaves(used)
+    scene = _Scene(leaves, layout, _words(used, leaves))
+    return {**scene.words, **{name: scene.filled(source) for name, source in sources.items()}}
 
 
 def used_leaves(goal: Predicate) -> list[Leaf]:
     """Return the leaves of a goal that environment 0 uses, in order."""
-    found = (node.predicate for node in nodes(goal) if node.active)
-    return [leaf for leaf in found if isinstance(leaf, Leaf)]
+    return _leaves([node.predicate for node in nodes(goal) if node.active])
+
+
+def _leaves(predicates: Sequence[Predicate]) -> list[Leaf]:
+    return [predicate for predicate in predicates if isinstance(predicate, Leaf)]
+
+
+def _words(used: Sequence[Predicate], leaves: Sequence[Leaf]) -> dict[str, str]:
+    """Return the words by which a goal may be asked for beside its slots: those of the relations
+    and the order of its predicates, and of its counts.
+    """
+    words = [word for predicate in used for word in predicate.goal_words]
+    bodies = {slot for leaf in leaves for name in _bodies(leaf) for slot in _slots(leaf, name)}
+    counts = {len(leaves), len(_alike(leaves)), len(bodies)}
+    words += [word for n in counts for word in (NUMBERS[n : n + 1] + COUNTS.get(n, ()))]
+    return {word: word for word in words}
 
 
 def _alike(leaves: Sequence[Leaf]) -> list[Leaf]:

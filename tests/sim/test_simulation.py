@@ -347,3 +347,21 @@ def test_what_leaves_the_table_comes_to_rest(env, world, x, y):
     at = world.pose(slot(world, OBJECT))[0]
     assert 0.0 < float(at[2]) < 0.1
     assert bool(world.is_static(slot(world, OBJECT)))
+
+
+def test_what_has_settled_rests_in_further_physics_steps(env, seed):
+    env.reset(seed=seed)
+    simulation, scene, arm = base(env).simulation, base(env).scene, base(env).agent.robot._objs[0]
+    found = []
+    for steps in (0, 20):
+        if not steps:
+            simulation.settle()
+        for _ in range(steps):
+            scene.px.step()
+        simulation.forget_step()
+        lifts = {
+            pair: [c.points[0].impulse.tolist() for c in of]
+            for pair, of in simulation.contacts().items()
+        }
+        found.append((scene.px.pack(), arm.qpos.tobytes(), arm.qvel.tobytes(), lifts))
+    assert found[0] == found[1]

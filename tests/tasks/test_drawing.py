@@ -7,7 +7,7 @@ import numpy as np
 from clevrskills.assets import shape
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.setting import TABLETOP
-from clevrskills.tasks.layout import Table, _corners, _Outline
+from clevrskills.tasks.layout import Table, _Outline, _outline
 
 
 def test_taken_places_are_those_of_the_outlines() -> None:
@@ -20,7 +20,9 @@ def test_taken_places_are_those_of_the_outlines() -> None:
         for _ in range(40):
             item = items[generator.integers(len(items))]
             x, y, yaw = generator.uniform((-0.5, -0.5, 0.0), (0.2, 0.5, 2 * pi)).tolist()
-            outline = _Outline(_corners(item, x, y, yaw), x, y)
+            moved = _outline(item).moved(x, y, yaw)
+            outline = _Outline.around(moved.corners, x, y)
+            assert np.isclose(moved.inner_radius_m, outline.inner_radius_m, atol=1e-9)
             box = np.zeros((2, len(outline.corners), 3))
             box[..., :2], box[1, :, 2] = outline.corners, 2 * item.half_extents[2]
             fits = all(outline.keeps(0.02, other) for other in kept)

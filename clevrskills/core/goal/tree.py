@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count
 
 import torch
@@ -29,7 +30,12 @@ def nodes(goal: Predicate, env: int = 0) -> list[Node]:
     """Return the nodes of a tree as one environment uses it; its leaves come in the order of
     ``goal.leaves()``.
     """
-    return list(_nodes(goal, "", 0, True, env, count()))
+    return list(_tree(goal, env))
+
+
+@lru_cache(maxsize=64)
+def _tree(goal: Predicate, env: int) -> tuple[Node, ...]:
+    return tuple(_nodes(goal, "", 0, True, env, count()))
 
 
 def outcomes(goal: Predicate, outcome: Outcome) -> Iterator[Outcome]:
