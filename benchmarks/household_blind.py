@@ -1,16 +1,25 @@
 """Policies of AsgardBench that do not look, and the oracle, on the frozen instances of ``test``.
 
     python benchmarks/household_blind.py
+    python benchmarks/household_blind.py --tune
 
 Writes the rows that every report of the suite shows, and those of the pages: how many instances
 each solves, and how many of them with care, of all and of those that start with a dirty dish.
+
+A careful episode has no refused turn, so whoever does not look is told the same in each of them:
+its careful episodes all follow one plan for a sentence and a list of types. ``--tune`` looks for
+the best plans on ``val``: for each family it tries which dishes are dirty, whether the mug is full
+and what lies in the sink, first alone, then after the plans that were best.
+``clevrskills.suites.asgardbench.agents.BELIEVED`` has what it finds.
 """
 
 from __future__ import annotations
 
+import copy
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,20 +28,38 @@ from common import print_table
 
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.files import to_json
+from clevrskills.suites.asgardbench.agents import in_the_way, used_dishes
+from clevrskills.suites.asgardbench.env import house_of
+from clevrskills.suites.asgardbench.imagined import imagine
+from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.published import BLIND_FILE, BLIND_HEADINGS
+from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.verbs import apply
+from clevrskills.suites.asgardbench.suite import AsgardBenchSuite
+from clevrskills.suites.asgardbench.tasks.care import Care
+from clevrskills.suites.asgardbench.tasks.goals import goal_of
+from clevrskills.suites.asgardbench.tasks.instances import TABLE, Variant, read_sentence
+from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
+from clevrskills.suites.symbolic import SymbolicEpisode
 
 POLICIES = ("oracle", "blind", "open_loop", "cautious", "probing")
 PAGES = ("asgardbench.md", "limitations.md")
 BEGIN, END = "<!-- household_blind.py -->", "<!-- end of household_blind.py -->"
 ROOT = Path(__file__).parents[1]
+PLANS = 3
+"""Plans that are tried one after the other."""
 
 
-def main(workers: int = 1) -> None:
+def main(workers: int = 1, tune: bool = False) -> None:
     """Measure, and write the rows.
 
     Args:
         workers: Processes of each evaluation.
+        tune: Look for the plans of careful episodes instead, and write nothing.
     """
+    if tune:
+        _tune()
+        return
     rows = [_row(policy, workers) for policy in POLICIES]
     BLIND_FILE.write_text("[\n" + ",\n".join(map(to_json, rows)) + "\n]\n", encoding="utf-8")
     print_table("Instances", list(BLIND_HEADINGS), [[*row] for row in rows])
@@ -55,6 +82,81 @@ def _row(policy: str, workers: int) -> list[str | int]:
         careful = sum(bool(result.measures["careful"]) for result in some)
         counts += [sum(result.success_once for result in some), careful]
     return counts
+
+
+def _tune() -> None:
+    suite = AsgardBenchSuite()
+    rows = []
+    for task in TABLE:
+        val, test = ([_Instance(e) for e in suite.frozen(task, s)] for s in ("val", "test"))
+        names: list[str] = []
+        while len(names) < PLANS:
+            every = dict.fromkeys(name for one in val for name in one.cases)
+            wins = {n: sum(one.careful([*names, n]) for one in val) for n in every}
+            best = max(wins, key=lambda name: wins[name])
+            if names and wins[best] <= sum(one.careful(names) for one in val):
+                break
+            names.append(best)
+        solved = [one for one in test if one.careful(names)]
+        dirty = sum(bool(one.variant.dirty) for one in solved)
+        plain = [sum(one.careful([PLAIN]) for one in some) for some in (val, test)]
+        on_val = sum(one.careful(names) for one in val)
+        rows.append([task, "; then ".join(names), plain[0], on_val, plain[1], len(solved), dirty])
+        print(*rows[-1], flush=True)
+    rows.append(["all", "", *(sum(column) for column in [*zip(*rows, strict=True)][2:])])
+    headings = ["family", "expected", "plain, val", "val", "plain, test", "test", "dirty, test"]
+    print_table("Careful", headings, rows)
+
+
+PLAIN = "clean"
+
+
+class _Instance:
+    """An instance, and the plans of whoever does not see it, by what they expect.
+
+    Args:
+        episode: The episode.
+    """
+
+    def __init__(self, episode: SymbolicEpisode) -> None:
+        task, self.variant = episode.task, Variant.from_json(episode.start["variant"])
+        things = [Placed(**thing) for thing in episode.start["things"]]
+        self.house = house_of(task, self.variant, things)
+        self.goal = goal_of(task, self.variant, "paper", self.house)
+        self.care = Care(task, self.variant, self.house)
+        told = read_sentence(episode.text)[1]
+        kinds = [kind for kind in self.house.types if kind != "StoveKnob"]
+        self.cases: Mapping[str, Sequence[str]] = dict(_plans(task, told, kinds))
+
+    def careful(self, names: Sequence[str]) -> bool:
+        """Return whether these plans, one after the other, are careful, and reach the goal."""
+        house, care = self.house.copy(), copy.deepcopy(self.care)
+        for command in [command for name in names for command in self.cases.get(name, ())]:
+            if not apply(house, *command.split()).ok:
+                return False
+            care.turn(command.split()[0], house)
+            if care.needless or met_now(self.goal, house):
+                return not care.needless
+        return False
+
+
+def _plans(task: str, told: Variant, kinds: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield plans by what they expect."""
+    dishes = used_dishes(task, told)
+    dirty = {PLAIN: (), **{f"dish {k} dirty": (dish,) for k, dish in enumerate(dishes, 1)}}
+    if len(dishes) > 1:
+        dirty |= {"last dish dirty": dishes[-1:], "all dishes dirty": dishes}
+    mug = (False, True) if dishes == ("Mug",) else (False,)
+    for name, some in dirty.items():
+        for full in mug:
+            for food in ("", *in_the_way(task, told, kinds, "Faucet")):
+                said = [name, "mug full" * full, f"{food} in sink" * bool(food)]
+                inside = {food: "SinkBasin"} if food else {}
+                house = imagine(task, told, kinds, dirty=some, full=full, inside=inside)
+                try:
+                    yield ", ".join(filter(None, said)), solve(task, told, house)
+                except StuckError:
+                    continue
 
 
 if __name__ == "__main__":

@@ -21,9 +21,16 @@ from clevrskills.suites.ivispar.interface import INDEX, TEXT
 from clevrskills.suites.ivispar.original import export_config, read_config
 from clevrskills.suites.ivispar.views import VIEWS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
+from clevrskills.tasks.bank import Bank
+from clevrskills.tasks.bank_files import read_banks
 
 EPISODE_TAGS = ["k", "c1", "c2", "n", "set"]
 """Names of the tags of episodes."""
+
+
+def banks() -> Mapping[str, Bank]:
+    """Return the sentence of each task."""
+    return read_banks(Path(__file__).with_name("wordings"))
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,6 @@ class BoardTask:
 
     Attributes:
         level: Level of the task.
-        sentence: What it asks for.
         frozen: Numbers of frozen episodes by split.
         predicates: Names of the predicates of its goal.
         limit: When its episodes end, in words.
@@ -43,7 +49,6 @@ class BoardTask:
     """
 
     level: str
-    sentence: str
     frozen: Mapping[str, int]
     predicates: Sequence[str]
     limit: str
@@ -60,7 +65,7 @@ class BoardTask:
         """Return the description of the task."""
         return TaskInfo(
             self.level,
-            self.sentence,
+            banks()[task].paper,
             splits=self.frozen,
             interfaces={TEXT.name: TEXT, INDEX.name: INDEX},
             limit=self.limit,
@@ -79,14 +84,12 @@ _TRAIN = {"train": 100, "val": 50}
 TASKS = {
     "geoms": BoardTask(
         "board",
-        "Slide the pieces, one by one cell each turn, until all are as shown",
         {**_TRAIN, "base": 300, "interference": 140, "sizes": 120, "pilot": 21},
         ("set", "at_cell"),
         "20 turns in train, val and base, else max(2 c1, c1 + 4)",
     ),
     "tiles": BoardTask(
         "board",
-        "Slide numbered tiles into their order through the one free cell",
         {**_TRAIN, "base": 100},
         ("set", "at_cell"),
         "max(2 c1, c1 + 4) turns",
@@ -95,7 +98,6 @@ TASKS = {
     ),
     "listing": BoardTask(
         "perception",
-        "List every piece with its cell",
         {**_TRAIN, "base": 300},
         ("listed",),
         "1 turn",

@@ -9,7 +9,7 @@ from clevrskills.agents.prompter import write_action
 from clevrskills.core.policy import Message
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board, cell_of
-from clevrskills.suites.ivispar.prompts.prompter import CURRENT, GOAL
+from clevrskills.suites.ivispar.prompts.prompter import section
 from clevrskills.suites.ivispar.search import solve
 
 
@@ -21,12 +21,12 @@ def reply(messages: Sequence[Message]) -> str:
     """
     rules, *_, asked = ["\n".join(p for p in m.parts if isinstance(p, str)) for m in messages]
     size = re.search(r"(\d+) by \d+ cells", rules)
-    now = _board(asked, CURRENT)
+    now = _board(asked, section("current"))
     if size is None or not now:
         raise ClevrSkillsError("the reader needs boards in words: --preset text")
-    if f"{GOAL}:" not in asked:
+    if f"{section('goal')}:" not in asked:
         return write_action("; ".join(f"{cell} {piece}" for piece, cell in now.items()))
-    n, goal = int(size[1]), _board(asked, GOAL)
+    n, goal = int(size[1]), _board(asked, section("goal"))
     cells = {piece: (cell_of(cell, n), cell_of(goal[piece], n)) for piece, cell in now.items()}
     start, end = zip(*((a, b) for a, b in cells.values() if None not in (a, b)), strict=True)
     path = solve(Board(n), start, end)

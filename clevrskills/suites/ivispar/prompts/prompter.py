@@ -17,17 +17,30 @@ from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.commands import canonical, drawn_shape
 from clevrskills.suites.ivispar.views import SINGLE, VIEWS, as_past, in_one
 
-GOAL, CURRENT, PAST = "Goal board", "Current board", "Past board"
-"""How boards are named."""
 _EXAMPLES = 4
 _SECTIONS: Mapping[str, Sequence[str]] = {
     "role": ("n",),
     "cells": ("last",),
     "listing": ("n",),
-    **dict.fromkeys(("notes", "explain", "plain"), ()),
+    "form": ("form", "words", "examples"),
+    "past_in_one": ("title",),
+    "result": ("message",),
+    "turn": ("number",),
+    **dict.fromkeys(("form_geoms", "form_tiles", "form_listing", "explain", "plain", "notes"), ()),
+    **dict.fromkeys(("goal", "current", "past", "all_in_one", "captions", "single"), ()),
+    **dict.fromkeys(("again", "reply"), ()),
 }
-"""Sections, and the names in braces that each may have."""
-_SECTIONS_FILE = Path(__file__).with_name("sections.toml")
+"""Texts, and the names in braces that each may have."""
+_FILE = Path(__file__).with_name("sections.toml")
+
+
+def section(name: str, **slots: Any) -> str:
+    """Return a text with what the names in braces stand for.
+
+    Raises:
+        ClevrSkillsError: The file of texts is not as it should be.
+    """
+    return read_texts(_FILE, _SECTIONS)[name].format(**slots)
 
 
 class BoardPrompter:
@@ -65,18 +78,18 @@ class BoardPrompter:
         past = history[-self.history :] if self.history else ()
         parts: list[str | ImagePart] = []
         for k, (seen, said) in enumerate(past):
-            parts += self._boards(seen, PAST, f"past_{len(past) - k}")
+            parts += self._boards(seen, "past", f"past_{len(past) - k}")
             turn = told[seen["turn"]]
             action = write_action(said.action) if said.action else turn["action"]
             shown += [message("user", parts), message("assistant", [action])]
-            parts = [f"Result: {turn['message']}"] if turn["message"] else []
+            parts = [section("result", message=turn["message"])] if turn["message"] else []
         if SINGLE in views:
             before = [seen["views"][SINGLE] for seen, _ in past]
-            parts += ["Boards:", ImagePart("boards", in_one(views[SINGLE], before))]
+            parts += [section("all_in_one"), ImagePart("boards", in_one(views[SINGLE], before))]
         if not self._listing:
-            parts += self._boards(observation, GOAL, "goal", goal=True)
-        parts += self._boards(observation, CURRENT, "current")
-        parts.append(f"Turn {observation['turn'] + 1}.")
+            parts += self._boards(observation, "goal", "goal", goal=True)
+        parts += self._boards(observation, "current", "current")
+        parts.append(section("turn", number=observation["turn"] + 1))
         shown.append(message("user", [*parts, self._ask(bool(past), views)]))
         return shown
 
@@ -86,7 +99,7 @@ class BoardPrompter:
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """Return a reply that says an action."""
-        return f"This brings the pieces nearer to the goal.\n{write_action(action)}"
+        return f"{section('reply')}\n{write_action(action)}"
 
     def random(self, generator: np.random.Generator) -> str:
         """Any command of the words of the set; a listing of one piece."""
@@ -105,17 +118,12 @@ class BoardPrompter:
 
     @property
     def _format(self) -> str:
-        if self._listing:
-            return "<cell> <color> <shape>; <cell> <color> <shape>; …"
-        if self._about["task"] == "tiles":
-            return "move tile <number> <direction>"
-        return "move <color> <shape> <direction>"
+        return section(f"form_{self._about['task']}")
 
     def _system(self, drawn: bool, in_text: bool) -> str:
         """Return the rules, in sections; without the past they are the same in all episodes of a
         set.
         """
-        texts = read_texts(_SECTIONS_FILE, _SECTIONS)
         about, n = self._about, self._about["size"]
         shapes = [drawn_shape(shape) if drawn else shape for shape in about["shapes"]]
         words = [f"Colors: {', '.join(about['colors'])}", f"Shapes: {', '.join(shapes)}"]
@@ -126,51 +134,45 @@ class BoardPrompter:
             examples = [f"move tile {k + 1} {way}" for k, way in enumerate(DIRECTIONS)]
         if not self._listing:
             words.append(f"Directions: {', '.join(DIRECTIONS)}")
-        sections = [texts["listing" if self._listing else "role"].format(n=n)]
+        sections = [section("listing" if self._listing else "role", n=n)]
         if in_text or self._listing:
-            sections.append(texts["cells"].format(last=f"{chr(ord('A') + n - 1)}{n}"))
+            sections.append(section("cells", last=f"{chr(ord('A') + n - 1)}{n}"))
         if self._listing:
             examples = [f"A1 {about['colors'][0]} {shapes[0]}; B3 {about['colors'][1]} {shapes[1]}"]
-        form = [f"An action is exactly: {self._format}", *words, "Examples:", *examples]
-        sections.append("\n".join(form))
+        told = {"words": "\n".join(words), "examples": "\n".join(examples)}
+        sections.append(section("form", form=self._format, **told))
         if not self._listing:
-            sections.append(texts["notes"])
+            sections.append(section("notes"))
         return "\n\n".join(sections)
 
     def _boards(
-        self, seen: Observation, title: str, name: str, goal: bool = False
+        self, seen: Observation, which: str, name: str, goal: bool = False
     ) -> list[str | ImagePart]:
         """Return a board in all views of it."""
         parts: list[str | ImagePart] = []
         views = {v: shown for v, shown in seen["views"].items() if VIEWS[v].goal == goal}
+        images = [v for v in views if not _is_text(v) and v != SINGLE]
+        title, past = section(which), which == "past"
         for view, shown in views.items():
             if view == SINGLE:
-                parts += [f"{title}: in the image of all boards"] if title == PAST else []
-                continue
-            if _is_text(view):
+                parts += [section("past_in_one", title=title)] if past else []
+            elif _is_text(view):
                 parts.append(f"{title}:\n{shown}")
-                continue
-            pixels = as_past(shown) if title == PAST else shown
-            images = [v for v in views if not _is_text(v) and v != SINGLE]
-            parts += [
-                f"{title}:",
-                ImagePart(name if len(images) == 1 else f"{name}_{view}", pixels),
-            ]
+            else:
+                label = name if len(images) == 1 else f"{name}_{view}"
+                parts += [f"{title}:", ImagePart(label, as_past(shown) if past else shown)]
         return parts
 
     def _ask(self, past: bool, views: Mapping[str, Any]) -> str:
         """Return what is asked for each turn."""
         lines = []
         if not all(map(_is_text, views)):
-            named = {"active": "the current board", "goal": "the goal", "past": "a past board"}
-            marks = [f'"{mark}" is {board}' for mark, board in named.items()]
-            lines.append(f"The caption of an image says what it shows: {', '.join(marks)}.")
+            lines.append(section("captions"))
         if SINGLE in views:
-            lines.append("One image has all boards; of past ones the latest is on the right.")
+            lines.append(section("single"))
         if past:
-            lines.append("If your last action changed nothing, it was not possible; try another.")
-        texts = read_texts(_SECTIONS_FILE, _SECTIONS)
-        lines += [texts["explain" if self._explain else "plain"], write_action(self._format)]
+            lines.append(section("again"))
+        lines += [section("explain" if self._explain else "plain"), write_action(self._format)]
         return "\n".join(lines)
 
 
