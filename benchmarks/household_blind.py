@@ -10,7 +10,7 @@ A careful episode has no refused turn, so whoever does not look is told the same
 its careful episodes all follow one plan for a sentence and a list of types. ``--tune`` looks for
 the best plans on ``val``: for each family it tries which dishes are dirty, whether the mug is full
 and what lies in the sink, first alone, then after the plans that were best.
-``clevrskills.suites.asgardbench.agents.BELIEVED`` has what it finds.
+``clevrskills.suites.asgardbench.agents.EXPECTED`` has what it finds.
 """
 
 from __future__ import annotations

@@ -24,11 +24,11 @@ _ROWS = (
 )
 PUBLISHED = (
     PublishedTable(
-        "AsgardBench, policies that do not look, and the oracle, on test",
+        "AsgardBench: the oracle and policies without observations, test",
         BLIND_HEADINGS,
         tuple(map(tuple, json.loads(BLIND_FILE.read_text(encoding="utf-8")))),
-        "They are told whether an action was done, and see nothing. What is solved with care is "
-        "solved without a refused turn and without a needless repair.",
+        "All but the oracle get no observation; feedback says only whether an action succeeded. "
+        "Careful: solved without a refused turn and without a needless repair.",
         "benchmarks/household_blind.py",
         comparable=True,
     ),
