@@ -45,7 +45,7 @@ def write(folder: Path = DOCS) -> None:
     frames = _film(scene)
     frames[0].save(
         folder / "household_film.webp", save_all=True, append_images=frames[1:], loop=0,
-        duration=[*[FILM_MS] * (len(frames) - 1), FILM_HOLD_MS], quality=50, method=6,
+        duration=[*[FILM_MS] * (len(frames) - 1), FILM_HOLD_MS], quality=40, method=6,
     )  # fmt: skip
 
 
@@ -136,7 +136,8 @@ def _rooms() -> Image.Image:
     labels = (*KITCHENS, *BATHROOMS, *LIVING_ROOMS)
     columns = 6
     size = ROOM_PX // 2
-    sheet = Image.new("RGB", (columns * size, -(-len(labels) // columns) * size))
+    rows = -(-len(labels) // columns)
+    sheet = Image.new("RGB", (columns * size, rows * size), (255, 255, 255))
     scene = HouseScene(size_px=2 * size)
     for k, label in enumerate(labels):
         made = room(label)
@@ -152,4 +153,4 @@ def _rooms() -> Image.Image:
 
 
 def _save(sheet: Image.Image, path: Path) -> None:
-    sheet.save(path, quality=78, method=6)
+    sheet.save(path, quality=74, method=6)
