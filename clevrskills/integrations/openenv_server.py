@@ -74,7 +74,7 @@ class WordObservation(Observation):
         default_factory=list,
         description="what a model is sent, as OpenAI's chat completions have it, images as data",
     )
-    ok: bool = Field(default=True, description="whether the last turn was done")
+    ok: bool = Field(default=True, description="whether the last turn was done, if feedback tells")
     code: str = Field(default="", description="what came of it, with detailed feedback")
     message: str = Field(default="", description="the same in words, as far as feedback tells")
     success: bool = False
@@ -176,15 +176,15 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
 
     def _observe(self, reward: float | None = None) -> WordObservation:
         rollout, env = self._rollout, self._rollout.env
-        last, detailed = rollout.last_turn, rollout.observation["feedback"] == "detailed"
+        last, feedback = rollout.last_turn, rollout.observation["feedback"]
         told = rollout.ended or not env.goal_hidden
         return WordObservation(
             done=rollout.ended,
             reward=reward,
             prompt=rollout.prompt.text,
             messages=[] if rollout.ended else to_openai(self._policy.request(rollout.observation)),
-            ok=last.ok if last else True,
-            code=last.code if last and detailed else "",
+            ok=last is None or last.ok or feedback == "none",
+            code=last.code if last and feedback == "detailed" else "",
             message=rollout.message,
             success=rollout.success,
             progress=float(env.outcome.progress[0]) if told else 0.0,

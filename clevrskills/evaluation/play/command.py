@@ -394,8 +394,8 @@ def _entry(
     return {
         "turn": rollout.turns,
         "action": text,
-        "ok": turn.ok,
-        "code": turn.code,
+        "ok": turn.ok or feedback == "none",
+        "code": turn.code if feedback == "detailed" else "",
         "message": turn_feedback(interface, turn, feedback),
         "reward": turn.reward,
         "progress": turn.progress,

@@ -83,7 +83,7 @@ class HouseEnv(SymbolicEnv):
         verb, kind, code = self.read(str(text))
         found = None if code else apply(self.house, verb, kind)
         ok, code = (False, code) if found is None else (found.ok, found.code)
-        args = {"object": kind} if found is None else found.args
+        args = {"verb": verb, "object": kind} if found is None else found.args
         self._ends.turn(verb, kind, ok=ok)
         if ok:
             self._care.turn(verb, self.house)

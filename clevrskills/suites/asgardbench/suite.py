@@ -121,7 +121,7 @@ REPORT: Sequence[Item] = (
 CODES = {
     "DONE": ("", ""),
     "UNPARSABLE": ("No action could be read.", "unparsable"),
-    "UNKNOWN_VERB": ("There is no such verb.", "invalid action"),
+    "UNKNOWN_VERB": ("There is no verb {verb}.", "invalid action"),
     "UNKNOWN_OBJECT": ("There is no {object} here.", "invalid object"),
     "NO_SUCH_OBJECT": ("There is no {object} now.", "invalid object"),
     **{

@@ -100,7 +100,7 @@ def read(
     ):
         return Command(code=UNKNOWN_WORD, args=args)
     geom = (second, "tile") if tiles else (first, known[second])
-    return _command(geom, geoms, DIRECTIONS.index(direction))
+    return _command(geom, f"{first} {second}", geoms, DIRECTIONS.index(direction))
 
 
 def _unknown(*words: tuple[str, Iterable[str]]) -> dict[str, str]:
@@ -128,13 +128,14 @@ def _lenient(
         return Command(code=UNPARSABLE)
     if tiles:
         match = re.search(r"tile (\d+)", text)
-        return _command((match[1], "tile") if match else None, geoms, direction)
+        tile, said = ((match[1], "tile"), match[0]) if match else (None, "")
+        return _command(tile, said, geoms, direction)
     words = text.split()
     for before, word in zip(words, words[1:], strict=False):
         shape = known.get(word.strip(".,;:!?"))
         if shape is not None:
             geom = (before, shape) if before in colours else None
-            return _command(geom, geoms, direction, _times(text))
+            return _command(geom, f"{before} {word}", geoms, direction, _times(text))
     return Command(code=UNPARSABLE)
 
 
@@ -146,11 +147,13 @@ def _times(text: str) -> int:
     return named[0] if named else 1
 
 
-def _command(geom: Geom | None, geoms: Sequence[Geom], direction: int, times: int = 1) -> Command:
+def _command(
+    geom: Geom | None, said: str, geoms: Sequence[Geom], direction: int, times: int = 1
+) -> Command:
     if geom is None:
         return Command(code=UNPARSABLE)
     if geom not in geoms:
-        return Command(code=UNKNOWN_OBJECT)
+        return Command(code=UNKNOWN_OBJECT, args={"piece": said})
     return Command(list(geoms).index(geom), direction, times)
 
 

@@ -23,7 +23,7 @@ CODES = {
     "OUT_OF_BOUNDS": ("The {piece} can't leave the board.", "out of bounds"),
     "UNPARSABLE": ("That is no command of this board.", "format"),
     "UNKNOWN_WORD": ("There is no {word} here; there are: {known}.", "format"),
-    "UNKNOWN_OBJECT": ("There is no such piece on this board.", "unknown piece"),
+    "UNKNOWN_OBJECT": ("There is no {piece} on this board.", "unknown piece"),
     "FAILED": ("The arm did not bring the {piece} there: {reason}.", "arm"),
 }
 """What may come of a move."""
