@@ -1,9 +1,9 @@
 """ClevrSkills: compositional manipulation skills on ManiSkill 3.
 
 Importing the package registers its tasks with Gymnasium: ``gym.make("ClevrSkills/Sort-v1")``, and
-``gym.make_vec("ClevrSkills/Sort-v1", num_envs=16)`` for what ``clevrskills.make_vec`` makes. Tasks
-of other distributions are registered too; none of their code is imported for it. Suites of other
-distributions are registered when they are loaded.
+``gym.make_vec("ClevrSkills/Sort-v1", num_envs=16)`` for what ``clevrskills.make_vec`` makes, with
+Gymnasium's autoreset mode. Tasks of other distributions are registered too; none of their code is
+imported for it. Suites of other distributions are registered when they are loaded.
 """
 
 import json
@@ -90,7 +90,7 @@ def register_task(
         arm: Whether an arm acts, by control steps.
         limit: Steps after which an episode is truncated; ``None``: each environment says it.
         vector: Function that makes vector environments, ``module:function``; ``None``:
-            :func:`clevrskills.vector.make_vec` where an arm acts, else none.
+            :func:`clevrskills.vector.env.make_gymnasium_vec` where an arm acts, else none.
         arguments: Other arguments of the environment.
     """
     name = env_id(task, namespace)
@@ -101,7 +101,7 @@ def register_task(
     gymnasium.register(
         id=name,
         entry_point=with_arm if arm else symbolic,
-        vector_entry_point=vector or ("clevrskills.vector:make_vec" if arm else None),
+        vector_entry_point=vector or ("clevrskills.vector.env:make_gymnasium_vec" if arm else None),
         max_episode_steps=limit,
         kwargs={"suite": suite, "task": task, **arguments},
         disable_env_checker=arm,

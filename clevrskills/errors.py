@@ -1,10 +1,12 @@
 """Errors that a user can meet; the command line prints them as one line."""
 
+import operator
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from typing import Any, Self
 
 __all__ = [
     "ClevrSkillsError",
@@ -18,6 +20,12 @@ class ClevrSkillsError(Exception):
 class DamagedError(ClevrSkillsError):
     """Recorded data is missing, damaged, or not what was asked for."""
 
+    @classmethod
+    def of(cls, path: Path, error: Exception) -> Self:
+        """Return the error of a file that cannot be read: it is missing, or else damaged."""
+        missing = isinstance(error, FileNotFoundError)
+        return cls(f"{path} is missing" if missing else f"{path} is damaged: {error!r}")
+
 
 class UnknownNameError(ClevrSkillsError, KeyError):
     """A name that no registry knows; the message has the allowed names, and the nearest one.
@@ -25,14 +33,17 @@ class UnknownNameError(ClevrSkillsError, KeyError):
     Args:
         kind: What was looked up, e.g. "task".
         name: The name that was asked for.
-        allowed: The names that exist.
+        allowed: The names that exist; the nearest one stands before a long list of them.
     """
 
+    SHORT = 12
+
     def __init__(self, kind: str, name: object, allowed: "list[str] | tuple[str, ...]") -> None:
-        self.message = f"unknown {kind} {name!r}; allowed: {', '.join(allowed) or '(none)'}"
+        names = f"allowed: {', '.join(allowed) or '(none)'}"
         near = get_close_matches(str(name), [str(other) for other in allowed], n=1)
-        if near:
-            self.message += f"; did you mean {near[0]}?"
+        parts = [names, *(f"did you mean {name}?" for name in near)]
+        told = "; ".join(parts if len(allowed) <= self.SHORT else reversed(parts))
+        self.message = f"unknown {kind} {name!r}; {told}"
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -56,6 +67,24 @@ def check_arguments(given: Iterable[str], allowed: Iterable[str]) -> None:
         if name not in names:
             told = UnknownNameError("argument", name, names)
             raise UnknownArgumentError(f"{told} (unexpected keyword argument {name!r})")
+
+
+def whole_number(name: str, value: Any, most: int | None = None) -> int:
+    """Return a whole number from 0 to ``most``, such as a seed or an index: an ``int`` or what
+    stands for one, as numpy's integers do, but no truth value, text or fraction.
+
+    Raises:
+        ClevrSkillsError: It is something else.
+    """
+    truth = isinstance(value, bool) or "bool" in str(getattr(value, "dtype", ""))
+    try:
+        number = -1 if truth else operator.index(value)
+    except TypeError:
+        number = -1
+    if number < 0 or (most is not None and number > most):
+        end = "on" if most is None else f"to {most}"
+        raise ClevrSkillsError(f"{name}={value!r}; allowed: whole numbers from 0 {end}")
+    return number
 
 
 class NameTakenError(ClevrSkillsError):

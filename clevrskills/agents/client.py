@@ -23,6 +23,7 @@ from clevrskills.agents.messages import MEDIA, to_openai, tokens_of
 from clevrskills.core.policy import ConnectionLost, Message, PolicyError, PromptInput
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.serving.api_key import read_api_key
+from clevrskills.serving.proxy import proxy_of, through
 
 LARGEST_REPLY = 20 * 2**20
 """Bytes of a reply."""
@@ -74,9 +75,6 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any) -> None:
         return None
-
-
-_OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 class _Transient(Exception):  # noqa: N818 (it is not the last word)
@@ -160,6 +158,10 @@ class ChatClient:
         self._request = {"model": model, **given, **(extra or {})}
         self._seed, self._timeout_s, self._retries = seed, float(timeout_s), int(retries)
         self._media, self._heard = media, False
+        self._proxy = proxy_of(self._url)
+        proxies = {parts.scheme: self._proxy} if self._proxy else {}
+        handler = urllib.request.ProxyHandler(proxies)
+        self._opener = urllib.request.build_opener(_NoRedirects, handler)
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
         """Begin an episode: its seed decides how long is waited before asking again."""
@@ -217,7 +219,7 @@ class ChatClient:
     def _once(self, body: bytes) -> dict[str, Any]:
         request = urllib.request.Request(self._url, body, self._headers)  # noqa: S310 (checked)
         try:
-            with _OPENER.open(request, timeout=self._timeout_s) as response:
+            with self._opener.open(request, timeout=self._timeout_s) as response:
                 text = self._read(response)
         except urllib.error.HTTPError as error:
             with error:
@@ -270,7 +272,7 @@ class ChatClient:
         told = _clipped(_message(text))
         if "content_filter" in text and status < 500:
             return PolicyError(f"{_FILTER}: {told}")
-        line = f"status {status}: {told}" if told else f"status {status}"
+        line = f"status {status}{through(self._proxy)}" + (f": {told}" if told else "")
         if status in TRANSIENT or status >= 500:
             return _Transient(line, _wait_s(wait))
         return PolicyError(f"{self._url}: {line}")
@@ -281,7 +283,7 @@ class ChatClient:
             return f"no answer within {self._timeout_s:g} s"
         if isinstance(error, http.client.IncompleteRead):
             return "the answer was cut off"
-        return f"no connection: {reason or type(error).__name__}"
+        return f"no connection{through(self._proxy)}: {reason or type(error).__name__}"
 
 
 def _said(reply: Mapping[str, Any]) -> Reply:

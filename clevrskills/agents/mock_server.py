@@ -9,6 +9,7 @@ import contextlib
 import http.server
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -54,6 +55,8 @@ def chat_stub(args: ChatStubArgs) -> int:
     check_least(args, port=0, delay=0, fail_first=0, status=400)
     sys.path.insert(0, os.getcwd())
     answer = behaviour(args.behaviour)
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which scripts ignore behind `&`
     with stop_signals(), contextlib.suppress(KeyboardInterrupt):
         with serving(answer, args.port, args.delay, args.fail_first, args.status) as url:
             if args.port_file is not None:

@@ -22,7 +22,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError, DamagedError, UnknownNameError
 
 if TYPE_CHECKING:
     import torch
@@ -144,7 +144,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version = data["format_version"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
+        raise DamagedError.of(path, error) from error
     if version != FORMAT_VERSION:
         raise ClevrSkillsError(
             f"{path} has format version {version}; this package reads {FORMAT_VERSION}"

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
 from clevrskills.core.episode import episode_name
+from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:  # torch takes two seconds to import
     from clevrskills.core.goal.predicate import Leaf, Outcome, Predicate
@@ -17,6 +19,56 @@ if TYPE_CHECKING:  # torch takes two seconds to import
 
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+CLOSED = "the environment is closed; make another one"
+
+
+class ResetNeededError(ClevrSkillsError, ResetNeeded):
+    """Step of an environment whose episode has not begun, or is over."""
+
+
+class ClosedError(ClevrSkillsError, ClosedEnvironmentError):
+    """Use of an environment that is closed."""
+
+
+class LifeCycle:
+    """Phases of an environment of Gymnasium, for checks before its steps and resets."""
+
+    _phase = "new"
+
+    def begin(self) -> None:
+        """Note that an episode begins.
+
+        Raises:
+            ClosedError: The environment is closed.
+        """
+        self._check_open()
+        self._phase = "running"
+
+    def check_step(self) -> None:
+        """Check that a step may be made.
+
+        Raises:
+            ResetNeededError: No episode is running.
+            ClosedError: The environment is closed.
+        """
+        self._check_open()
+        if self._phase != "running":
+            why = "the episode is over" if self._phase == "over" else "no episode has begun"
+            raise ResetNeededError(f"{why}: call reset before step")
+
+    def end(self) -> None:
+        """Note that the episode is over."""
+        self._phase = "over"
+
+    def close(self) -> None:
+        """Note that the environment is closed."""
+        self._phase = "closed"
+
+    def _check_open(self) -> None:
+        if self._phase == "closed":
+            raise ClosedError(CLOSED)
 
 
 class Prompt(ABC):

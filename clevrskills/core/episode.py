@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self, TypeVar, overload
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, whole_number
 
 FORMAT = "clevrskills-episodes"
 FORMAT_VERSION = 1
@@ -105,6 +105,15 @@ FROZEN = TRAINING.after(1_000_000_000)
 """Frozen episodes: no episode that is learned from starts as one that is evaluated on."""
 FRESH = SeedRange(FROZEN.stop, 2**32)
 """Episodes that are drawn to verify a submission; simulators take seeds of 32 bits."""
+
+
+def as_seed(seed: Any) -> int:
+    """Return the seed of an episode, as all environments take it.
+
+    Raises:
+        ClevrSkillsError: It is no whole number of 32 bits.
+    """
+    return whole_number("seed", seed, FRESH.stop - 1)
 
 
 @dataclass(frozen=True)
@@ -201,6 +210,7 @@ class FrozenEpisodes(Sequence[EpisodeT]):
     def __init__(
         self, folder: Path, task: str, split: str, read: Callable[[Mapping[str, Any]], EpisodeT]
     ) -> None:
+        folder = folder.absolute()
         self._path = folder / f"{frozen_name(task, split)}{SUFFIX}"
         self._read = read
         if not self._path.is_file():

@@ -18,7 +18,7 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from clevrskills.core.policy import PolicyError, TextAction
+from clevrskills.core.policy import ActionError, TextAction
 from clevrskills.core.replies import Grammar, clean_command
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
@@ -67,23 +67,46 @@ def in_range(actions: Any, clip: bool = True) -> tuple[Any, Any]:
         The actions, and which of them (...,) had an entry out of range.
 
     Raises:
-        PolicyError: An entry is not a number, or out of range without ``clip``.
+        ActionError: An entry is not a number, or out of range without ``clip``.
     """
     size = abs(actions)
     if not (size < math.inf).all():
         entry, value = _first(actions, lambda value: not math.isfinite(value))
-        raise PolicyError(
+        raise ActionError(
             f"entry {entry} of an action is {value}, not a number; actions are numbers in [-1, 1]"
         )
     outside = (size > 1.0 + TOLERANCE).any(-1)
     if not clip and outside.any():
         most = float(size.max())
         entry, value = _first(actions, lambda value: abs(value) == most)
-        raise PolicyError(
+        raise ActionError(
             f"entry {entry} of an action is {value:.4g}; allowed: -1 to 1 (without "
             "--strict-actions it is clipped)"
         )
     return actions.clip(-1.0, 1.0), outside
+
+
+def as_numbers(answer: Any, dtype: type[np.floating[Any]] = np.float32) -> NDArray[Any]:
+    """Return the numbers of an action or of several, as an array of some precision; the one rule
+    for all that take actions.
+
+    Args:
+        answer: Integers or floating-point numbers, in lists, an array, or a tensor of any
+            precision, on any device, with or without gradients.
+        dtype: The precision.
+
+    Raises:
+        ActionError: It is something else, such as texts or truth values.
+    """
+    if hasattr(answer, "detach"):
+        answer = (answer.float() if answer.is_floating_point() else answer).detach().cpu()
+    try:
+        found = np.asarray(answer)
+    except (TypeError, ValueError, RuntimeError):
+        found = np.asarray(None)
+    if found.dtype.kind not in "iuf":
+        raise ActionError(f"an action of type {type(answer).__name__}; allowed: numbers")
+    return found.astype(dtype, copy=False)
 
 
 def _first(actions: Any, which: Callable[[float], bool]) -> tuple[int, float]:
@@ -198,7 +221,7 @@ class Interface(Protocol):
         else an error.
 
         Raises:
-            PolicyError: It is something else.
+            ActionError: It is something else.
         """
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
@@ -254,7 +277,7 @@ class BoxInterface:
             clip: Whether to clip what is out of range instead of refusing it.
 
         Raises:
-            PolicyError: It is something else, not finite or, without ``clip``, out of range.
+            ActionError: It is something else, not finite or, without ``clip``, out of range.
         """
         actions: NDArray[Any]
         actions, _ = in_range(self.numbers(answer), clip)
@@ -264,24 +287,17 @@ class BoxInterface:
         """Return the actions of an answer as they are, (H, n) float32.
 
         Raises:
-            PolicyError: It is something else.
+            ActionError: It is something else.
         """
         (size,) = self.spec["shape"]
         allowed = f"({size},) or (H, {size})"
         if answer is None:
-            raise PolicyError(f"no action: the policy returned None; allowed: {allowed}")
-        if hasattr(answer, "detach"):  # a torch tensor, wherever it is and whatever its precision
-            answer = answer.detach().float().cpu()
-        try:
-            actions = np.asarray(answer, dtype=np.float32)
-        except (TypeError, ValueError):
-            raise PolicyError(
-                f"an action of type {type(answer).__name__}; allowed: numbers {allowed}"
-            ) from None
+            raise ActionError(f"no action: the policy returned None; allowed: {allowed}")
+        actions = as_numbers(answer)
         if actions.shape != (size,) and (actions.ndim != 2 or actions.shape[1] != size):
-            raise PolicyError(f"an action of shape {actions.shape}; allowed: {allowed}")
+            raise ActionError(f"an action of shape {actions.shape}; allowed: {allowed}")
         if not actions.size:
-            raise PolicyError("no action: the chunk is empty")
+            raise ActionError("no action: the chunk is empty")
         return actions.reshape(-1, size)
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
@@ -355,12 +371,12 @@ class TextInterface:
         """Return the command of an answer, as the environment writes it.
 
         Raises:
-            PolicyError: It is no text.
+            ActionError: It is no text.
         """
         if isinstance(answer, TextAction):
             return [answer.action]
         if not isinstance(answer, str):
-            raise PolicyError(f"an action of type {type(answer).__name__}; allowed: str")
+            raise ActionError(f"an action of type {type(answer).__name__}; allowed: str")
         command = clean_command(answer)
         return [(self.grammar and self.grammar(command)) or command]
 

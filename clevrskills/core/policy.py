@@ -269,6 +269,10 @@ class PolicyError(ClevrSkillsError):
     """Failure of a policy to give a valid action: the episode counts as failed."""
 
 
+class ActionError(PolicyError, ValueError):
+    """Action of the wrong type or shape, or with entries that are not numbers."""
+
+
 class ConnectionLost(PolicyError):  # noqa: N818 (nobody is to blame)
     """End of the connection to a policy: the episode may be started again."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import operator
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +34,7 @@ from clevrskills.dataset_tools.layout import (
     Header,
 )
 from clevrskills.dataset_tools.manifest import Attempt, read_manifest
-from clevrskills.errors import UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +56,7 @@ class Episode:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()
         if not (self.path / EPISODE_FILE).is_file():
             raise DatasetError(f"{self.path} is not an episode: it has no {EPISODE_FILE}")
 
@@ -78,7 +79,7 @@ class Episode:
         try:
             return dict(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
-            raise DatasetError(f"{path} is damaged: {error}") from error
+            raise DatasetError.of(path, error) from error
 
     @property
     def has_steps(self) -> bool:
@@ -108,7 +109,7 @@ class Episode:
         Raises:
             IndexError: There are not so many turns.
         """
-        if not 0 <= turn <= len(self.turns):
+        if not 0 <= operator.index(turn) <= len(self.turns):
             raise IndexError(f"turn {turn}: {self.id} has {len(self.turns)}")
         end = turn == len(self.turns)
         row = self.info["final"] if end else self.turns.iloc[turn]
@@ -155,7 +156,7 @@ class Episode:
             with np.load(path, allow_pickle=False) as arrays:
                 return np.asarray(arrays["states"])
         except Exception as error:  # zipfile, zlib and numpy raise what they like
-            raise DatasetError(f"{path} is damaged: {error}") from error
+            raise DatasetError.of(path, error) from error
 
     @property
     def object_poses(self) -> np.ndarray:
@@ -287,7 +288,7 @@ class Episode:
                 for name, image in zip(table["name"], table["image"], strict=True)
             }
         except (OSError, KeyError, TypeError) as error:
-            raise DatasetError(f"{self.path / IMAGES_FILE} is damaged: {error}") from error
+            raise DatasetError.of(self.path / IMAGES_FILE, error) from error
 
     def turn_images(self) -> dict[str, bytes]:
         """The images of turns as they are kept, by name."""
@@ -331,7 +332,7 @@ class Episode:
         try:
             return pd.read_parquet(path)
         except (OSError, ValueError) as error:
-            raise DatasetError(f"{path} is damaged: {error}") from error
+            raise DatasetError.of(path, error) from error
 
     def _annotation(self, camera: str, what: str) -> np.ndarray:
         self.video_path(camera)  # raises if there is no such camera
@@ -363,7 +364,7 @@ class Dataset(Sequence[Episode]):
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()
         self.header = Header.read(self.path)
         files = self.path.glob(f"[!.]*/[!.]*/{EPISODE_FILE}")
         self._episodes = [Episode(file.parent) for file in sorted(files)]
@@ -406,9 +407,17 @@ class Dataset(Sequence[Episode]):
         level: str | None = None,
         success: bool | None = None,
     ) -> Self:
-        """The part of the dataset that fits; ``None`` fits everything."""
+        """The part of the dataset that fits; ``None`` fits everything.
+
+        Raises:
+            ClevrSkillsError: A value is neither one name nor, of ``success``, true or false.
+        """
         given = {"task": task, "split": split, "level": level, "success": success}
         given = {name: value for name, value in given.items() if value is not None}
+        for name, value in given.items():
+            if not isinstance(value, bool if name == "success" else str):
+                kind = "True or False" if name == "success" else "one name"
+                raise ClevrSkillsError(f"{name}={value!r}; allowed: {kind}")
         part = copy.copy(self)
         part._episodes = [e for e in self if all(e.info[k] == v for k, v in given.items())]
         return part

@@ -69,7 +69,7 @@ class FrameReader:
                 assert self._frame.pts is not None
                 self._index = round(self._frame.pts / self._ticks)
         except (av.FFmpegError, OSError) as error:
-            raise DatasetError(f"{self.path} is damaged: {error}") from error
+            raise DatasetError.of(self.path, error) from error
         except StopIteration:
             raise DatasetError(f"{self.path} is damaged: frame {index} is missing") from None
         width, height = self.size or (self._frame.width, self._frame.height)

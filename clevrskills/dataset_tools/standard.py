@@ -151,7 +151,7 @@ def _read(path: Path) -> Standard:
         tasks = {task: TaskDigest.from_json(told) for task, told in data["tasks"].items()}
         return Standard(data["benchmark"], settings, tasks)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DamagedError(f"{path} is damaged: {error!r}") from error
+        raise DamagedError.of(path, error) from error
 
 
 def measure(dataset: Dataset, suite: Suite) -> Standard:

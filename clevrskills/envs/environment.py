@@ -17,9 +17,12 @@ from mani_skill.utils import sapien_utils
 from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
 from torch import Tensor
 
+from clevrskills.core.env import CLOSED, ClosedError
 from clevrskills.core.env_config import LOOKS, EnvConfig
+from clevrskills.core.episode import as_seed
 from clevrskills.core.goal.tree import Node, nodes, outcomes, reasons
-from clevrskills.core.interface import in_range
+from clevrskills.core.interface import as_numbers, in_range
+from clevrskills.core.policy import ActionError
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.disturber import Disturber
 from clevrskills.envs.episode import EpisodeSpec
@@ -45,7 +48,7 @@ from clevrskills.sim.cameras import FAR_M, NEAR_M, FixedCamera
 from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.render.image_noise import NoisyCamera
-from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
+from clevrskills.sim.robots.agent import CONTROL_MODE, VacuumAgent, agent_uid
 from clevrskills.sim.robots.delta_action import ACTION_SPEC, CONTROL_HZ
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.robots.vacuum import Vacuum
@@ -74,7 +77,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         robot_name: Name of the robot; ``None``: the task's first one.
         criteria_name: Tolerances of success: ``paper`` or ``released``.
         obs_mode: ``rgb`` (images and proprioception), ``state`` (privileged), ``none`` or another
-            mode of ManiSkill.
+            mode of ManiSkill, such as ``rgbd`` or ``state_dict+rgb``.
         cameras: Cameras of the observation; ``None``: those that the task's setting shows.
         prompt_index: Which of the task's wordings to use, the seen ones first, then those that are
             held out; ``None``: a seen one, drawn by the episode's seed.
@@ -89,6 +92,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             the published numbers), ``normalized_dense`` (the progress), ``sparse`` (1 on success)
             or ``none``.
         reconfiguration_freq: ``None`` or 1: every episode has bodies of its own.
+        control_mode: ``None`` or ``pd_ee_delta_pose``.
+        robot_uids: ManiSkill's word for ``robot_name``.
         kwargs: Passed on to ManiSkill's ``BaseEnv``.
 
     Attributes:
@@ -121,9 +126,12 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         num_envs: int = 1,
         render_mode: str | None = None,
         reconfiguration_freq: int | None = None,
+        control_mode: str | None = None,
+        robot_uids: str | None = None,
         **kwargs: Any,
     ) -> None:
         check_arguments(kwargs, allowed_arguments())
+        robot_name, obs_mode = robot_name or robot_uids, _known_obs_mode(obs_mode)
         self.task = task(task_key, **(task_args or {})).in_split(split)
         self.split, self._limit = split, 0
         self.robot_name = robot_name = robot_name or self.task.all_robots[0]
@@ -149,10 +157,10 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             ("reward_mode", reward_mode, self.SUPPORTED_REWARD_MODES),
             ("render_backend", render_backend, RENDER_BACKENDS),
             ("prompt_style", prompt_style, STYLES),
+            ("control_mode", control_mode, (CONTROL_MODE,)),
         ):
             if value is not None and value not in allowed:
                 raise UnknownNameError(kind, value, allowed)
-        _check_obs_mode(obs_mode)
         images = render_mode is not None or obs_mode not in ("state", "state_dict", "none")
         if render_backend is None:
             render_backend = shaders.default_backend() if images else "none"
@@ -353,7 +361,10 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         if "episode" in options:
             seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
         if seed is not None:
-            seed = int(np.atleast_1d(seed)[0])
+            seeds = list(seed) if np.ndim(seed) else [seed]
+            if len(seeds) != self.num_envs:
+                raise ClevrSkillsError(f"{len(seeds)} seeds; allowed: {self.num_envs}")
+            seed = as_seed(seeds[0])
             gym.Env.reset(self, seed=seed)  # Gymnasium's own generator
         with torch.inference_mode():
             if options.keys() & MANISKILL_OPTIONS:
@@ -412,8 +423,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         clipped, as ``info["clipped"]`` then says; ``truncated`` once :attr:`limit` is reached.
 
         Raises:
-            ValueError: The action has another shape.
-            PolicyError: It is not a number.
+            ActionError: The action has another shape, or entries that are not numbers.
+            ClosedError: The environment is closed.
         """
         return _usable(self.step_uncopied(action))
 
@@ -423,10 +434,13 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         """The same for who copies what it gives: what was made in inference mode, part of which the
         environment still needs.
         """
-        shape = tuple(np.shape(action))
-        if shape not in ((7,), (self.num_envs, 7)):
-            raise ValueError(f"action of shape {shape}; allowed: (7,) or ({self.num_envs}, 7)")
-        action, clipped = in_range(np.asarray(action, np.float64).reshape(-1, 7))
+        if self.scene is None:
+            raise ClosedError(CLOSED)
+        action = as_numbers(action, np.float64)
+        if action.shape not in ((7,), (self.num_envs, 7)):
+            allowed = f"(7,) or ({self.num_envs}, 7)"
+            raise ActionError(f"action of shape {action.shape}; allowed: {allowed}")
+        action, clipped = in_range(action.reshape(-1, 7))
         self._step_action(action)
         self._elapsed_steps += 1
         info = self.get_info()
@@ -454,18 +468,30 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         super().set_state_dict(state, env_idx)
         self._look_at_goal()
 
+    def get_info(self) -> dict[str, Any]:
+        """What is told of the state: steps so far, and what :meth:`evaluate` says."""
+        return {**super().get_info(), "elapsed_steps": self._elapsed_steps.clone()}
+
     def evaluate(self) -> dict[str, Any]:
-        """What the goal says: success, progress, reward terms and why it can't be achieved any
-        more, empty if it can; changes nothing.
+        """What the goal says: success, progress, reward terms and which of the :attr:`reasons` it
+        can't be achieved for any more, (B,) int64, 0 if it can; changes nothing.
         """
         found = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
+        told = reasons(self.goal, self._failure_flags, self.outcome.state)
+        numbers = [self.reasons.index(reason) for reason in told or ()]
         return {
             "success": self.outcome.holds,
             "progress": self.outcome.progress,
             "reward_terms": {node.path: outcome.reward for node, outcome in found},
-            "unsolvable": reasons(self.goal, self._failure_flags, self.outcome.state)
-            or [""] * self.num_envs,
+            "unsolvable": torch.tensor(numbers or [0] * self.num_envs),
         }
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the goal can become unsolvable, by the number that infos have; the first, that it has
+        not, is empty.
+        """
+        return ["", *self.goal.unsolvable(self.outcome.state)]
 
     def repaint(self, outcome: Outcome, env: int = 0) -> None:
         """Show the textures that the task wants, by what the goal says of an environment now."""
@@ -525,6 +551,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def _get_obs_agent(self) -> dict[str, Tensor]:
         return {
             **self.agent.get_proprioception(),
+            "ee_velocity": torch.from_numpy(self.simulation.end_effector_velocity())[None],
             "vacuum_on": torch.tensor([[float(self.agent.controller.vacuum_on)]]),
             "holding": (self.world.held >= 0)[:, None].float(),
         }
@@ -537,12 +564,14 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         return self.observer(self.outcome)
 
     def _flatten_raw_obs(self, obs: Any) -> Any:
-        if self._obs_mode == "state":
-            return flat(obs)
-        if self.obs_mode_struct.state and self._obs_mode != "state_dict":
+        if self._obs_mode in ("state", "state_dict"):
+            return flat(obs) if self._obs_mode == "state" else obs
+        told = self.observer(self.outcome) if "state" in self._obs_mode else {}
+        if self.obs_mode_struct.state:
             rest = {name: value for name, value in obs.items() if name not in ("agent", "extra")}
-            return {**rest, "state": flat(self.observer(self.outcome))}
-        return obs
+            return {**rest, "state": flat(told)}
+        world = {name: value for name, value in told.items() if not name.startswith("robot/")}
+        return {**obs, "extra": obs["extra"] | world} if world else obs
 
     def _get_obs_with_sensor_data(self, info: dict, apply_texture_transforms: bool = True) -> dict:
         if self.obs_mode != "rgb":
@@ -560,7 +589,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 def allowed_arguments() -> frozenset[str]:
     """Names of the arguments of environments, and those that they pass on to ManiSkill."""
     names = {*signature(ClevrSkillsEnv).parameters, *signature(BaseEnv).parameters}
-    return frozenset(names - {"kwargs", "robot_uids"})
+    return frozenset(names - {"kwargs"})
 
 
 def _usable(found: Any) -> Any:
@@ -586,10 +615,14 @@ def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: Any) -
     return episode.seed
 
 
-def _check_obs_mode(obs_mode: str | None) -> None:
-    whole = ("state", "state_dict", "none", "sensor_data")
-    if obs_mode not in whole and any(p not in (*TEXTURES, "state") for p in _parts(obs_mode)):
-        raise UnknownNameError("obs_mode", obs_mode, (*whole, *TEXTURES, "several joined by +"))
+def _known_obs_mode(obs_mode: str | None) -> str | None:
+    """Return an observation mode as :class:`BaseEnv` has it."""
+    found = "rgb+depth" if obs_mode == "rgbd" else obs_mode
+    whole, parts = ("none", "sensor_data", "pointcloud"), ("state", "state_dict", *TEXTURES)
+    if found not in whole and not {*parts}.issuperset(_parts(found)):
+        allowed = (*whole, *parts, "rgbd", "several joined by +")
+        raise UnknownNameError("obs_mode", obs_mode, allowed)
+    return found
 
 
 def _parts(obs_mode: str | None) -> list[str]:

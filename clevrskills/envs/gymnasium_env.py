@@ -10,8 +10,16 @@ from gymnasium.vector.utils import read_from_shared_memory
 from mani_skill.utils import common
 from torch import Tensor
 
+from clevrskills.core.env import LifeCycle
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.interface import BoundedInterface, BoxInterface, Interface, turn_message
+from clevrskills.core.episode import as_seed
+from clevrskills.core.interface import (
+    BoundedInterface,
+    BoxInterface,
+    Interface,
+    as_numbers,
+    turn_message,
+)
 from clevrskills.core.suite import DEFAULT, load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv, allowed_arguments
 from clevrskills.errors import UnknownNameError, check_arguments
@@ -72,6 +80,7 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         if self.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", self.render_mode, RENDER_MODES)
         self._arguments, self._truncates = {**own, **options}, True
+        self._life = LifeCycle()
         config = EnvConfig(task, robot=robot, criteria=criteria, noise=noise)
         defaults = {"obs_mode": "rgb", "cameras": None, "render_backend": None}
         made: Any = load_suite(suite)
@@ -134,7 +143,13 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         Args:
             seed: The seed.
             options: See :meth:`~clevrskills.envs.environment.ClevrSkillsEnv.reset`.
+
+        Raises:
+            ClevrSkillsError: The seed or an option is not allowed.
+            ClosedError: The environment is closed.
         """
+        self._life.begin()
+        seed = None if seed is None else as_seed(seed)
         super().reset(seed=seed)
         obs, info = self.base_env.reset(seed=seed, options=options)
         # where the id states a limit, Gymnasium's TimeLimit truncates episodes
@@ -142,40 +157,49 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         self._truncates = registered is None or registered.max_episode_steps is None
         if self._interface is not None:
             self._actuator = self._interface.begin(self.base_env)
-        return self._observation(obs), {**_single_info(info), "prompt": self.prompt}
+        return self._observation(obs), {**self._single_info(info), "prompt": self.prompt}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Run one control step with an action (7,), or take a turn by another interface.
 
         Raises:
-            PolicyError: The action is none of the interface.
+            ActionError: The action is none of the interface.
+            ResetNeededError: No episode is running.
+            ClosedError: The environment is closed.
         """
-        if self._interface is not None:
-            return self._turn(self._interface, action)
-        action = np.asarray(action, np.float32)
-        obs, reward, terminated, truncated, info = self.base_env.step_uncopied(action)
-        return (
-            self._observation(obs),
-            float(reward),
-            bool(terminated),
-            self._truncates and bool(truncated),
-            _single_info(info),
-        )
+        self._life.check_step()
+        step = self._control_step if self._interface is None else self._turn
+        obs, reward, terminated, truncated, info = step(action)
+        if terminated or truncated:
+            self._life.end()
+        return self._observation(obs), reward, terminated, truncated, info
 
-    def _turn(
-        self, interface: Interface, action: Any
-    ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        (asked,) = interface.read(action)
+    def _control_step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        step = self.base_env.step_uncopied(as_numbers(action))
+        obs, reward, terminated, truncated, info = step
+        cut_off = self._truncates and bool(truncated)
+        return obs, float(reward), bool(terminated), cut_off, self._single_info(info)
+
+    def _turn(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert self._interface is not None
+        (asked,) = self._interface.read(action)
         turn = self._actuator.act(asked)
         info = self.base_env.get_info()
-        told = {"ok": turn.ok, "code": turn.code, "message": turn_message(interface, turn)}
+        message = turn_message(self._interface, turn)
+        told = {"ok": turn.ok, "code": turn.code, "message": message}
         return (
-            self._observation(self.base_env.get_obs(info)),
+            self.base_env.get_obs(info),
             turn.reward,
             turn.terminated or bool(turn.ended),
             turn.truncated,
-            {**_single_info(info), **told},
+            {**self._single_info(info), **told},
         )
+
+    def _single_info(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Return the info of the environment, as numpy."""
+        single = _single(info)
+        reason = single["unsolvable"] and self.base_env.reasons[single["unsolvable"]]
+        return {**single, "is_success": single["success"], "unsolvable": reason or ""}
 
     def render(self) -> Any:
         """Return the image of the render camera, (512, 512, 3) uint8."""
@@ -184,6 +208,7 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
 
     def close(self) -> None:
         """Release the environment."""
+        self._life.close()
         self.base_env.close()
 
 
@@ -194,13 +219,6 @@ def _single(found: Any) -> Any:
     if isinstance(found, dict):
         return {name: _single(value) for name, value in found.items()}
     return common.unbatch(common.to_numpy(found))
-
-
-def _single_info(info: dict[str, Any]) -> dict[str, Any]:
-    """The info of the environment, as numpy."""
-    (unsolvable,) = info.pop("unsolvable")
-    single = _single(info)
-    return {**single, "is_success": single["success"], "unsolvable": unsolvable}
 
 
 _PRINTABLE = frozenset(chr(c) for c in range(32, 127))

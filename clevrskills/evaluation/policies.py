@@ -129,7 +129,7 @@ class Replay:
     ) -> None:
         if chunk is not None and chunk < 1:
             raise ClevrSkillsError(f"chunk must be at least 1, not {chunk}")
-        self._root, self._interface, self._chunk = Path(dataset), interface, chunk
+        self._root, self._interface, self._chunk = Path(dataset).absolute(), interface, chunk
         Header.read(self._root)
 
     def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from clevrskills.core.interface import in_range
+from clevrskills.core.interface import as_numbers, in_range
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.vector.env import require_same_step
 
 __all__ = [
     "SB3VecEnv",
@@ -41,10 +42,14 @@ class SB3VecEnv(VecEnv):
     return ``r``, length ``l``, seconds ``t``, ``success_once`` and ``success_at_end``.
 
     Args:
-        envs: The environments; they start anew within the step in which an episode ends.
+        envs: The environments, with the autoreset mode ``SAME_STEP``.
+
+    Raises:
+        ClevrSkillsError: They have another one.
     """
 
     def __init__(self, envs: VectorEnv) -> None:
+        require_same_step(envs)
         self.envs = envs
         self._began_s = time.time()
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
@@ -55,7 +60,7 @@ class SB3VecEnv(VecEnv):
         return observation
 
     def step_async(self, actions: np.ndarray) -> None:
-        self._actions, self._clipped = in_range(np.asarray(actions, np.float32))
+        self._actions, self._clipped = in_range(as_numbers(actions))
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         observation, reward, terminated, truncated, infos = self.envs.step(self._actions)

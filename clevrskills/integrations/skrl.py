@@ -16,10 +16,12 @@ Images are flattened together with the state, as skrl's models have them.
 from typing import Any
 
 import torch
+from gymnasium.vector import VectorEnv
 from torch import Tensor
 
 from clevrskills.core.interface import in_range
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.vector.env import require_same_step
 
 try:
     from skrl.envs.wrappers.torch.gymnasium_envs import GymnasiumWrapper
@@ -37,8 +39,15 @@ class SkrlEnv(GymnasiumWrapper):
     their last observations, for :class:`FinalObservations`.
 
     Args:
-        envs: The environments; they start anew within the step in which an episode ends.
+        envs: The environments, with the autoreset mode ``SAME_STEP``.
+
+    Raises:
+        ClevrSkillsError: They have another one.
     """
+
+    def __init__(self, envs: VectorEnv) -> None:
+        require_same_step(envs)
+        super().__init__(envs)
 
     def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Any]:
         actions, clipped = in_range(actions)

@@ -214,3 +214,14 @@ def write_into(
             return INTERRUPTED
         finally:
             remove_partial(root, writer)
+            _remove_if_empty(root, f"{LOCK_FILE}-{writer}")
+
+
+def _remove_if_empty(root: Path, lock: str) -> None:
+    """Remove a folder that holds nothing but the lock of its writer, as after a command that failed
+    before it wrote anything.
+    """
+    with contextlib.suppress(OSError):
+        if [path.name for path in root.iterdir()] == [lock]:
+            (root / lock).unlink()
+            root.rmdir()

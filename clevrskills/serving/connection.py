@@ -14,6 +14,7 @@ from websockets.sync.client import connect
 from clevrskills.core.policy import ConnectionLost, PolicyError
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving.api_key import authorization, quiet_log
+from clevrskills.serving.proxy import proxy_of, through
 
 MAX_MESSAGE_BYTES = 256 * 2**20
 DEFAULT_PORT = 8000
@@ -38,6 +39,8 @@ class Wire(ABC):
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
+
+    _proxy: str | None = None
 
     def __init__(self, url: str, timeout_s: float) -> None:
         if not timeout_s > 0:
@@ -97,6 +100,7 @@ class Wire(ABC):
         except self.errors as error:
             words = self._in_words(error)
             silent = words == self.no_answer and not opening
+            words += through(self._proxy) if opening else ""
             raise self.failure(words, PolicyError if silent else ConnectionLost) from error
 
 
@@ -115,6 +119,7 @@ class WebSocketWire(Wire):
         super().__init__(url, timeout_s)
         self._address = f"ws://{address(url, DEFAULT_PORT)}"
         self._key = key
+        self._proxy = proxy_of(f"http://{address(url, DEFAULT_PORT)}")
         self._leave = contextlib.ExitStack()
 
     @property
@@ -128,7 +133,7 @@ class WebSocketWire(Wire):
                 connect(
                     self._address,
                     compression=None,
-                    proxy=None,
+                    proxy=self._proxy,
                     additional_headers=authorization(self._key),
                     logger=quiet_log(),
                     open_timeout=self._timeout_s,

@@ -10,13 +10,13 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from clevrskills.core.env import Episode
+from clevrskills.core.env import Episode, LifeCycle
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.episode import FROZEN, TRAINING, episode_name
+from clevrskills.core.episode import FROZEN, TRAINING, as_seed, episode_name
 from clevrskills.core.interface import MODES, Mode, TextInterface, turn_feedback
 from clevrskills.core.policy import PolicyError
 from clevrskills.core.suite import building, default_splits, load_suite
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, whole_number
 from clevrskills.jobs.arguments import check_names
 
 TEXT_LENGTH = 20_000
@@ -79,7 +79,8 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
             "criteria": criteria,
             "render_mode": render_mode,
         }
-        self._suite = found = load_suite(suite)
+        self._life, self._suite = LifeCycle(), load_suite(suite)
+        found = self._suite
         check_names(task=((task,), found.tasks))
         info = found.tasks[task]
         images = [name for name, kind in info.views.items() if kind == "image"]
@@ -133,8 +134,11 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         """Start an episode; without a seed or an option the next one that is drawn.
 
         Raises:
-            ClevrSkillsError: There is no such option or frozen episode.
+            ClevrSkillsError: There is no such option, seed or frozen episode.
+            ClosedError: The environment is closed.
         """
+        self._life.begin()
+        seed = None if seed is None else as_seed(seed)
         super().reset(seed=seed)
         options = options or {}
         check_names(option=(tuple(options), ("index", "episode")))
@@ -153,16 +157,19 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
             return episode
         if "index" in options:
             frozen = self._suite.frozen(self._task, self._split)
-            if not 0 <= options["index"] < len(frozen):
-                raise ClevrSkillsError(
-                    f"index {options['index']}: there are {len(frozen)} frozen episodes"
-                )
-            return frozen[options["index"]]
+            return frozen[whole_number("index", options["index"], len(frozen) - 1)]
         drawn = int(self.np_random.integers(TRAINING.stop)) if seed is None else seed
         return self._suite.draw(self._task, self._split, drawn)
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Take a turn; what can't be done, or not be read, uses it up."""
+        """Take a turn; what can't be done, or not be read, uses it up.
+
+        Raises:
+            ActionError: The action is none of the interface.
+            ResetNeededError: No episode is running.
+            ClosedError: The environment is closed.
+        """
+        self._life.check_step()
         (command,) = self._interface.read(action)
         try:
             turn = self._actuator.act(command)
@@ -173,6 +180,8 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         if turn.ended:
             info["ended"] = turn.ended
         ended = turn.terminated or bool(turn.ended)
+        if ended or turn.truncated:
+            self._life.end()
         return self._observation(message), turn.reward, ended, turn.truncated, info
 
     def _info(self) -> dict[str, Any]:
@@ -199,4 +208,5 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
 
     def close(self) -> None:
         """Release the environment."""
+        self._life.close()
         self.base_env.close()

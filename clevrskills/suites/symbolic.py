@@ -227,7 +227,7 @@ class SymbolicSuite(Suite):
 
     def __init__(self, folder: Path | None = None) -> None:
         module = sys.modules[type(self).__module__].__file__ or "."
-        self.folder = folder or Path(module).parent / "episodes"
+        self.folder = (folder or Path(module).parent / "episodes").absolute()
 
     def draw_start(
         self, task: str, split: str, generator: np.random.Generator

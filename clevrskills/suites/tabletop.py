@@ -44,6 +44,10 @@ class TabletopSuite(Suite):
 
     folder: Path | None = None
 
+    def __post_init__(self) -> None:
+        if self.folder is not None:
+            object.__setattr__(self, "folder", self.folder.absolute())
+
     @abstractmethod
     def task_types(self) -> Mapping[str, type[Task]]:
         """Return the classes of its tasks by key."""

@@ -10,9 +10,13 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from clevrskills.core.interface import in_range
+from clevrskills.core.env import LifeCycle
+from clevrskills.core.episode import as_seed
+from clevrskills.core.interface import as_numbers, in_range
+from clevrskills.core.policy import ActionError
 from clevrskills.core.suite import DEFAULT, suite_of
-from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
+from clevrskills.envs.gymnasium_env import RENDER_MODES
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments, whole_number
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.tasks import LEVELS
 from clevrskills.vector.mixed import MixedSpec, Spec, make_batch, tasks_of
@@ -30,8 +34,8 @@ def make_vec(
     seed: int = 0,
     **spec: Any,
 ) -> "VectorEnv":
-    """Make a vector environment of a task, as ``gym.make_vec("ClevrSkills/…-v1")`` does, or of all
-    tasks of a level, see :mod:`clevrskills.vector.mixed`.
+    """Make a vector environment of a task, as ``gym.make_vec("ClevrSkills/…-v1")`` does, but with
+    ``SAME_STEP`` by default, or of all tasks of a level, see :mod:`clevrskills.vector.mixed`.
 
     Args:
         task: Key of the task, of any suite with an arm, or a level, such as ``L0``.
@@ -57,14 +61,36 @@ def make_vec(
     return VectorEnv(what, num_envs, workers=workers, seed=seed)
 
 
+def make_gymnasium_vec(**arguments: Any) -> "VectorEnv":
+    """Make a vector environment for ``gym.make_vec``, whose default is ``NEXT_STEP``, as all of
+    Gymnasium's wrappers take it; see :func:`make_vec`.
+    """
+    return make_vec(**{"autoreset_mode": AutoresetMode.NEXT_STEP, **arguments})
+
+
+def require_same_step(envs: gym.vector.VectorEnv) -> None:
+    """Check that episodes begin in the step that ends the ones before.
+
+    Raises:
+        ClevrSkillsError: They do not.
+    """
+    mode = envs.metadata.get("autoreset_mode")
+    if mode is not AutoresetMode.SAME_STEP:
+        raise ClevrSkillsError(
+            f"the environments have the autoreset mode {getattr(mode, 'value', mode)}; allowed: "
+            "SameStep, as of clevrskills.make_vec or gym.make_vec(..., autoreset_mode='SameStep')"
+        )
+
+
 class VectorEnv(gym.vector.VectorEnv):
     """Environments of one task, or of all of a level, as Gymnasium defines a vector environment;
     numpy arrays.
 
     Observations are (B, D) float32, see :mod:`clevrskills.envs.state_observation`; with
     ``obs_mode="rgb"`` a dict of images (B, H, W, 3) uint8 by camera and ``state``, (B, P), the
-    robot's own part. An episode that ends is followed by the next one in the same step: the
-    observation is the first of the new one, the last of the old one is in the infos.
+    robot's own part. With the autoreset mode ``SAME_STEP`` an episode that ends is followed by the
+    next one in the same step: the observation is the first of the new one, the last of the old one
+    is in the infos. With ``NEXT_STEP`` the next step begins it, with a reward of 0.
 
     Infos of a step:
 
@@ -78,7 +104,7 @@ class VectorEnv(gym.vector.VectorEnv):
     ``task``                        key of the task, (B,) texts; of several tasks only, which have
                                     no ``reward_terms``
     ``final_obs``, ``_final_obs``   the last observations, and where an episode ended, (B,) bool;
-                                    only in steps in which one did
+                                    only in steps in which one did, with ``SAME_STEP``
     ``final_info``, ``_final_info`` the infos above of the last states, and ``episode``: return,
                                     length, success_once, success_at_end, each (B,)
     =============================== ================================================================
@@ -99,7 +125,7 @@ class VectorEnv(gym.vector.VectorEnv):
     """
 
     def __init__(self, spec: Spec, num_envs: int, *, workers: int = 1, seed: int = 0) -> None:
-        if num_envs < 1:
+        if whole_number("num_envs", num_envs) < 1:
             raise ClevrSkillsError(f"num_envs={num_envs}; allowed: 1 and more")
         if not 1 <= workers <= num_envs:
             raise ClevrSkillsError(f"workers={workers}; allowed: 1 to num_envs, {num_envs}")
@@ -127,9 +153,14 @@ class VectorEnv(gym.vector.VectorEnv):
             self._wait()  # until they have started
         # Last, as it does in send what the others then do meanwhile.
         self._shards.append(LocalShard(own, rows_of(self._arrays, start, end)))
-        self._began = False
+        self._life, self._began = LifeCycle(), False
         spaces = {name: _space(array[0]) for name, array in self._group("obs").items()}
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_fps": CONTROL_HZ}
+        self.render_mode = spec.render_mode
+        self.metadata = {
+            "autoreset_mode": spec.autoreset_mode,
+            "render_fps": CONTROL_HZ,
+            "render_modes": RENDER_MODES,
+        }
         self.single_action_space = gym.spaces.Box(-1.0, 1.0, (7,), np.float32)
         self.action_space = batch_space(self.single_action_space, num_envs)
         observations = gym.spaces.Dict(spaces) if spec.images else spaces["state"]
@@ -147,16 +178,20 @@ class VectorEnv(gym.vector.VectorEnv):
             options: There are none.
 
         Raises:
-            ClevrSkillsError: There are not as many seeds as environments, or an option.
+            ClevrSkillsError: There are not as many seeds as environments, one is no seed, or there
+                is an option.
+            ClosedError: The environment is closed.
         """
+        self._life.begin()
         for name in options or ():
             raise UnknownNameError("reset option", name, ("(none)",))
         if seed is None and not self._began:
             seed = self._seed
-        if seed is None or isinstance(seed, int):
-            seeds = [None if seed is None else seed + row for row in range(self.num_envs)]
+        if seed is None or np.ndim(seed) == 0:
+            first = None if seed is None else as_seed(seed)
+            seeds = [None if first is None else first + row for row in range(self.num_envs)]
         else:
-            seeds = list(seed)
+            seeds = [None if one is None else as_seed(one) for one in seed]
         if len(seeds) != self.num_envs:
             raise ClevrSkillsError(f"{len(seeds)} seeds; allowed: {self.num_envs}, or one number")
         self._began = True
@@ -171,13 +206,14 @@ class VectorEnv(gym.vector.VectorEnv):
         """Run one control step with actions (B, 7).
 
         Raises:
-            ClevrSkillsError: The actions have another shape or are not numbers.
+            ActionError: The actions have another shape, or entries that are not numbers.
+            ResetNeededError: No episode has begun.
+            ClosedError: The environment is closed.
         """
-        actions = np.asarray(actions, np.float32)
+        self._life.check_step()
+        actions = as_numbers(actions)
         if actions.shape != (self.num_envs, 7):
-            raise ClevrSkillsError(
-                f"actions of shape {actions.shape}; allowed: ({self.num_envs}, 7)"
-            )
+            raise ActionError(f"actions of shape {actions.shape}; allowed: ({self.num_envs}, 7)")
         self._arrays["actions"][:], clipped = in_range(actions)
         for shard in self._shards:
             shard.send("step")
@@ -186,19 +222,25 @@ class VectorEnv(gym.vector.VectorEnv):
         reward, terminated, truncated = (self._arrays[name].copy() for name in names)
         infos, ended = {**self._infos(), "clipped": clipped}, terminated | truncated
         if ended.any():
-            final = self._observations("final_obs")
-            infos = {
-                **infos,
-                "final_obs": final,
-                "_final_obs": ended,
-                "final_observation": final,
-                "final_info": {**infos, "episode": self._group("episode")},
-                "_final_info": ended,
-            }
+            last = {"final_info": {**infos, "episode": self._group("episode")}}
+            infos = {**infos, **last, "_final_info": ended}
+            if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+                final = self._observations("final_obs")
+                infos |= {"final_obs": final, "_final_obs": ended, "final_observation": final}
         return self._observations("obs"), reward, terminated, truncated, infos
+
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """Return images of the render camera, one of each environment, (512, 512, 3) uint8."""
+        if self.render_mode is None:
+            return None
+        for shard in self._shards:
+            shard.send("render")
+        self._wait()
+        return tuple(self._arrays["frames"].copy())
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the processes."""
+        self._life.close()
         for shard in self._shards:
             shard.close()
         self._shards, self._arrays = [], {}

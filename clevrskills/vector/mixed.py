@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from clevrskills.core.registry import is_own
 from clevrskills.errors import ClevrSkillsError
@@ -76,6 +77,16 @@ class MixedSpec:
     def images(self) -> tuple[str, ...]:
         """The cameras that are looked through."""
         return self.specs[0].images
+
+    @property
+    def render_mode(self) -> str | None:
+        """What ``render`` gives."""
+        return self.specs[0].render_mode
+
+    @property
+    def autoreset_mode(self) -> AutoresetMode:
+        """When the next episode begins."""
+        return self.specs[0].autoreset_mode
 
     @property
     def step_limit(self) -> int:
@@ -145,6 +156,12 @@ class MixedBatch:
             part.batch.step(actions[part.rows], part.own)
             part.tell(out)
 
+    def render(self, out: Arrays) -> None:
+        """Film all environments."""
+        for part in self._parts:
+            part.batch.render(part.own)
+            out["frames"][part.rows] = part.own["frames"]
+
     def close(self) -> None:
         """Give up the scenes."""
         for part in self._parts:
@@ -170,7 +187,7 @@ class _Part:
                 told[:, self._task] = 1.0
             elif name == "unsolvable":
                 out[name][self.rows] = self._reasons[values]
-            elif name != "reward_terms":
+            elif name not in ("reward_terms", "frames"):
                 out[name][self.rows] = values
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from gymnasium.vector import AutoresetMode
 
 from clevrskills.core.episode import TRAINING
 from clevrskills.core.goal.tree import nodes, outcomes, reasons, used
@@ -31,6 +32,7 @@ class SceneBatch:
         self._steps = np.zeros(count, np.int64)
         self._returns = np.zeros(count)
         self._once = np.zeros(count, bool)
+        self._over = np.zeros(count, bool)  # where the next step begins an episode
         self._progress = torch.zeros(count)
         self._state: GoalState = {}
         with torch.inference_mode():
@@ -56,6 +58,8 @@ class SceneBatch:
             "episode/success_once": np.zeros(count, bool),
             "episode/success_at_end": np.zeros(count, bool),
         }
+        if self._spec.render_mode:
+            arrays["frames"] = self._frames()
         return {name: np.zeros_like(values) for name, values in arrays.items()}
 
     @property
@@ -81,6 +85,7 @@ class SceneBatch:
         for row, seed in enumerate(seeds):
             if seed is not None:
                 self._seeders[row] = np.random.default_rng(seed)
+        self._over[:] = False
         self._begin(range(len(seeds)), seeds)
         self._tell(out)
         _write(out, "obs", self._look())
@@ -88,33 +93,47 @@ class SceneBatch:
     @single_threaded
     @torch.inference_mode()
     def step(self, actions: np.ndarray, out: Arrays) -> None:
-        """Run one control step with actions (B, 7); where it ends an episode, begin the next."""
+        """Run one control step with actions (B, 7); where it ends an episode, begin the next, at
+        once or, with ``NEXT_STEP``, where the step before ended it.
+        """
         self._world.step(actions)
-        before = self._progress
+        before, over = self._progress, self._over
         self._evaluate()
-        reward = self._spec.reward(self._outcome, before).numpy()
-        success = self._outcome.holds.numpy()
+        reward = np.where(over, 0.0, self._spec.reward(self._outcome, before).numpy())
+        success = self._outcome.holds.numpy() & ~over
         self._steps += 1
         self._returns += reward
         self._once |= success
         out["reward"][:] = reward
         out["terminated"][:] = success & self._spec.terminate_on_success
-        out["truncated"][:] = self._steps >= self._limit
+        out["truncated"][:] = (self._steps >= self._limit) & ~over
+        if over.any():
+            self._begin(over.nonzero()[0].tolist())
         self._tell(out)
-        ended = (out["terminated"] | out["truncated"]).nonzero()[0]
+        ended = out["terminated"] | out["truncated"]
+        rows = ended.nonzero()[0]
         observations = self._look()
-        if len(ended):
-            _write(out, "final_obs", observations, ended)
+        if len(rows):
+            _write(out, "final_obs", observations, rows)
             for name, values in (
                 ("return", self._returns),
                 ("length", self._steps),
                 ("success_once", self._once),
                 ("success_at_end", success),
             ):
-                out[f"episode/{name}"][ended] = values[ended]
-            self._begin(ended.tolist())
+                out[f"episode/{name}"][rows] = values[rows]
+        if self._spec.autoreset_mode is AutoresetMode.NEXT_STEP:
+            self._over = ended
+        elif len(rows):
+            self._begin(rows.tolist())
             observations = self._look()
         _write(out, "obs", observations)
+
+    @single_threaded
+    @torch.inference_mode()
+    def render(self, out: Arrays) -> None:
+        """Film all environments."""
+        out["frames"][:] = self._frames()
 
     def close(self) -> None:
         """Give up the scenes."""
@@ -186,6 +205,10 @@ class SceneBatch:
             **{name: np.stack([taken[name] for taken in images]) for name in self._spec.images},
             "state": state,
         }
+
+    def _frames(self) -> np.ndarray:
+        """Images of the render camera, (B, H, W, 3) uint8."""
+        return np.concatenate([np.asarray(env.render()) for env in self._envs])
 
     def _entries(self, entries: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """What of a state is told: beside images the robot's own part."""

@@ -4,16 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gymnasium.vector import AutoresetMode
 from torch import Tensor
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.suite import DEFAULT, load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.gymnasium_env import RENDER_MODES
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome
 from clevrskills.tasks import task
 
 OBS_MODES = ("state", "rgb")
+AUTORESET_MODES = (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)
 REWARD_MODES = ("potential", "normalized_dense", "dense", "sparse")
 
 
@@ -42,6 +45,9 @@ class VectorSpec:
             evenly: a reverse curriculum.
         render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if there are
             images.
+        render_mode: ``rgb_array``: ``render`` films; ``None``: it does not.
+        autoreset_mode: When the next episode begins: ``SAME_STEP``, in the step that ends the one
+            before, or ``NEXT_STEP``, in the step after it, whose action is not used.
         suite: Name of the suite that the task is of.
 
     Raises:
@@ -61,6 +67,8 @@ class VectorSpec:
     terminate_on_success: bool = False
     head_starts: float = 0.0
     render_backend: str | None = None
+    render_mode: str | None = None
+    autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP
     suite: str = DEFAULT
 
     def __post_init__(self) -> None:
@@ -70,6 +78,12 @@ class VectorSpec:
             raise UnknownNameError("reward_mode", self.reward_mode, REWARD_MODES)
         if self.look not in LOOKS:
             raise UnknownNameError("look", self.look, LOOKS)
+        if self.render_mode not in (None, *RENDER_MODES):
+            raise UnknownNameError("render_mode", self.render_mode, RENDER_MODES)
+        if self.autoreset_mode not in AUTORESET_MODES:
+            names = [mode.value for mode in AUTORESET_MODES]
+            raise UnknownNameError("autoreset_mode", self.autoreset_mode, names)
+        object.__setattr__(self, "autoreset_mode", AutoresetMode(self.autoreset_mode))
         if not 0.0 <= self.head_starts <= 1.0:
             raise ClevrSkillsError(f"head_starts={self.head_starts}; allowed: 0 to 1")
         for name in ("size_px", "episode_steps"):
@@ -117,8 +131,9 @@ class VectorSpec:
             task_args=self.task_args,
             render_backend=self.render_backend,
         )
+        options: dict[str, Any] = {"obs_mode": "rgb" if self.images else "none"}
+        if self.render_mode:
+            options |= {"render_mode": self.render_mode, "render_backend": self.render_backend}
         suite: Any = load_suite(self.suite)
-        env: ClevrSkillsEnv = suite.make(
-            config, obs_mode="rgb" if self.images else "none", reward_mode="none"
-        )
+        env: ClevrSkillsEnv = suite.make(config, reward_mode="none", **options)
         return env

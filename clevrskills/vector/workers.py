@@ -28,7 +28,9 @@ class LocalShard:
         self._batch, self._arrays = batch, arrays
 
     def send(self, call: str, *arguments: Any) -> None:
-        """Begin to ``reset`` with seeds or to ``step`` with what stands in ``actions``."""
+        """Begin to ``reset`` with seeds, to ``step`` with what stands in ``actions``, or to
+        ``render``.
+        """
         _do(self._batch, self._arrays, call, arguments)
 
     def wait(self) -> None:
@@ -112,6 +114,8 @@ def _do(
             batch.reset(arguments[0], arrays)
         case "step":
             batch.step(arrays["actions"], arrays)
+        case "render":
+            batch.render(arrays)
 
 
 def _serve(

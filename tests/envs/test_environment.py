@@ -500,7 +500,7 @@ def test_without_rendering_there_are_no_images(sort):
         ({"cameras": ("side_camera",)}, "'side_camera'; allowed: base_camera, hand_camera, "),
         ({"prompt_index": 99}, "prompt 99 of sort; allowed: 0 to 2"),
         ({"prompt_index": -1}, "prompt -1 of sort; allowed: 0 to 2"),
-        ({"obs_mode": "images"}, "'images'.*state.*none.*rgb"),
+        ({"obs_mode": "images"}, "'images'.*none.*state.*rgb"),
         ({"reward_mode": "shaped"}, "'shaped'.*dense.*normalized_dense.*sparse"),
         ({"render_backend": "vulkan"}, "'vulkan'.*cpu.*gpu.*none"),
         ({"num_envs": 4}, "num_envs=4"),

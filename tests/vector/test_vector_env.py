@@ -105,7 +105,10 @@ def test_prompts_travel_between_processes(pair):
 @pytest.mark.slow
 def test_all_names_of_make_vec_are_one():
     made = [
-        gym.make_vec(env_id("trace"), num_envs=2, max_episode_steps=3, robot="panda"),
+        gym.make_vec(
+            *(env_id("trace"), 2),
+            **{"max_episode_steps": 3, "robot": "panda", "autoreset_mode": "SameStep"},
+        ),
         clevrskills.make_vec("trace", 2, episode_steps=3, robot_name="panda"),
         clevrskills.vector.make_vec("trace", num_envs=2, episode_steps=3, robot_name="panda"),
     ]
@@ -122,6 +125,60 @@ def test_all_names_of_make_vec_are_one():
     assert first[3][3].all()  # the third step is the last one
     for envs in made:
         envs.close()
+
+
+@pytest.fixture(scope="module")
+def next_step() -> VectorEnv:
+    env = gym.make_vec(env_id("pick"), num_envs=2, obs_mode="state", max_episode_steps=2)
+    yield env
+    env.close()
+
+
+def test_the_next_step_begins_the_next_episode(next_step):
+    """As with the same step, but for one step more, whose action is not used."""
+    same = clevrskills.make_vec("pick", 2, episode_steps=2)
+    np.testing.assert_array_equal(next_step.reset(seed=SEEDS)[0], same.reset(seed=SEEDS)[0])
+    for episode in range(2):
+        first, last = (same.step(actions(2 * episode + k)) for k in range(2))
+        for values, expected in zip(next_step.step(actions(2 * episode))[:4], first, strict=False):
+            np.testing.assert_array_equal(values, expected)
+        observations, rewards, _, truncated, infos = next_step.step(actions(2 * episode + 1))
+        np.testing.assert_array_equal(observations, last[4]["final_obs"])
+        np.testing.assert_array_equal(rewards, last[1])
+        assert truncated.all() and "final_obs" not in infos
+        np.testing.assert_equal(infos["final_info"], last[4]["final_info"])
+        observations, rewards, terminated, truncated, infos = next_step.step(actions(9))
+        np.testing.assert_array_equal(observations, last[0])
+        assert not (rewards.any() or terminated.any() or truncated.any())
+    same.close()
+
+
+def test_wrappers_of_observations_take_the_default(next_step):
+    wrappers = gym.wrappers.vector
+    wrapped = wrappers.RecordEpisodeStatistics(
+        wrappers.DtypeObservation(wrappers.NormalizeObservation(next_step), np.float64)
+    )
+    wrapped.reset(seed=SEEDS)
+    steps = [wrapped.step(actions(k)) for k in range(2)]
+    assert steps[1][0].dtype == np.float64 and steps[1][4]["episode"]["l"].tolist() == [2, 2]
+
+
+def test_other_autoreset_modes_are_refused():
+    with pytest.raises(ClevrSkillsError, match="'Disabled'; allowed: SameStep, NextStep"):
+        gym.make_vec(env_id("pick"), num_envs=1, obs_mode="state", autoreset_mode="Disabled")
+
+
+@pytest.mark.render
+def test_all_are_filmed():
+    env = gym.make_vec(env_id("pick"), num_envs=2, obs_mode="state", render_mode="rgb_array")
+    alone = make_env("pick", "state", render_mode="rgb_array", render_backend=None)
+    env.reset(seed=SEEDS)
+    alone.reset(seed=SEEDS[1])
+    frames = env.render()
+    assert [frame.shape for frame in frames] == [(512, 512, 3)] * 2
+    np.testing.assert_array_equal(frames[1], alone.render())
+    alone.close()
+    env.close()
 
 
 def test_the_package_has_what_it_has_and_nothing_else():

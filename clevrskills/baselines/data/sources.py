@@ -181,7 +181,7 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         try:
             rows = arrow.dataset(path).to_table(columns=list(_COLUMNS), filter=own)
         except (OSError, pa.ArrowException) as error:
-            raise DatasetError(f"{path} is damaged: {error}") from error
+            raise DatasetError.of(path, error) from error
         if len(rows) != row["length"]:
             raise DatasetError(f"{path} is damaged: {len(rows)} rows of {row['source']}")
         state, actions = (
@@ -210,6 +210,7 @@ def open_source(root: Path, cameras: Sequence[str]) -> DatasetSource | LeRobotSo
     Raises:
         ClevrSkillsError: It is neither, damaged, empty, or was not filmed by these cameras.
     """
+    root = root.absolute()
     if (root / DATASET_FILE).is_file():
         return DatasetSource(root, cameras)
     if (root / LEROBOT_FILE).is_file():

@@ -104,6 +104,8 @@ def _freeze(
     args: FreezeArgs, make: Callable[[], Callable[[Any], Any]] | None, suite: Suite | None
 ) -> int:
     from clevrskills.core.registry import OwnDistribution
+    from clevrskills.dataset_tools.layout import DATASET_FILE
+    from clevrskills.evaluation.results import RUN_FILE
 
     own = OwnDistribution.at(args.package) if args.package else None
     if own:
@@ -111,6 +113,9 @@ def _freeze(
     out = args.out or (own.episodes if own else None)
     if out is None:
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
+    for file in (DATASET_FILE, RUN_FILE):
+        if (out / file).exists():
+            raise ClevrSkillsError(f"{out} has a {file}, so it holds other things; give another")
     if args.axis and (args.recorded is not None or args.import_ is not None):
         raise ClevrSkillsError("--axis is for episodes that are drawn")
     if args.recorded is not None:

@@ -106,8 +106,9 @@ class Vacuum:
         """Restore what :meth:`state` gave."""
         values = state[0].double().numpy()
         self.release()
+        self._grip = Pose(values[2:5], values[5:9])
         if values[0] >= 0:
-            self.attach(int(values[0]), int(values[1]), Pose(values[2:5], values[5:9]))
+            self.attach(int(values[0]), int(values[1]), self._grip)
 
 
 @cache

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clevrskills.core.interface import Actuator, Codes, TextActuator, TextInterface, check_spec
-from clevrskills.core.policy import PolicyError
+from clevrskills.core.policy import ActionError
+from clevrskills.errors import ClevrSkillsError, whole_number
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import COLOURS, SHAPES
 from clevrskills.suites.ivispar.commands import canonical
@@ -72,12 +73,13 @@ class IndexInterface:
         """Return the move of an answer.
 
         Raises:
-            PolicyError: It is no whole number from 0 on.
+            ActionError: It is no whole number from 0 on.
         """
-        array = np.asarray(answer)
-        if array.size != 1 or array.dtype.kind not in "iu" or int(array.reshape(())) < 0:
-            raise PolicyError(f"an action {answer!r}; allowed: a whole number from 0 on")
-        return [int(array.reshape(()))]
+        number = answer if np.ndim(answer) == 0 or np.size(answer) != 1 else np.ravel(answer)[0]
+        try:
+            return [whole_number("action", number)]
+        except ClevrSkillsError as error:
+            raise ActionError(str(error)) from None
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
         """Compare what a policy declares of its actions with :attr:`spec`, field by field."""

@@ -10,8 +10,12 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from clevrskills.core.env import LifeCycle
+from clevrskills.core.episode import as_seed
+from clevrskills.core.policy import ActionError
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board
 from clevrskills.suites.ivispar.boards import SETS, Puzzle
 
@@ -255,6 +259,7 @@ class CellVectorEnv(VectorEnv):
     ) -> None:
         if num_envs < len(PIECES):
             raise ClevrSkillsError(f"num_envs is {num_envs}; allowed: {len(PIECES)} or more")
+        self._life = LifeCycle()
         self.num_envs, self._seed, self._turns, self._scramble = num_envs, seed, turns, scramble
         self._avoid, self._size = list(avoid), 4
         self.places = self._size**2
@@ -267,9 +272,19 @@ class CellVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin all boards anew."""
-        del options
-        entropy = self._seed if seed is None else seed
+        """Begin all boards anew.
+
+        Args:
+            seed: Of all that is drawn; ``None``: as when it was made.
+            options: There are none.
+
+        Raises:
+            ClevrSkillsError: The seed is not allowed, or there is an option.
+            ClosedError: The environment is closed.
+        """
+        self._life.begin()
+        check_names(**{"reset option": (tuple(options or ()), ())})
+        entropy = self._seed if seed is None else as_seed(seed)
         counts = [len(part) for part in np.array_split(np.arange(self.num_envs), len(PIECES))]
         self._parts = [
             BoardVectorEnv(
@@ -288,7 +303,20 @@ class CellVectorEnv(VectorEnv):
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Move on each board. Time that runs out ends an episode like success does."""
+        """Move on each board. Time that runs out ends an episode like success does.
+
+        Raises:
+            ActionError: The actions are no moves of this many boards.
+            ResetNeededError: No episode has begun.
+            ClosedError: The environment is closed.
+        """
+        self._life.check_step()
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
+            raise ActionError(
+                f"actions of shape {actions.shape}, {actions.dtype}; allowed: ({self.num_envs},) "
+                "whole numbers"
+            )
         found, first = [], 0
         for part in self._parts:
             mine = actions[first : first + part.num_envs]
@@ -310,6 +338,10 @@ class CellVectorEnv(VectorEnv):
             self._length[ended] = 0
             self._return[ended] = 0.0
         return self._look(), rewards, ended, np.zeros_like(ended), infos
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Note that it is closed."""
+        self._life.close()
 
     def _look(self) -> np.ndarray:
         return np.concatenate(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.interface import BoxInterface, Codes, check_spec
-from clevrskills.core.policy import PolicyError, TextAction
+from clevrskills.core.policy import ActionError, TextAction
 from clevrskills.sim.setting import Workspace
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.lohoravens.interfaces.actuator import CODES, PickPlaceActuator, Request
@@ -44,7 +44,7 @@ class PoseInterface:
         """The actions of an answer, (H, 6); of a text, six numbers separated by blanks.
 
         Raises:
-            PolicyError: It is something else, or not finite.
+            ActionError: It is something else, or not finite.
         """
         del clip  # whatever is outside the field is refused by the environment
         if isinstance(answer, TextAction):  # which says that all is done
@@ -53,7 +53,7 @@ class PoseInterface:
             answer = _numbers(answer)
         found = BoxInterface(self.name, self.spec).numbers(answer).astype(np.float64)
         if not np.isfinite(found).all():
-            raise PolicyError("an entry of an action is not a number")
+            raise ActionError("an entry of an action is not a number")
         return found
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
@@ -98,11 +98,11 @@ class PixelInterface(PoseInterface):
         """The actions of an answer, (H, 6) whole numbers.
 
         Raises:
-            PolicyError: It is something else, or a number is not whole.
+            ActionError: It is something else, or a number is not whole.
         """
         found = super().read(answer, clip)
         if (found != np.rint(found)).any():
-            raise PolicyError("an entry of an action is not a whole number; allowed: pixels, turns")
+            raise ActionError("an entry of an action is not a whole number; allowed: pixels, turns")
         return found
 
     def request(self, action: NDArray[Any], env: Any) -> Request:
@@ -131,7 +131,7 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(word) for word in text.split()]
     except ValueError:
-        raise PolicyError(f"{text!r} is no action; allowed: six numbers") from None
+        raise ActionError(f"{text!r} is no action; allowed: six numbers") from None
 
 
 def _world(pixel: NDArray[Any], field: Workspace = FIELD) -> tuple[float, float, float]:
