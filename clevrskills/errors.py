@@ -41,8 +41,9 @@ class UnknownNameError(ClevrSkillsError, KeyError):
     def __init__(self, kind: str, name: object, allowed: "list[str] | tuple[str, ...]") -> None:
         names = f"allowed: {', '.join(allowed) or '(none)'}"
         near = get_close_matches(str(name), [str(other) for other in allowed], n=1)
-        parts = [names, *(f"did you mean {name}?" for name in near)]
-        told = "; ".join(parts if len(allowed) <= self.SHORT else reversed(parts))
+        hint = f"did you mean {near[0]}?" if near else ""
+        first = hint and len(allowed) > self.SHORT
+        told = f"{hint} {names}" if first else "; ".join(filter(None, (names, hint)))
         self.message = f"unknown {kind} {name!r}; {told}"
         super().__init__(self.message)
 

@@ -56,13 +56,19 @@ def test_help_of_all_commands_needs_no_command() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("evalute", r"clevrskills: unknown command 'evalute'; allowed: doctor, .* evaluate\?"),
+        (
+            "evalute",
+            r"clevrskills: unknown command 'evalute'; did you mean evaluate\? allowed: doctor, .*",
+        ),
         ("evaluate sort", ".* evaluate: the following .* are required: --policy, --out"),
         ("evaluate --look matte", ".* --look: invalid choice: 'matte' .*'soft', 'flat'.*"),
         ("evaluate --workers x", "clevrskills evaluate: --workers: invalid int .*: 'x'"),
         ("view d --out p --limt 3", r".* view: unknown option --limt; did you mean --limit\?"),
         ("card d e", "clevrskills card: unknown argument e; `clev.*` lists .*"),
-        ("evaluate srot --policy zero --out o", "clevrskills: unknown task 'srot'; allowed: m.*"),
+        (
+            "evaluate srot --policy zero --out o",
+            r"clevrskills: unknown task 'srot'; did you mean sort\? allowed: m.*",
+        ),
         (
             "evaluate geoms --policy zero --video 1 --out o",
             "clevrskills: geoms has no arm to film: .*",

@@ -24,11 +24,11 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 CLOSED = "the environment is closed; make another one"
 
 
-class ResetNeededError(ClevrSkillsError, ResetNeeded):
+class ResetNeededError(ClevrSkillsError, ResetNeeded):  # type: ignore[misc]
     """Step of an environment whose episode has not begun, or is over."""
 
 
-class ClosedError(ClevrSkillsError, ClosedEnvironmentError):
+class ClosedError(ClevrSkillsError, ClosedEnvironmentError):  # type: ignore[misc]
     """Use of an environment that is closed."""
 
 

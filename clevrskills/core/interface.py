@@ -86,7 +86,9 @@ def in_range(actions: Any, clip: bool = True) -> tuple[Any, Any]:
     return actions.clip(-1.0, 1.0), outside
 
 
-def as_numbers(answer: Any, dtype: type[np.floating[Any]] = np.float32) -> NDArray[Any]:
+def as_numbers(
+    answer: Any, dtype: type[np.floating[Any]] = np.float32, shapes: str = ""
+) -> NDArray[Any]:
     """Return the numbers of an action or of several, as an array of some precision; the one rule
     for all that take actions.
 
@@ -94,6 +96,7 @@ def as_numbers(answer: Any, dtype: type[np.floating[Any]] = np.float32) -> NDArr
         answer: Integers or floating-point numbers, in lists, an array, or a tensor of any
             precision, on any device, with or without gradients.
         dtype: The precision.
+        shapes: What errors say of the shapes that are allowed.
 
     Raises:
         ActionError: It is something else, such as texts or truth values.
@@ -102,10 +105,11 @@ def as_numbers(answer: Any, dtype: type[np.floating[Any]] = np.float32) -> NDArr
         answer = (answer.float() if answer.is_floating_point() else answer).detach().cpu()
     try:
         found = np.asarray(answer)
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError):
         found = np.asarray(None)
     if found.dtype.kind not in "iuf":
-        raise ActionError(f"an action of type {type(answer).__name__}; allowed: numbers")
+        allowed = f"numbers {shapes}".rstrip()
+        raise ActionError(f"an action of type {type(answer).__name__}; allowed: {allowed}")
     return found.astype(dtype, copy=False)
 
 
@@ -293,7 +297,7 @@ class BoxInterface:
         allowed = f"({size},) or (H, {size})"
         if answer is None:
             raise ActionError(f"no action: the policy returned None; allowed: {allowed}")
-        actions = as_numbers(answer)
+        actions = as_numbers(answer, shapes=allowed)
         if actions.shape != (size,) and (actions.ndim != 2 or actions.shape[1] != size):
             raise ActionError(f"an action of shape {actions.shape}; allowed: {allowed}")
         if not actions.size:

@@ -361,7 +361,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         if "episode" in options:
             seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
         if seed is not None:
-            seeds = list(seed) if np.ndim(seed) else [seed]
+            given: Any = seed
+            seeds = list(given) if np.ndim(given) else [given]
             if len(seeds) != self.num_envs:
                 raise ClevrSkillsError(f"{len(seeds)} seeds; allowed: {self.num_envs}")
             seed = as_seed(seeds[0])

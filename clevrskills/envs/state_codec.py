@@ -70,7 +70,12 @@ class StateCodec(BaseEnv):
         """
         state = _batched(state)
         self.vacuum.release()
-        super().set_state_dict(state, env_idx)
+        # not the pose of the robot's root, which never moves: setting it would round it anew
+        robot, articulations = self.agent.robot, dict(state["articulations"])
+        values = articulations.pop(robot.name)[0].float().numpy()
+        super().set_state_dict({**state, "articulations": articulations}, env_idx)
+        built = robot._objs[0]
+        built.qpos, built.qvel = np.split(values[13 : 13 + 2 * built.dof], 2)
         self.agent.controller.set_state(state["controller"])
         self.vacuum.restore(state["vacuum"])
         goal = common.flatten_dict_keys(state.get("goal", {}))

@@ -5,12 +5,13 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.statistics import wilson
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.benchmark.protocol import declared
@@ -294,6 +295,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
                 f"The policy does not say what it has learned from; --track says it, now or when "
                 f"the run is packed: {', '.join(TRACKS)}"
             )
+        for line in _notices(run.policy, about) if self._before is None else ():
+            display.print(line)
         self._spent = cost_of(root)
         self._record_unfinished()
         refs = _open(request, self._known, self._left_out)
@@ -530,3 +533,15 @@ def _words(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return "unset" if value is None else str(value)
+
+
+def _notices(policy: str, about: Description) -> Iterator[str]:
+    """Yield what a user should know of a policy that is shown something else than it may expect."""
+    shown, asked = about.observation, about.asked
+    if "://" in policy and asked is None and shown.prompt != LANGUAGE:
+        yield (
+            f"{policy} does not say what it is to be shown: its prompts have placeholders for "
+            "images, such as {obj:object_0}; `--prompt language` sends words alone"
+        )
+    if asked is not None and asked.size_px not in (None, shown.size_px):
+        yield f"{policy} asks for images of {asked.size_px} px, and is shown {shown.size_px} px"

@@ -60,6 +60,7 @@ class Description:
     task: str = ""  # the one that it was learned for; empty: it does not say
     isolated: bool = False  # whether it runs in a process of its own
     privileged: bool = False  # whether it is given the environment or the identity of episodes
+    asked: ObservationOptions | None = None  # what it asks to be shown; ``None``: it does not say
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,8 @@ class Evaluator:
             return self._evaluate(job)
         draws = self._draws and self._config.run.robot != NO_ROBOT
         drawn_by = renderer(self._options.look) if draws else ""
-        task, marks = self._info.only_task, (self._isolated, self._privileged)
+        task, asked = self._info.only_task, self._info.observation
+        marks = self._isolated, self._privileged, asked
         return Description(self._options, drawn_by, self._track, task, *marks)
 
     def _evaluate(self, group: Group) -> Ended:

@@ -16,7 +16,8 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 
 from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.interface import make_step
+from clevrskills.core.episode import as_seed
+from clevrskills.core.interface import as_numbers, make_step
 from clevrskills.core.observer import say
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.suite import (
@@ -121,6 +122,7 @@ class LeRobotEnv(gym.Env):
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Start an episode."""
+        seed = None if seed is None else as_seed(seed)
         super().reset(seed=seed)
         self._index = self._choose(seed, options or {})
         if self._env is None:
@@ -142,7 +144,7 @@ class LeRobotEnv(gym.Env):
         goal is reached.
         """
         before = float(self._simulation.outcome.progress[0])
-        step = make_step(self._simulation, np.asarray(action, np.float32))
+        step = make_step(self._simulation, as_numbers(action))
         info = {
             SUCCESS: step.success,
             "progress": step.progress,

@@ -19,6 +19,7 @@ from pydantic import Field
 from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import to_openai
 from clevrskills.agents.policy import ChatPolicy
+from clevrskills.core.episode import as_seed
 from clevrskills.core.policy import TextAction
 from clevrskills.core.suite import find_interface
 from clevrskills.errors import ClevrSkillsError
@@ -146,6 +147,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
                 raise ClevrSkillsError(f"no episode {name}; there are {frozen[0].id} and so on")
             return by_name[name]
         if seed is not None:
+            seed = as_seed(seed)
             of = frozen[seed % len(frozen)]
             return EpisodeRef(of.task, of.split, 0, seed)
         return frozen[next(self._order) % len(frozen)]

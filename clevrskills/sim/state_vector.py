@@ -2,7 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.robots.description import ROBOTS, robot
 
 
@@ -34,3 +39,22 @@ def state_parts(name: str = "") -> Mapping[str, StatePart]:
         "vacuum_on": StatePart(1, "whether the vacuum is on", flag=True),
         "holding": StatePart(1, "whether something is held", flag=True),
     }
+
+
+def parts_of(state: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+    """Return the measurements that a state vector (..., n) is made of, by name.
+
+    Raises:
+        ClevrSkillsError: No robot has so many numbers.
+    """
+    sizes = []
+    for name in ROBOTS:
+        parts = state_parts(name)
+        stops = np.cumsum([part.size for part in parts.values()])
+        if state.shape[-1:] == (stops[-1],):
+            return dict(zip(parts, np.split(state, stops[:-1], axis=-1), strict=True))
+        sizes.append(f"{stops[-1]} ({name})")
+    raise ClevrSkillsError(
+        f"the state has the shape {state.shape}; allowed: {', '.join(state_parts())}, "
+        f"numbers in all: {', '.join(sizes)}"
+    )

@@ -187,11 +187,12 @@ class VectorEnv(gym.vector.VectorEnv):
             raise UnknownNameError("reset option", name, ("(none)",))
         if seed is None and not self._began:
             seed = self._seed
-        if seed is None or np.ndim(seed) == 0:
-            first = None if seed is None else as_seed(seed)
+        given: Any = seed
+        if given is None or np.ndim(given) == 0:
+            first = None if given is None else as_seed(given)
             seeds = [None if first is None else first + row for row in range(self.num_envs)]
         else:
-            seeds = [None if one is None else as_seed(one) for one in seed]
+            seeds = [None if one is None else as_seed(one) for one in given]
         if len(seeds) != self.num_envs:
             raise ClevrSkillsError(f"{len(seeds)} seeds; allowed: {self.num_envs}, or one number")
         self._began = True

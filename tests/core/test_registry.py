@@ -42,7 +42,7 @@ def tea():
 
 def test_the_nearest_name_is_told():
     with pytest.raises(
-        UnknownNameError, match="^unknown task 'srot'; did you mean sort.*; allowed: "
+        UnknownNameError, match=r"^unknown task 'srot'; did you mean sort\? allowed: "
     ):
         task("srot")
     assert (

@@ -561,8 +561,14 @@ def test_a_filmed_episode_that_goes_otherwise_changes_no_result(
         ({"tasks": ()}, "nothing to evaluate: name tasks, or a level with --level"),
         ({"video": ("reach_test_009",)}, "unknown episode 'reach_test_009'; allowed: reach_train_"),
         ({"policy_arg": ("a",)}, "'a' is no argument; allowed: NAME=VALUE, each name once"),
-        ({"policy": "oracel"}, "unknown policy 'oracel'; allowed: oracle, zero, random, replay:DA"),
-        ({"policy": "replay:"}, "unknown policy 'replay:'; allowed: oracle, zero, random, replay"),
+        (
+            {"policy": "oracel"},
+            "unknown policy 'oracel'; did you mean oracle? allowed: oracle, zero",
+        ),
+        (
+            {"policy": "replay:"},
+            "unknown policy 'replay:'; did you mean replay:DATASET? allowed: o",
+        ),
         ({"policy": "replay:x"}, "{cwd}/x is not a dataset: it has no dataset.json"),
     ],
 )

@@ -142,4 +142,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     printed = capsys.readouterr().out
     assert "touch" in printed and "0.0 [0.0, 79.3]" in printed and "Episodes end when" in printed
     assert main(f"evaluate --policy oracel touch --out {tmp_path}/b".split()) == 2
-    assert capsys.readouterr().err.startswith("clevrskills: unknown policy 'oracel'; allowed: ")
+    assert capsys.readouterr().err.startswith(
+        "clevrskills: unknown policy 'oracel'; did you mean oracle? allowed: "
+    )

@@ -207,7 +207,7 @@ def test_other_settings_need_another_folder(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"task": "tracing"}, "unknown task 'tracing'; allowed: match_pose"),
+        ({"task": "tracing"}, "unknown task 'tracing'; did you mean trace? allowed: match_pose"),
         ({"split": "both"}, "unknown split 'both'; allowed: train, val, test, "),
         ({"robot": "ur5"}, "unknown robot 'ur5'; allowed: xarm6"),
         ({"cameras": ("eye",), "obs": "rgb"}, "unknown camera 'eye'"),
