@@ -33,6 +33,33 @@ def test_filter(demos: Path) -> None:
     assert dataset.filter(task="visit").filter(level="L0").ids == ()
 
 
+@pytest.mark.parametrize("wrong", [{"task": ["visit"]}, {"level": 0}, {"success": "yes"}])
+def test_filter_takes_single_values(demos: Path, wrong: dict) -> None:
+    with pytest.raises(ClevrSkillsError, match="allowed: (one name|True or False)$"):
+        Dataset(demos).filter(**wrong)
+
+
+def test_a_relative_folder_is_that_of_the_start(demos: Path, monkeypatch) -> None:
+    monkeypatch.chdir(demos.parent)
+    dataset, episode = Dataset(demos.name), Episode(Path(demos.name) / "visit/train_00000002")
+    monkeypatch.chdir("/")
+    assert len(dataset[0].steps) and episode.info["seed"] == 2
+
+
+def test_what_is_missing_is_not_damaged(demos: Path, tmp_path: Path) -> None:
+    name = "visit/train_00000002"
+    folder = shutil.copytree(demos / name, tmp_path / name)
+    for file in ("steps.parquet", "states.npz", "base_camera.mp4"):
+        (folder / file).unlink()
+    episode = Episode(folder)
+    with pytest.raises(DatasetError, match=r"steps\.parquet is missing$"):
+        episode.steps  # noqa: B018
+    with pytest.raises(DatasetError, match=r"states\.npz is missing$"):
+        episode.states  # noqa: B018
+    with pytest.raises(DatasetError, match=r"base_camera\.mp4 is missing$"):
+        episode.frame("base_camera", 0)
+
+
 def test_episode_by_name(demos: Path) -> None:
     dataset = Dataset(demos)
     assert dataset.episode("visit/train_00000002").info["seed"] == 2

@@ -75,3 +75,18 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, capsys: pytest.Captu
     )
     assert list(tmp_path.glob(".partial*")) == []
     assert write_into(tmp_path, lambda _: 0, "me") == 0
+
+
+@pytest.mark.parametrize("written", [(), ("journal",)])
+def test_a_command_that_fails_first_leaves_no_folder(tmp_path: Path, written: tuple) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+
+    def fail(_: object) -> int:
+        for name in written:
+            (out / name).touch()
+        raise DamagedError("no")
+
+    with pytest.raises(DamagedError, match="no"):
+        write_into(out, fail)
+    assert out.exists() == bool(written)

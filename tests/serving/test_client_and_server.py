@@ -137,6 +137,11 @@ NOT_AS_ASKED: dict[str, tuple[dict[str, Any], Observation, str]] = {
     ),
     "no images": ({}, {**observation(), "images": {}}, "no image of base_camera, "),
     "state": ({}, {**observation(), "proprioception": {}}, "no state of the robot, which"),
+    "numbers of the state": (
+        {},
+        {**observation(), "proprioception": {"state": np.zeros(9, np.float32)}},
+        "the state has the shape (9,); allowed: qpos, ee_pose, vacuum_on, holding, numb",
+    ),
 }
 
 
@@ -155,6 +160,19 @@ def test_what_a_client_sends_is_what_the_policy_asked_for(dialect: str, fault: s
         policy.reset(prompt())
         policy.act(shown)
     assert_equal(Recorder.made[-1].observations[0], shown)
+
+
+@pytest.mark.parametrize(("size", "joints"), [(15, 6), (16, 7)])
+def test_a_state_without_names_is_taken_apart(dialect: str, size: int, joints: int) -> None:
+    state = np.arange(size, dtype=np.float32)
+    with served("Choosy", dialect, cameras=TWO) as url:
+        policy = connect(url)
+        policy.reset(prompt())
+        policy.act({**observation(), "proprioception": {"state": state}})
+    shown = Recorder.made[0].observations[0]["proprioception"]
+    assert [*shown] == ["qpos", "ee_pose", "vacuum_on", "holding"]
+    assert shown["qpos"].shape == (joints,)
+    np.testing.assert_array_equal(np.concatenate([*shown.values()]), state)
 
 
 def test_more_than_the_policy_asked_for_is_not_shown(dialect: str) -> None:
