@@ -79,7 +79,9 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         config_type: The type of its configuration.
         configurations: Configurations by name, among them ``default`` and ``tiny``.
         tokenizer: Reads its prompts.
-        learns_turns: Whether it learns from turns instead of windows of control steps.
+        prepared_by: ``module:function`` that reads what a training run is about, see
+            :data:`~clevrskills.baselines.training.training_config.Prepare`; empty: it learns from
+            windows of control steps.
         acts_in: Suite and interface that it acts by; ``None``: the suite's first one.
         track: What it has learned from, see :mod:`clevrskills.baselines.data.track`; empty: it is
             not known.
@@ -90,7 +92,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
     config_type: ClassVar[type[PolicyConfig]]
     configurations: ClassVar[Mapping[str, PolicyConfig]]
     tokenizer: Tokenizer
-    learns_turns: ClassVar[bool] = False
+    prepared_by: ClassVar[str] = ""
     acts_in: ClassVar[tuple[str, str | None]] = (DEFAULT, None)
     concurrency = "batched"
     track = ""

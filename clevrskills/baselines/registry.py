@@ -21,6 +21,7 @@ POLICIES = {
     "jat": "clevrskills.baselines.policies.jat.policy:JAT",
     "robo_flamingo": "clevrskills.baselines.policies.robo_flamingo.policy:RoboFlamingo",
     "octo": "clevrskills.baselines.policies.octo.policy:Octo",
+    "compact": "clevrskills.baselines.policies.compact.policy:CompactPolicy",
     "cliport": "clevrskills.baselines.policies.cliport.policy:Cliport",
 }
 """Where each policy is; a policy of one's own is named like that, ``module:Class``."""

@@ -46,11 +46,10 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
     require_training()
     _check(args)
     from clevrskills.baselines.training.training_config import open_training, prepare
-    from clevrskills.baselines.training.turn_training import prepare_turns
 
     try:
         with _without_small_numbers(), _accelerator(args) as accelerator:
-            training = prepare(args, prepare_turns)
+            training = prepare(args)
             processes = {"processes": accelerator.num_processes}
             training = replace(training, identity={**training.identity, **processes})
 

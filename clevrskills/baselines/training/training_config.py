@@ -1,6 +1,7 @@
 """Training configuration: what is trained on what, as the arguments and the data say."""
 
 import contextlib
+import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -108,16 +109,15 @@ class TrainingConfig:
 
 
 Prepare = Callable[[TrainArgs, str, PolicyConfig, Path | None, Description | None], TrainingConfig]
-"""Reads what a training on turns is about: arguments, policy, configuration, first checkpoint,
-what it says of itself."""
+"""Reads what a training run is about: arguments, policy, configuration, first checkpoint, what that
+says of itself."""
 
 
-def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
+def prepare(args: TrainArgs) -> TrainingConfig:
     """Read what a training run is about.
 
     Args:
         args: What is asked for.
-        of_turns: Does it for policies that learn from turns.
 
     Raises:
         ClevrSkillsError: Something is not there, damaged, or does not fit.
@@ -125,8 +125,10 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
     start = None if args.from_ is None else find(args.from_)
     before = None if start is None else describe(start)
     name, config = _policy(args, before)
-    if of_turns is not None and policy_type(name).learns_turns:
-        return of_turns(args, name, config, start, before)
+    if own := policy_type(name).prepared_by:
+        module, _, function = own.partition(":")
+        prepare_own: Prepare = getattr(importlib.import_module(module), function)
+        return prepare_own(args, name, config, start, before)
     sources: Sequence[Source] = [open_source(path, config.cameras) for path in args.data]
     selection = Selection(args.task, args.level, tuple(all_splits(load_suite())[:1]), args.prompt)
     if args.cache_dir is not None:
@@ -139,7 +141,7 @@ def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
                 f"demonstrations have {dict(spec.state_parts)}"
             )
         spec = replace(spec, statistics=before.spec.statistics)  # else its weights mean nothing
-    weights = _weights(args)
+    weights = weights_of(args)
     placed = config if start is None else remembered(config, start)
     if args.published_weights is not None:
         placed = place(config, args.published_weights)
@@ -190,7 +192,8 @@ def _policy(args: TrainArgs, before: Description | None) -> tuple[str, PolicyCon
     return name, configuration(name, args.configuration or "default", changes)
 
 
-def _weights(args: TrainArgs) -> dict[str, float] | None:
+def weights_of(args: TrainArgs) -> dict[str, float] | None:
+    """Return how often windows of tasks are drawn; ``None``: all windows alike."""
     if not args.weight:
         return {} if args.balance else None
     weights = policy_arguments(args.weight)

@@ -56,7 +56,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
             learning_rate=3e-3,
         ),
     }
-    learns_turns = True
+    prepared_by = "clevrskills.baselines.training.turn_training:prepare_turns"
     acts_in = (SUITE, INTERFACE)
 
     def __init__(self, config: CliportConfig, spec: PolicySpec) -> None:

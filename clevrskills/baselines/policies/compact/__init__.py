@@ -1,0 +1,1 @@
+"""Compact modular policy: perception trained on scenes, control trained on demonstrations."""

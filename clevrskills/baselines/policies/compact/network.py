@@ -1,0 +1,392 @@
+"""Networks of perception: what the next subgoal is about, where it is, and how it lies.
+
+One convolutional trunk sees the scene and the images of the prompt. The prompt, read by a small
+transformer, asks one question for each of two roles: the object that is acted on, and the target.
+The answer is a map over cells of the scene. A second network looks at a crop of the full image for
+millimeters; a third one reads the pose of the end effector off a key-step image.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from clevrskills.baselines.batch import Prompts
+from clevrskills.baselines.policies.layers import mlp, transformer_encoder, transformer_layer
+from clevrskills.sim.cameras import FixedCamera
+
+SIZE_PX = 256
+"""Width and height of the base image."""
+HEIGHT_PX, WIDTH_PX = 208, SIZE_PX
+"""Rows and columns of the base image that are seen; below there is only the edge of the table."""
+STRIDE_PX = 4
+ROLES = 2
+"""What is asked for: the object that is acted on, and the target."""
+FRAMES = 3
+"""Images that are seen: the present one, the first one of the episode, a key-step."""
+ANGLES = 24
+"""Bins of the angle of a subgoal, of 15 degrees each."""
+COUNTS = 10
+"""Numbers of subgoals done that are told apart."""
+CROP_PX = 64
+UNIT_M = 0.02
+"""Scale of the positions that the crop network gives."""
+HEIGHT_UNIT_M = 0.05
+POSE_UNIT_M = 0.1
+_POOL = 4
+
+
+class Calibration(nn.Module):
+    """Pinhole model of a camera that stands still: world points to pixels and back.
+
+    Args:
+        camera: The camera.
+    """
+
+    axes: Tensor
+    eye: Tensor
+
+    def __init__(self, camera: FixedCamera) -> None:
+        super().__init__()
+        left, up, forward = camera.axes
+        self.half_px = camera.size_px / 2
+        scale = np.tan(camera.fov_rad / 2)
+        axes = np.stack([-left * scale, -up * scale, forward])
+        self.register_buffer("axes", torch.tensor(axes, dtype=torch.float32), persistent=False)
+        eye = torch.tensor(camera.eye_m, dtype=torch.float32)
+        self.register_buffer("eye", eye, persistent=False)
+
+    def pixels(self, points: Tensor) -> Tensor:
+        """Return right and down in the image (..., 2) of world points (..., 3) in meters."""
+        along = (points - self.eye) @ self.axes.T
+        tangent = along[..., :2] / (self.axes[:2] ** 2).sum(-1)
+        return self.half_px * (1 + tangent / along[..., 2:])
+
+    def points(self, pixels: Tensor, height_m: Tensor) -> Tensor:
+        """Return the world points (..., 3) of pixels (..., 2) at heights (...) above the table."""
+        ray = self.axes[2] + (pixels / self.half_px - 1) @ self.axes[:2]
+        return self.eye + ray * ((height_m - self.eye[2]) / ray[..., 2])[..., None]
+
+
+def _convolution(before: int, after: int, kernel: int = 3, stride: int = 1) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(before, after, kernel, stride, kernel // 2, bias=False),
+        nn.GroupNorm(8, after),
+        nn.ReLU(True),
+    )
+
+
+class Trunk(nn.Module):
+    """Features of an image at a quarter of its resolution.
+
+    Args:
+        stem: Channels at half the resolution.
+        fine: Channels at a quarter.
+        coarse: Channels at an eighth.
+        width: Channels of the features.
+    """
+
+    def __init__(self, stem: int, fine: int, coarse: int, width: int) -> None:
+        super().__init__()
+        first = nn.Sequential(nn.Conv2d(3, stem, 5, 2, 2), nn.ReLU(True))
+        self.stem = nn.Sequential(first, _convolution(stem, fine, stride=2))
+        self.fine = nn.ModuleList(_convolution(fine, fine) for _ in range(2))
+        self.down = _convolution(fine, coarse, stride=2)
+        self.coarse = nn.ModuleList(_convolution(coarse, coarse) for _ in range(2))
+        self.up, self.side = nn.Conv2d(coarse, width, 1), nn.Conv2d(fine, width, 1)
+        self.out = nn.Sequential(nn.ReLU(True), nn.Conv2d(width, width, 1))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Images (N, 3, H, W) in [0, 1] -> features (N, width, H / 4, W / 4)."""
+        x = self.stem(images * 2 - 1)
+        for layer in self.fine:
+            x = x + layer(x)
+        y = self.down(x)
+        for layer in self.coarse:
+            y = y + layer(y)
+        size = (x.shape[-2], x.shape[-1])
+        return self.out(self.side(x) + functional.interpolate(self.up(y), size=size))
+
+
+class SceneMaps:
+    """Maps of n images of scenes.
+
+    Attributes:
+        features: Features, (n, D, h, w).
+        cells: Embedding of what is in each cell, of unit length, (n, D, h, w).
+        geometry: Offset of the middle of what is there from that of the cell, right and down, in
+            cells; its height in units of :data:`HEIGHT_UNIT_M`; logit of a body's middle being
+            there; (n, 4, h, w).
+    """
+
+    def __init__(self, features: Tensor, cells: Tensor, geometry: Tensor) -> None:
+        self.features, self.cells, self.geometry = features, cells, geometry
+
+    def __getitem__(self, index: Tensor) -> SceneMaps:
+        return SceneMaps(self.features[index], self.cells[index], self.geometry[index])
+
+
+class Answer:
+    """What is read of n scenes and prompts.
+
+    Attributes:
+        maps: Logits of the cells in which each role's object is, (n, ROLES, h, w).
+        frames: Share of each image in this, (n, ROLES, FRAMES).
+        geometry: Geometry of these images, (n, FRAMES, 4, h, w).
+        pointed: Logits of the places in the prompt whose image shows each role's object, the first
+            one for none, (n, ROLES, 1 + L).
+        skill: Logits of the skill of the next subgoal, (n, skills).
+        angle: Logits of the bins of its angle, (n, ANGLES).
+    """
+
+    def __init__(
+        self,
+        maps: Tensor,
+        frames: Tensor,
+        geometry: Tensor,
+        pointed: Tensor,
+        skill: Tensor,
+        angle: Tensor,
+    ) -> None:
+        self.maps, self.frames, self.geometry = maps, frames, geometry
+        self.pointed, self.skill, self.angle = pointed, skill, angle
+
+    def pixels(self, corner: Tensor) -> tuple[Tensor, Tensor]:
+        """Return pixels (n, ROLES, 2) and heights (n, ROLES) in meters of each role's object: the
+        mean of what the best cell and its neighbors say.
+
+        Args:
+            corner: Pixel of the upper left corner of the images, (n, 2).
+        """
+        *_, h, w = self.maps.shape
+        best = self.maps.flatten(2).argmax(-1)[..., None]
+        step = torch.tensor([-1, 0, 1], device=best.device)
+        rows = (best // w + step.repeat_interleave(3)).clamp(0, h - 1)
+        columns = (best % w + step.repeat(3)).clamp(0, w - 1)
+        cells = rows * w + columns  # (n, ROLES, 9)
+        share = self.maps.flatten(2).gather(2, cells).softmax(-1)[..., None]
+        says = torch.einsum("brf,bfchw->brchw", self.frames, self.geometry).flatten(3)
+        says = says.gather(3, cells[:, :, None].expand(-1, -1, 4, -1)).transpose(2, 3)
+        at = torch.stack([columns, rows], -1) + 0.5 + says[..., :2]
+        pixels = STRIDE_PX * (at * share).sum(2) + corner[:, None]
+        return pixels, HEIGHT_UNIT_M * (says[..., 2] * share[..., 0]).sum(2)
+
+
+class Reader(nn.Module):
+    """What the next subgoal is: which object, which target, which skill, which angle.
+
+    Args:
+        skills: Number of skills.
+        words: Size of the vocabulary.
+        length: Tokens of a prompt that are read, at most.
+        channels: Channels of the trunk at half, a quarter and an eighth of the resolution.
+        width: Width of the embeddings, D.
+        layers: Layers of the transformer, at least two.
+    """
+
+    def __init__(
+        self,
+        skills: int,
+        words: int,
+        length: int,
+        channels: tuple[int, ...],
+        width: int,
+        layers: int,
+    ) -> None:
+        super().__init__()
+        self.length, self.width = length, width
+        self.trunk = Trunk(*channels, width)
+        self.attention = nn.Conv2d(width, 1, 1)
+        self.object = mlp(2 * width, 2 * width, width, activation=nn.ReLU)
+        self.cell = nn.Conv2d(width, width, 1)
+        self.geometry = nn.Sequential(
+            nn.Conv2d(width + 2, width, 1), nn.ReLU(True), nn.Conv2d(width, 4, 1)
+        )
+        self.words = nn.Embedding(words, width)
+        self.position = nn.Parameter(0.02 * torch.randn(length + ROLES + 1, width))
+        self.role = nn.Parameter(0.02 * torch.randn(ROLES + 1, width))
+        self.count, self.holding = nn.Embedding(COUNTS, width), nn.Embedding(2, width)
+        self.has_key = nn.Embedding(2, width)
+        layer = transformer_layer(width, 4, 3 * width) | {"activation": "relu"}
+        self.transformer = transformer_encoder(layer, layers)
+        self.point, self.key, self.said = (nn.Linear(width, width) for _ in range(3))
+        self.look, self.frame = nn.Linear(width, width), nn.Linear(width, FRAMES)
+        self.skill = mlp(width, 96, skills, activation=nn.ReLU)
+        self.angle = mlp(width, 96, ANGLES, activation=nn.ReLU)
+        self.scale = nn.Parameter(torch.tensor(2.3))
+        self.scene, self.scene_norm = nn.Linear(width, width), nn.LayerNorm(width)
+        self.mix = nn.MultiheadAttention(width, 4, batch_first=True)
+        self.mixed = mlp(width, 3 * width, width, activation=nn.ReLU)
+        pooled = (HEIGHT_PX // STRIDE_PX // _POOL) * (WIDTH_PX // STRIDE_PX // _POOL)
+        self.scene_position = nn.Parameter(0.02 * torch.randn(pooled, width))
+        self.scene_frame = nn.Parameter(0.02 * torch.randn(FRAMES, width))
+        nn.init.normal_(self.words.weight, std=0.02)
+        for embedding in (self.count, self.holding, self.has_key):
+            nn.init.normal_(embedding.weight, std=0.1)
+
+    def see(self, images: Tensor, corner: Tensor) -> SceneMaps:
+        """Return the maps of images (n, 3, H, W) in [0, 1] whose upper left corner is a pixel
+        (n, 2) of the whole image.
+        """
+        features = self.trunk(images)
+        n, _, h, w = features.shape
+        steps = [STRIDE_PX * (torch.arange(k, device=images.device) + 0.5) for k in (w, h)]
+        across = (corner[:, :1] + steps[0]) / (WIDTH_PX / 2) - 1
+        down = (corner[:, 1:] + steps[1]) / (WIDTH_PX / 2) - 1
+        where = torch.stack([across[:, None].expand(n, h, w), down[:, :, None].expand(n, h, w)], 1)
+        cells = functional.normalize(self.cell(features).float(), dim=1)
+        seen = torch.cat([functional.relu(features), where.to(features.dtype)], 1)
+        return SceneMaps(features, cells, self.geometry(seen).float())
+
+    def embed(self, images: Tensor) -> Tensor:
+        """Return embeddings (n, D) of images of single objects (n, 3, 64, 64) in [0, 1]."""
+        features = self.trunk(images)
+        share = self.attention(features).float().flatten(2).softmax(-1)
+        features = features.float().flatten(2)
+        both = torch.cat([(features * share).sum(-1), features.amax(-1)], -1)
+        found: Tensor = self.object(both)
+        return found.float()
+
+    def forward(
+        self,
+        maps: list[SceneMaps],
+        prompts: Prompts,
+        shown: Tensor,
+        count: Tensor,
+        holding: Tensor,
+        has_key: Tensor,
+    ) -> Answer:
+        """Return what the next subgoal is.
+
+        Args:
+            maps: Maps of the present, the first and the key-step image, each of n.
+            prompts: The prompts; at most ``length`` tokens are read.
+            shown: Embeddings of their images, (M, D).
+            count: Number of subgoals done, (n,).
+            holding: Whether something is held, 0 or 1, (n,).
+            has_key: Whether there is a key-step image, 0 or 1, (n,).
+        """
+        tokens, mask, index = prompts.first(self.length)
+        n, long = tokens.shape
+        shows = index >= 0
+        images = shown.new_zeros(n, long, self.width)
+        images[shows] = shown[index[shows]]
+        state = self.count(count) + self.holding(holding) + self.has_key(has_key)
+        x = self.words(tokens) + images
+        x = torch.cat([self.role + state[:, None], x], 1) + self.position[: ROLES + 1 + long]
+        empty = torch.cat([mask.new_zeros(n, ROLES + 1), ~mask], 1)
+        for k, layer in enumerate(self.transformer.layers):
+            x = layer(x, src_key_padding_mask=empty)
+            if k == len(self.transformer.layers) - 2:
+                x = self._look(x, [each.features for each in maps])
+        x = x.float()
+        role, whole, rest = x[:, :ROLES], x[:, ROLES], x[:, ROLES + 1 :]
+        pointed = self.point(role) @ self.key(rest).transpose(1, 2) / 8
+        pointed = pointed.masked_fill(~shows[:, None], -1e4)
+        pointed = torch.cat([pointed.new_zeros(n, ROLES, 1), pointed], -1)
+        share = pointed.softmax(-1)
+        query = share[..., 1:] @ functional.normalize(images, dim=-1)
+        query = query + share[..., :1] * self.said(role) + 0.3 * torch.tanh(self.look(role))
+        query = functional.normalize(query, dim=-1).float()
+        frames = self.frame(role).softmax(-1).float()
+        now = functional.one_hot(torch.zeros(n, dtype=torch.long, device=x.device), FRAMES)
+        frames = torch.stack([now.to(frames.dtype), frames[:, 1]], 1)  # the object: as it is now
+        with torch.autocast(x.device.type, enabled=False):
+            fits = [torch.einsum("nrd,ndhw->nrhw", query, each.cells) for each in maps]
+            logits = (torch.stack(fits, 2) * frames[..., None, None]).sum(2) * self.temperature
+        geometry = torch.stack([each.geometry for each in maps], 1)
+        skill, angle = self.skill(whole).float(), self.angle(whole).float()
+        return Answer(logits, frames, geometry, pointed.float(), skill, angle)
+
+    @property
+    def temperature(self) -> Tensor:
+        """Factor from a cosine to a logit."""
+        return self.scale.exp().clamp(max=50)
+
+    def _look(self, x: Tensor, features: list[Tensor]) -> Tensor:
+        """Let all tokens (n, L, D) attend to the scenes' features (n, D, h, w)."""
+        seen = []
+        for frame, each in zip(self.scene_frame, features, strict=True):
+            pooled = functional.avg_pool2d(each, _POOL).flatten(2).transpose(1, 2)
+            seen.append(self.scene(pooled) + self.scene_position + frame)
+        memory = torch.cat(seen, 1)
+        x = x + self.mix(self.scene_norm(x), memory, memory, need_weights=False)[0]
+        mixed: Tensor = x + self.mixed(self.scene_norm(x))
+        return mixed
+
+
+class CropNetwork(nn.Module):
+    """Position of a body, and where to grasp it, from a crop of the full image around it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        channels = ((3, 32, 2), (32, 64, 2), (64, 64, 1), (64, 96, 2), (96, 96, 1), (96, 96, 2))
+        layers = [_convolution(before, after, stride=stride) for before, after, stride in channels]
+        self.see = nn.Sequential(*layers)
+        side = CROP_PX // 16
+        self.tell = mlp(96 * side * side + 6, 256, 256, 6, activation=nn.ReLU)
+
+    def forward(
+        self, crops: Tensor, middle: Tensor, height_m: Tensor, camera: Calibration
+    ) -> Tensor:
+        """Return positions in meters of bodies and of their grasp points, (n, 2, 3).
+
+        Args:
+            crops: Crops (n, 3, CROP_PX, CROP_PX) in [0, 1].
+            middle: Pixel of their middle, (n, 2).
+            height_m: About how high the body is, (n,).
+            camera: The camera.
+        """
+        features = self.see(crops * 2 - 1).float().flatten(1)
+        at = middle / (WIDTH_PX / 2) - 1
+        where = torch.cat([at, at**2, at[:, :1] * at[:, 1:], height_m[:, None] * 5], 1)
+        told = self.tell(torch.cat([features, where], 1)).float()
+        return camera.points(middle, height_m)[:, None] + UNIT_M * told.reshape(-1, 2, 3)
+
+
+def crops(images: Tensor, middle: Tensor) -> Tensor:
+    """Return crops (n, 3, CROP_PX, CROP_PX) of images (n, 3, H, W) around whole pixels (n, 2); the
+    edge of the image is repeated.
+    """
+    steps = torch.arange(CROP_PX, device=images.device) - CROP_PX // 2
+    rows = (middle[:, 1, None].long() + steps).clamp(0, images.shape[2] - 1)
+    columns = (middle[:, 0, None].long() + steps).clamp(0, images.shape[3] - 1)
+    n = torch.arange(len(images), device=images.device)[:, None, None]
+    return images[n, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+
+
+class PoseNetwork(nn.Module):
+    """Pose of the end effector in a key-step image."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.see = nn.Sequential(
+            nn.Sequential(nn.Conv2d(3, 24, 5, 2, 2), nn.ReLU(True)),
+            _convolution(24, 48, stride=2),
+            _convolution(48, 48),
+            _convolution(48, 96, stride=2),
+            _convolution(96, 96),
+            _convolution(96, 128, stride=2),
+            _convolution(128, 32, kernel=1),
+        )
+        cells = (HEIGHT_PX // 16) * (WIDTH_PX // 16)
+        self.tell = mlp(32 * cells, 256, 256, 9, activation=nn.ReLU)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Images (n, 3, H, W) in [0, 1] -> position in units of :data:`POSE_UNIT_M` and first two
+        columns of the rotation matrix, (n, 9).
+        """
+        told: Tensor = self.tell(self.see(images * 2 - 1).float().flatten(1))
+        return told
+
+
+def rotation_of(columns: Tensor) -> Tensor:
+    """Return rotation matrices (..., 3, 3) of their first two columns, about (..., 6), made
+    orthonormal (Zhou et al. 2019, arXiv 1812.07035).
+    """
+    x = functional.normalize(columns[..., :3], dim=-1)
+    y = columns[..., 3:] - (columns[..., 3:] * x).sum(-1, keepdim=True) * x
+    y = functional.normalize(y, dim=-1)
+    return torch.stack([x, y, torch.linalg.cross(x, y)], -1)

@@ -1,0 +1,442 @@
+"""Training of perception on scenes: batches of them, and the losses of its networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from clevrskills.baselines.batch import Movable, Prompts
+from clevrskills.baselines.policies.compact.controller import SKILLS
+from clevrskills.baselines.policies.compact.network import (
+    ANGLES,
+    COUNTS,
+    HEIGHT_PX,
+    HEIGHT_UNIT_M,
+    POSE_UNIT_M,
+    ROLES,
+    STRIDE_PX,
+    UNIT_M,
+    WIDTH_PX,
+    Answer,
+    Calibration,
+    CropNetwork,
+    PoseNetwork,
+    Reader,
+    SceneMaps,
+    crops,
+)
+from clevrskills.baselines.prompts import EncodedPrompt, WordTokenizer, encode, stack
+from clevrskills.core import geometry
+from clevrskills.core.policy import PromptInput
+from clevrskills.dataset_tools.scenes.scene_set import Scene, SceneEpisode, SceneSet
+
+BODIES = 10
+"""Bodies of a scene that are learned from, at most."""
+PROMPT_PX = 64
+SHIFT_PX = 8
+"""Pixels by which scenes are shifted at random, at most."""
+WORDS_ONLY = 0.12
+"""Share of prompts with images that are given in words alone."""
+RECOLORED, DIMMED = 0.5, 0.35
+"""Share of scenes whose color channels are exchanged, where no word tells a color, and by how much
+they are scaled."""
+KEY_STEP = "{ks:"
+TURNING = tuple(SKILLS.index(name) for name in ("rotated", "at_pose", "at_pose_on_top"))
+WEIGHTS = {
+    **dict.fromkeys(("object", "target", "geometry", "crop", "pose"), 1.0),
+    **{"pointed": 0.2, "alone": 0.5, "contrast": 0.3, "bodies": 0.5, "skill": 0.3, "angle": 0.3},
+}
+CONTRASTED = 512
+CROPPED = 256
+"""Bodies in a batch that are contrasted with each other, and that are cropped, at most."""
+
+
+@dataclass(frozen=True)
+class SceneBatch(Movable):
+    """B scenes, and what is to be read of them.
+
+    Attributes:
+        images: Images of scenes and key-steps, each once, (N, 3, H, W) uint8.
+        owner: The scene of each, (N,).
+        frames: The present, the first and the key-step image of each scene, (B, FRAMES).
+        corner: Pixel of their upper left corner, (2,).
+        prompts: The prompts, with images of objects and textures alone.
+        prompt_owner: The scene of each of these images, (M,).
+        alone: Images of bodies alone, (J, 3, 64, 64) uint8.
+        alone_of: Scene and body of each, (J, 2).
+        colors: What all images of a scene are multiplied by, (B, 3, 3).
+        count: Subgoals done, (B,).
+        holding: Whether something is held, (B,).
+        has_key: Whether there is a key-step, (B,).
+        bodies: Positions of bodies in meters, NaN where there is none, (B, BODIES, 3).
+        object: Index of the body that is acted on, -1: none, (B,).
+        target_body: Index of the target, -1: none, (B,).
+        target: Its position, or that of a place, (B, 3).
+        contact: Where the object is grasped or touched, (B, 3).
+        pose: Pose that the end effector is to have, (B, 7).
+        pointed: Place in the prompt whose image shows the object of each role, from 1 on, 0: none,
+            (B, ROLES).
+        skill: Index of the skill, (B,).
+        angle: Bin of the angle, (B,).
+    """
+
+    images: Tensor
+    owner: Tensor
+    frames: Tensor
+    corner: Tensor
+    prompts: Prompts
+    prompt_owner: Tensor
+    alone: Tensor
+    alone_of: Tensor
+    colors: Tensor
+    count: Tensor
+    holding: Tensor
+    has_key: Tensor
+    bodies: Tensor
+    object: Tensor
+    target_body: Tensor
+    target: Tensor
+    contact: Tensor
+    pose: Tensor
+    pointed: Tensor
+    skill: Tensor
+    angle: Tensor
+
+
+class SceneWindows:
+    """Scenes that batches are drawn from.
+
+    Args:
+        scenes: The scenes.
+        tokenizer: Reads prompts.
+        length: Tokens of a prompt that are read, at most.
+        seed: For what is random in a batch.
+
+    Attributes:
+        tasks: Task of each scene.
+        counts: Ones: see :class:`~clevrskills.baselines.data.windows.Order`.
+    """
+
+    def __init__(self, scenes: SceneSet, tokenizer: WordTokenizer, length: int, seed: int) -> None:
+        self._set, self._tokenizer, self._length = scenes, tokenizer, length
+        self._seed = seed
+        self._scenes = [
+            scene
+            for scene in scenes.scenes
+            if max(scene.subgoal.object, scene.subgoal.target) < BODIES
+        ]
+        self.tasks = tuple(scene.episode.task for scene in self._scenes)
+        self.counts = np.ones(len(self._scenes), int)
+
+    def __len__(self) -> int:
+        """Number of scenes."""
+        return len(self._scenes)
+
+    def __getitem__(self, indices: Sequence[int]) -> SceneBatch:
+        """Read a batch; indices count on beyond the last scene, and each batch draws anew."""
+        rng = np.random.default_rng((self._seed, int(indices[0])))
+        chosen = [self._scenes[index % len(self)] for index in indices]
+        down, across = (int(n) for n in rng.integers(-SHIFT_PX, SHIFT_PX + 1, 2))
+        images, owners, frames = list[np.ndarray](), list[int](), list[list[int]]()
+        encoded, prompt_owner = list[EncodedPrompt](), list[int]()
+        alone, alone_of = list[np.ndarray](), list[tuple[int, int]]()
+        colors, pointed = list[np.ndarray](), list[list[int]]()
+        for number, scene in enumerate(chosen):
+            keys = key_steps(scene.episode)
+            names = [scene.image, scene.first]
+            names += [keys[min(scene.done, len(keys) - 1)]] if keys else [scene.image]
+            unique = list(dict.fromkeys(names))
+            frames.append([len(images) + unique.index(name) for name in names])
+            images += [_shifted(self._set.pixels(name), down, across) for name in unique]
+            owners += [number] * len(unique)
+            words_only = not keys and rng.random() < WORDS_ONLY
+            prompt, places = self._prompt(scene, words_only)
+            encoded.append(prompt)
+            pointed.append(places)
+            prompt_owner += [number] * len(prompt.images)
+            for body, name in enumerate(scene.episode.body_images[:BODIES]):
+                if name:
+                    alone.append(self._set.pixels(name))
+                    alone_of.append((number, body))
+            colors.append(_colors(rng, scene, places))
+        return SceneBatch(
+            **_labels(chosen),
+            images=_stacked(images),
+            owner=torch.tensor(owners),
+            frames=torch.tensor(frames),
+            corner=torch.tensor([across, down], dtype=torch.float32),
+            prompts=stack(encoded, self._tokenizer.pad),
+            prompt_owner=torch.tensor(prompt_owner, dtype=torch.long),
+            alone=_stacked(alone),
+            alone_of=torch.tensor(alone_of).reshape(-1, 2),
+            colors=torch.tensor(np.stack(colors), dtype=torch.float32),
+            pointed=torch.tensor(pointed),
+        )
+
+    def _prompt(self, scene: Scene, words_only: bool) -> tuple[EncodedPrompt, list[int]]:
+        """Return a scene's prompt, and where it shows the object of each role."""
+        episode, nowhere = scene.episode, [0] * ROLES
+        if words_only:
+            return encode(PromptInput(episode.plain, {}), self._tokenizer, PROMPT_PX), nowhere
+        names = episode.prompt_images
+        shown = {name: self._set.pixels(names[name]) for name in names if KEY_STEP not in name}
+        prompt = encode(PromptInput(episode.text, shown), self._tokenizer, PROMPT_PX)
+        body_of = dict(zip(names, episode.shows, strict=True))
+        order = [name for name in _placeholders(episode.text) if name in shown]
+        at = np.flatnonzero(np.array(prompt.tokens) == prompt.image)
+        places = []
+        for body in (scene.subgoal.object, scene.subgoal.target):
+            fits = [k for k, name in zip(at, order, strict=True) if body_of[name] == body >= 0]
+            places.append(int(fits[0]) + 1 if fits and fits[0] < self._length else 0)
+        return prompt, places
+
+
+def key_steps(episode: SceneEpisode) -> list[str]:
+    """Return the names of the key-step images of a prompt, in order."""
+    return [image for name, image in episode.prompt_images.items() if KEY_STEP in name]
+
+
+def _placeholders(text: str) -> list[str]:
+    return ["{" + part.partition("}")[0] + "}" for part in text.split("{")[1:]]
+
+
+def _labels(scenes: Sequence[Scene]) -> dict[str, Tensor]:
+    bodies = np.full((len(scenes), BODIES, 3), np.nan, np.float32)
+    targets = np.full((len(scenes), 3), np.nan, np.float32)
+    for row, target, scene in zip(bodies, targets, scenes, strict=True):
+        shown = scene.positions[:BODIES]
+        row[: len(shown)] = shown
+        if np.isfinite(scene.subgoal.position[:2]).all():
+            target[:] = np.nan_to_num(scene.subgoal.position, nan=UNIT_M)
+        elif scene.subgoal.target >= 0:
+            target[:] = scene.positions[scene.subgoal.target]
+    goals = [scene.subgoal for scene in scenes]
+    skills = ["avoiding" if goal.avoided else goal.predicate for goal in goals]
+    bins = [round(goal.angle_rad / (2 * math.pi / ANGLES)) % ANGLES for goal in goals]
+    numbers: dict[str, Sequence[int | bool]] = {
+        "count": [min(scene.done, COUNTS - 1) for scene in scenes],
+        "holding": [scene.held >= 0 for scene in scenes],
+        "has_key": [bool(key_steps(scene.episode)) for scene in scenes],
+        "object": [goal.object for goal in goals],
+        "target_body": [goal.target for goal in goals],
+        "skill": [SKILLS.index(s if s in SKILLS else "other") for s in skills],
+        "angle": bins,
+    }
+    return {
+        **{name: torch.tensor(values, dtype=torch.long) for name, values in numbers.items()},
+        "bodies": torch.from_numpy(bodies),
+        "target": torch.from_numpy(targets),
+        "contact": torch.from_numpy(np.stack([goal.contact for goal in goals])),
+        "pose": torch.from_numpy(np.stack([goal.ee_pose for goal in goals])),
+    }
+
+
+def _colors(rng: np.random.Generator, scene: Scene, pointed: Sequence[int]) -> np.ndarray:
+    """What the colors of a scene are multiplied by, (3, 3): exchanged channels, unless the prompt
+    names an object in words.
+    """
+    goal = scene.subgoal
+    named = zip((goal.object, goal.target), pointed, strict=True)
+    worded = any(body >= 0 and not place for body, place in named)
+    if worded or rng.random() >= RECOLORED:
+        return np.eye(3)
+    dimmed: np.ndarray = np.eye(3)[rng.permutation(3)] * (1.1 - DIMMED * rng.random((3, 1)))
+    return dimmed
+
+
+def _shifted(image: np.ndarray, down: int, across: int) -> np.ndarray:
+    """The part of an image (H, W, 3) that is seen, shifted by some pixels; edges are repeated."""
+    rows = np.arange(HEIGHT_PX) + down
+    columns = np.arange(WIDTH_PX) + across
+    return image[rows.clip(0, len(image) - 1)][:, columns.clip(0, image.shape[1] - 1)]
+
+
+def _stacked(images: Sequence[np.ndarray]) -> Tensor:
+    if not images:
+        return torch.zeros(0, 3, PROMPT_PX, PROMPT_PX, dtype=torch.uint8)
+    return torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Cells of points: which they are, where in them the points are, whether they are in view."""
+
+    index: Tensor
+    across: Tensor
+    down: Tensor
+    seen: Tensor
+
+    @classmethod
+    def of(cls, pixels: Tensor, corner: Tensor, height: int, width: int) -> _Cells:
+        """Cells of pixels (..., 2) of images with a corner (2,)."""
+        at = (pixels - corner) / STRIDE_PX
+        seen = (at >= 0).all(-1) & (at[..., 0] < width) & (at[..., 1] < height)
+        at = torch.where(seen[..., None], at, 0)  # NaN, too
+        index = at[..., 1].long() * width + at[..., 0].long()
+        return cls(index, at[..., 0], at[..., 1], seen)
+
+
+def perception_losses(
+    reader: Reader,
+    cropper: CropNetwork,
+    poser: PoseNetwork,
+    camera: Calibration,
+    batch: SceneBatch,
+) -> dict[str, Tensor]:
+    """Return what is minimized, under ``loss``, and its terms."""
+    images, shown, alone = (
+        _recolored(images, batch.colors[owner])
+        for images, owner in (
+            (batch.images, batch.owner),
+            (batch.prompts.images, batch.prompt_owner),
+            (batch.alone, batch.alone_of[:, 0]),
+        )
+    )
+    corner = batch.corner
+    maps = reader.see(images, corner.expand(len(images), 2))
+    embedded = reader.embed(torch.cat([shown, alone]))
+    prompts = replace(batch.prompts, images=shown)
+    views = [maps[batch.frames[:, k]] for k in range(batch.frames.shape[1])]
+    state = (batch.count, batch.holding, batch.has_key)
+    answer = reader(views, prompts, embedded[: len(shown)], *state)
+    terms = _reading_losses(answer, views[0], camera, batch)
+    terms |= _body_losses(reader, views[0], embedded[len(shown) :], camera, batch)
+    present = images[batch.frames[:, 0]]
+    terms["crop"] = _crop_loss(cropper, present, camera, batch)
+    terms["pose"] = _pose_loss(poser, images[batch.frames[:, -1]], batch)
+    total = torch.stack([WEIGHTS[name] * value for name, value in terms.items()]).sum()
+    return {"loss": total, **terms}
+
+
+def _recolored(images: Tensor, colors: Tensor) -> Tensor:
+    mixed = torch.einsum("ndc,nchw->ndhw", colors, images.float() / 255)
+    return mixed.clamp(0, 1)
+
+
+def _mean(values: Tensor, mask: Tensor) -> Tensor:
+    return (values * mask).sum() / mask.sum().clamp(min=1)
+
+
+def _reading_losses(
+    answer: Answer, present: SceneMaps, camera: Calibration, batch: SceneBatch
+) -> dict[str, Tensor]:
+    """Losses of what is asked for: cells, places in the prompt, skill, angle, geometry."""
+    *_, h, w = answer.maps.shape
+    every = torch.arange(len(batch.object), device=answer.maps.device)
+    object_at = batch.bodies[every, batch.object.clamp(min=0)]
+    roles = _Cells.of(camera.pixels(torch.stack([object_at, batch.target], 1)), batch.corner, h, w)
+    asked = torch.stack([(batch.object >= 0) & (batch.holding == 0), every >= 0], 1) & roles.seen
+    missed = functional.cross_entropy(
+        answer.maps.flatten(0, 1).flatten(1), roles.index.flatten(), reduction="none"
+    ).unflatten(0, asked.shape)
+    pointed = functional.cross_entropy(
+        answer.pointed.flatten(0, 1), batch.pointed.flatten(), reduction="none"
+    ).unflatten(0, asked.shape)
+    named = torch.stack([batch.object, batch.target_body], 1) >= 0
+    turned = functional.cross_entropy(answer.angle, batch.angle, reduction="none")
+    turning = torch.isin(batch.skill, torch.tensor(TURNING, device=turned.device))
+    chosen = torch.einsum("nf,nfchw->nchw", answer.frames[:, 1], answer.geometry)
+    geometry_of_target = _geometry_loss(chosen, every, roles, 1, batch.target[:, 2])
+    bodies = _Cells.of(camera.pixels(batch.bodies), batch.corner, h, w)
+    scene, body = bodies.seen.nonzero(as_tuple=True)
+    seen = _Cells(*(each[scene, body][:, None] for each in vars(bodies).values()))
+    there = torch.zeros_like(present.geometry[:, 3])
+    there.flatten(1)[scene, seen.index[:, 0]] = 1
+    rare = torch.tensor(30.0, device=there.device)
+    return {
+        "object": _mean(missed[:, 0], asked[:, 0]),
+        "target": _mean(missed[:, 1], asked[:, 1]),
+        "pointed": _mean(pointed, named),
+        "skill": functional.cross_entropy(answer.skill, batch.skill),
+        "angle": _mean(turned, turning),
+        "geometry": 0.5 * geometry_of_target
+        + _geometry_loss(present.geometry, scene, seen, 0, batch.bodies[scene, body, 2]),
+        "bodies": functional.binary_cross_entropy_with_logits(
+            present.geometry[:, 3], there, pos_weight=rare
+        ),
+    }
+
+
+def _geometry_loss(
+    geometry_map: Tensor, scene: Tensor, cells: _Cells, k: int, height_m: Tensor
+) -> Tensor:
+    """Loss of the geometry (n, 4, h, w) of scenes (m,) at cells (m, ...)[:, k] and those around."""
+    *_, h, w = geometry_map.shape
+    across, down, seen = cells.across[:, k], cells.down[:, k], cells.seen[:, k]
+    total = geometry_map.new_zeros(len(scene))
+    for i in (-1, 0, 1):
+        for j in (-1, 0, 1):
+            row = (down.long() + i).clamp(0, h - 1)
+            column = (across.long() + j).clamp(0, w - 1)
+            off = (across - column - 0.5, down - row - 0.5, height_m / HEIGHT_UNIT_M)
+            want = torch.stack(off, 1).nan_to_num()
+            says = geometry_map[scene, :3, row, column]
+            missed = functional.smooth_l1_loss(says, want, beta=0.1, reduction="none")
+            total = total + missed.sum(1) / 27
+    return _mean(total, seen)
+
+
+def _body_losses(
+    reader: Reader, present: SceneMaps, embedded: Tensor, camera: Calibration, batch: SceneBatch
+) -> dict[str, Tensor]:
+    """Losses of finding each body by its own image: among the cells of its scene, and among the
+    bodies of the batch (InfoNCE, van den Oord et al. 2018, arXiv 1807.03748).
+    """
+    *_, h, w = present.cells.shape
+    scene, body = batch.alone_of.unbind(1)
+    cells = _Cells.of(camera.pixels(batch.bodies[scene, body]), batch.corner, h, w)
+    seen = cells.seen.nonzero()[:, 0]
+    scene, index = scene[seen], cells.index[seen]
+    query = functional.normalize(embedded[seen], dim=-1)
+    every = present.cells.flatten(2)
+    logits = torch.einsum("nd,ndc->nc", query, every[scene]) * reader.temperature
+    some = torch.randperm(len(seen), device=query.device)[:CONTRASTED]
+    fits = query[some] @ every[scene[some], :, index[some]].T * reader.temperature
+    same = torch.arange(len(some), device=fits.device)
+    both = functional.cross_entropy(fits, same) + functional.cross_entropy(fits.T, same)
+    return {"alone": functional.cross_entropy(logits, index), "contrast": both / 2}
+
+
+def _crop_loss(
+    cropper: CropNetwork, images: Tensor, camera: Calibration, batch: SceneBatch
+) -> Tensor:
+    """Loss of positions and grasp points from crops; their middles and heights are about as far
+    off as the reader's.
+    """
+    pixels = camera.pixels(batch.bodies)
+    *_, h, w = images.shape
+    seen = _Cells.of(pixels, batch.corner, h // STRIDE_PX, w // STRIDE_PX).seen.nonzero()
+    scene, body = seen[torch.randperm(len(seen), device=seen.device)[:CROPPED]].unbind(1)
+    at = batch.bodies[scene, body]
+    middle = (pixels[scene, body] + 2 * torch.randn(len(at), 2, device=at.device)).round()
+    spread = torch.where(torch.rand(len(at), device=at.device) < 0.8, 0.01, 0.04)
+    height_m = (at[:, 2] + spread * torch.randn(len(at), device=at.device)).clamp(min=0)
+    acted_on = (batch.object[scene] == body)[:, None]
+    contact = torch.where(acted_on, batch.contact[scene], torch.nan)
+    said = cropper(crops(images[scene], middle - batch.corner), middle, height_m, camera)
+    want = torch.stack([at, contact], 1)
+    known = want.isfinite()
+    missed = functional.smooth_l1_loss(
+        said / UNIT_M, want.nan_to_num() / UNIT_M, beta=0.25, reduction="none"
+    )
+    return _mean(missed, known)
+
+
+def _pose_loss(poser: PoseNetwork, images: Tensor, batch: SceneBatch) -> Tensor:
+    """Loss of the pose of the end effector in key-step images (B, 3, H, W)."""
+    index = (batch.pose.isfinite().all(1) & (batch.has_key > 0)).nonzero()[:, 0]
+    if not len(index):
+        return images.new_zeros(())
+    brightness = 1 + 0.15 * torch.randn(len(index), 3, 1, 1, device=images.device)
+    said, want = poser(images[index] * brightness), batch.pose[index]
+    columns = geometry.rotation_matrix(want[:, 3:])[..., :2].transpose(1, 2).flatten(1)
+    position = functional.smooth_l1_loss(
+        said[:, :3] * POSE_UNIT_M / UNIT_M, want[:, :3] / UNIT_M, beta=0.5
+    )
+    return position + 10 * functional.smooth_l1_loss(said[:, 3:], columns, beta=0.05)

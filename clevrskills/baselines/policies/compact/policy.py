@@ -1,0 +1,324 @@
+"""Compact modular policy: looks when a subgoal begins, and acts on what it saw in closed loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+from torch import Tensor, nn
+from torch.nn import functional
+
+from clevrskills.baselines.batch import Batch, Prompts
+from clevrskills.baselines.policies.compact.controller import (
+    SKILLS,
+    Command,
+    Controller,
+    ControllerNetwork,
+    feature_count,
+)
+from clevrskills.baselines.policies.compact.demonstrations import ControlBatch, controller_losses
+from clevrskills.baselines.policies.compact.network import (
+    ANGLES,
+    COUNTS,
+    HEIGHT_PX,
+    HEIGHT_UNIT_M,
+    POSE_UNIT_M,
+    SIZE_PX,
+    STRIDE_PX,
+    Answer,
+    Calibration,
+    CropNetwork,
+    PoseNetwork,
+    Reader,
+    SceneMaps,
+    crops,
+    rotation_of,
+)
+from clevrskills.baselines.policies.compact.perception import (
+    KEY_STEP,
+    PROMPT_PX,
+    SceneBatch,
+    perception_losses,
+)
+from clevrskills.baselines.policy import LearnedPolicy, fractions
+from clevrskills.baselines.prompts import WordTokenizer, encode, stack
+from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.setting import TABLETOP
+
+CAMERA = TABLETOP.watch[0]
+WORDS = 2048
+HELD_BELOW_M = 0.03
+"""How far below the end effector the middle of what is held is taken to be."""
+SUBGOAL_STEPS, LEAST_STEPS = 70, 12
+"""Control steps after which a subgoal is taken for ended, and before which it is not."""
+GLANCE_STEPS = 3
+"""Control steps between two looks at a goal in the air."""
+OBSTACLES = 6
+ON_TABLE = ("set_down", "pushed_towards", "on_top", "inside")
+"""Skills whose target is a body that a crop locates."""
+IN_VIEW = (
+    *("hit", "hit_toppled", "at_position", "at_pose", "at_pose_on_top", "at_position_pushed"),
+    "inside_after",
+)
+"""Skills whose target is a place, or too far off for a crop."""
+GRASPING = (
+    *("picked", "rotated", "touched", "on_top", "inside", "inside_after", "at_position"),
+    *("at_pose", "at_pose_on_top"),
+)
+POSES = ("end_effector_at_pose", "avoiding")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactConfig(PolicyConfig):
+    """Configuration of :class:`CompactPolicy`.
+
+    Attributes:
+        channels: Channels of the trunk at half, a quarter and an eighth of the resolution.
+        width: Width of the reader's embeddings.
+        layers: Layers of the reader's transformer.
+        length: Tokens of a prompt that are read, at most.
+        hidden: Units of the controller's hidden layers.
+        execution_horizon: Actions of a chunk that are done before the next one is predicted.
+    """
+
+    cameras: tuple[str, ...] = (CAMERA,)
+    proprioception: bool = True
+    learning_rate: float = 2e-3
+    batch_size: int = 96
+    weight_decay: float = 0.02
+    warm_up_steps: int = 200
+    final_rate: float = 0.01
+    channels: tuple[int, ...] = (32, 48, 96)
+    width: int = 64
+    layers: int = 3
+    length: int = 56
+    hidden: int = 512
+    execution_horizon: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.channels) != 3 or self.layers < 2:
+            raise ClevrSkillsError("channels must be three numbers, and layers at least 2")
+
+
+@dataclass
+class _Episode:
+    """What is remembered of an episode."""
+
+    prompts: Prompts
+    shown: Tensor
+    keys: list[NDArray[np.uint8]]
+    controller: Controller
+    first: SceneMaps | None = None
+    done: int = 0
+    skill: str = ""
+    age: int = -1
+
+
+class CompactPolicy(LearnedPolicy[CompactConfig]):
+    """Perception, trained on scenes, and a controller, trained on demonstrations.
+
+    Perception gets the base image and the prompt, how many subgoals are done and whether something
+    is held. The camera's calibration is known.
+
+    Args:
+        config: The configuration.
+        spec: What it sees and does.
+    """
+
+    config_type = CompactConfig
+    configurations: ClassVar[Mapping[str, PolicyConfig]] = {
+        "default": CompactConfig(),
+        "tiny": CompactConfig(
+            channels=(8, 8, 16), width=32, layers=2, hidden=64, batch_size=8, warm_up_steps=5
+        ),
+    }
+    tokenizer = WordTokenizer(WORDS)
+    prepared_by = "clevrskills.baselines.policies.compact.training:prepare"
+
+    def __init__(self, config: CompactConfig, spec: PolicySpec) -> None:
+        super().__init__(config, spec)
+        sizes = (config.length, config.channels, config.width, config.layers)
+        self.reader = Reader(len(SKILLS), WORDS, *sizes)
+        self.cropper, self.poser = CropNetwork(), PoseNetwork()
+        self.controller = ControllerNetwork(feature_count(), config.hidden)
+        self.camera = Calibration(TABLETOP.main_camera)
+        self._episodes: dict[int, _Episode] = {}
+
+    @staticmethod
+    def make_spec(look: str) -> PolicySpec:
+        """What it sees and does, in images of a look."""
+        options = ObservationOptions(cameras=(CAMERA,), size_px=SIZE_PX, look=look)
+        sizes = {"ee_pose": 7, "holding": 1}
+        statistics = {
+            name: {"mean": [0.0] * size, "std": [1.0] * size}
+            for name, size in (("state", sum(sizes.values())), ("action", 7))
+        }
+        return PolicySpec(options, sizes, statistics)
+
+    def learn(self, controls: bool) -> None:
+        """Set which part is trained from now on: the controller, or perception."""
+        for name, part in self.named_children():
+            part.requires_grad_((name == "controller") is controls)
+
+    def forward(self, batch: SceneBatch | ControlBatch | Batch) -> dict[str, Tensor]:
+        """The losses of scenes or of control steps."""
+        if isinstance(batch, SceneBatch):
+            networks: tuple[nn.Module, ...] = (self.reader, self.cropper, self.poser, self.camera)
+            return perception_losses(*networks, batch)  # type: ignore[arg-type]
+        assert isinstance(batch, ControlBatch)
+        return controller_losses(self.controller, batch)
+
+    def reset(self, prompts: Mapping[int, PromptInput]) -> None:
+        """Begin episodes in these slots; the other slots go on."""
+        for slot, prompt in prompts.items():
+            self._episodes[slot] = self._without_gradients(self._begin, prompt)
+
+    def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray]:
+        """Return the next actions (k, 7) of these slots, in [-1, 1]."""
+        return {
+            slot: self._without_gradients(self._act, self._episodes[slot], observation)
+            for slot, observation in observations.items()
+        }
+
+    def predicted_positions(
+        self, observations: Mapping[int, Observation]
+    ) -> dict[int, NDArray[np.float32]]:
+        """Return positions (2, 3) in meters of what the next subgoal names, in these slots."""
+        return {
+            slot: self._without_gradients(self._positions, self._episodes[slot], observation)
+            for slot, observation in observations.items()
+        }
+
+    def _begin(self, prompt: PromptInput) -> _Episode:
+        keys = [np.asarray(image) for name, image in prompt.images.items() if KEY_STEP in name]
+        single = {name: image for name, image in prompt.images.items() if KEY_STEP not in name}
+        small = {name: _small(np.asarray(image)) for name, image in single.items()}
+        encoded = encode(replace(prompt, images=small), self.tokenizer, PROMPT_PX)
+        prompts = stack([encoded], self.tokenizer.pad).to(self.device)
+        shown = self.reader.embed(fractions(prompts.images))
+        controller = Controller(self.controller, self.config.execution_horizon)
+        return _Episode(prompts, shown, keys, controller)
+
+    def _act(self, episode: _Episode, observation: Observation) -> NDArray[np.float32]:
+        state = observation["proprioception"]
+        effector = np.asarray(state["ee_pose"], float).reshape(7)
+        holding = bool(np.ravel(state["holding"])[0])
+        glances = episode.skill == "traced" and episode.age % GLANCE_STEPS == 0
+        ended = episode.controller.reached if episode.age > LEAST_STEPS else False
+        if episode.age < 0 or glances or ended or episode.age > SUBGOAL_STEPS:
+            episode.done += ended
+            command, skill = self._look(episode, observation["images"][CAMERA], holding)
+            if holding:
+                command.places[0] = effector[:3] - [0.0, 0.0, HELD_BELOW_M]
+            if episode.age < 0 or not glances:
+                episode.controller.begin(command, effector, holding)
+                episode.age = 0
+            else:
+                episode.controller.command = command
+            episode.skill = skill
+        actions = episode.controller.act(effector, holding)
+        episode.age += len(actions)
+        return actions
+
+    def _answer(
+        self, episode: _Episode, image: Any, holding: bool
+    ) -> tuple[Answer, SceneMaps, Tensor]:
+        """Return what the next subgoal is, the maps of an image, and the image and its key-step,
+        (2, 3, H, W); that of an episode without key-steps is the image itself.
+        """
+        has_key = bool(episode.keys)
+        key = episode.keys[min(episode.done, len(episode.keys) - 1)] if has_key else image
+        frames = np.stack([np.asarray(frame)[:HEIGHT_PX] for frame in (image, key)])
+        images = fractions(torch.from_numpy(frames).permute(0, 3, 1, 2).to(self.device))
+        seen = self.reader.see(images[: 1 + has_key], images.new_zeros(1 + has_key, 2))
+        zero = torch.zeros(1, dtype=torch.long, device=self.device)
+        present, keyed = seen[zero], seen[zero + has_key]
+        episode.first = episode.first or present
+        state = [zero + k for k in (min(episode.done, COUNTS - 1), int(holding), int(has_key))]
+        views = [present, episode.first, keyed]
+        answer = self.reader(views, episode.prompts, episode.shown, *state)
+        return answer, present, images
+
+    def _look(self, episode: _Episode, image: Any, holding: bool) -> tuple[Command, str]:
+        """Return what the next subgoal demands, and its skill."""
+        answer, present, images = self._answer(episode, image, holding)
+        skill = SKILLS[int(answer.skill.argmax())]
+        pixels, height_m = answer.pixels(images.new_zeros(1, 2))
+        coarse = self.camera.points(pixels, height_m)[0]
+        fine = self._located(images[0], coarse)
+        places, pose = np.full((3, 3), np.nan), np.full(7, np.nan)
+        angle_rad, obstacles = 0.0, np.zeros((0, 3))
+        if skill in POSES:
+            pose = self._pose(images[1])
+        else:
+            places[0] = fine[0, 0]
+        if skill in ON_TABLE:
+            places[1] = fine[1, 0]
+        elif skill in IN_VIEW:
+            places[1] = coarse[1].cpu()
+        if skill in GRASPING and not holding:
+            places[2] = fine[0, 1]
+        if skill in ("rotated", "at_pose"):
+            angle_rad = (int(answer.angle.argmax()) + ANGLES / 2) % ANGLES - ANGLES / 2
+            angle_rad *= 2 * np.pi / ANGLES
+        if skill == "avoiding":
+            obstacles = self._bodies(present, images[0])
+        return Command(SKILLS.index(skill), places, angle_rad, pose, obstacles), skill
+
+    def _positions(self, episode: _Episode, observation: Observation) -> NDArray[np.float32]:
+        holding = bool(np.ravel(observation["proprioception"]["holding"])[0])
+        command, _ = self._look(episode, observation["images"][CAMERA], holding)
+        return command.places[:2].astype(np.float32)
+
+    def _located(self, image: Tensor, coarse: Tensor) -> NDArray[np.float64]:
+        """Return positions and grasp points (k, 2, 3) of bodies in an image (3, H, W), about where
+        they are (k, 3): of a crop around each, and again around what that says.
+        """
+        n = len(coarse)
+        fine = coarse[:, None]
+        for _ in range(2):
+            middle = self.camera.pixels(fine[:, 0]).round()
+            height_m = fine[:, 0, 2].clamp(min=0)
+            seen = crops(image.expand(n, -1, -1, -1), middle)
+            fine = self.cropper(seen, middle, height_m, self.camera)
+        found: NDArray[np.float64] = fine.double().cpu().numpy()
+        return found
+
+    def _bodies(self, maps: SceneMaps, image: Tensor) -> NDArray[np.float64]:
+        """Return positions (k, 3) of all bodies in an image (3, H, W): peaks of the map of their
+        middles.
+        """
+        there = maps.geometry[0, 3].sigmoid()
+        peaks = functional.max_pool2d(there[None], 5, 1, 2)[0] == there
+        down, across = ((there > 0.5) & peaks).nonzero(as_tuple=True)
+        best = there[down, across].argsort(descending=True)[:OBSTACLES]
+        if not len(best):
+            return np.zeros((0, 3))
+        down, across = down[best], across[best]
+        says = maps.geometry[0, :3, down, across].T
+        at = torch.stack([across, down], 1) + 0.5 + says[:, :2]
+        coarse = self.camera.points(STRIDE_PX * at, HEIGHT_UNIT_M * says[:, 2])
+        return self._located(image, coarse)[:, 0]
+
+    def _pose(self, image: Tensor) -> NDArray[np.float64]:
+        """Return the pose (7,) of the end effector in a key-step image (3, H, W)."""
+        said = self.poser(image[None])[0].double().cpu()
+        turned = Rotation.from_matrix(rotation_of(said[3:]).numpy())
+        x, y, z, w = turned.as_quat()
+        return np.array([*(said[:3] * POSE_UNIT_M).tolist(), w, x, y, z])
+
+
+def _small(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """An image (H, W, 3) at :data:`PROMPT_PX`, by means of boxes, as scenes have them."""
+    from PIL import Image
+
+    small = Image.fromarray(image).resize((PROMPT_PX, PROMPT_PX), Image.Resampling.BOX)
+    return np.asarray(small)

@@ -1,0 +1,139 @@
+"""Training of the compact policy: perception on scenes, then its controller on demonstrations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrskills.baselines.checkpoint import Description
+from clevrskills.baselines.data.sources import open_source
+from clevrskills.baselines.data.track import Track, track_of
+from clevrskills.baselines.data.windows import Order, Selection, files_of, fingerprint
+from clevrskills.baselines.policies.compact.demonstrations import ControlWindows, rows_of
+from clevrskills.baselines.policies.compact.network import SIZE_PX
+from clevrskills.baselines.policies.compact.perception import SceneWindows
+from clevrskills.baselines.policies.compact.policy import CompactConfig, CompactPolicy
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.spec import PolicyConfig
+from clevrskills.baselines.training.arguments import TrainArgs
+from clevrskills.baselines.training.training_config import TrainingConfig, identity_of, weights_of
+from clevrskills.core.suite import all_splits, load_suite
+from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.scenes.scene_set import HEADER_FILE, SceneSet
+from clevrskills.errors import ClevrSkillsError
+
+
+@dataclass(frozen=True)
+class CompactTraining(TrainingConfig):
+    """What is trained: perception on scenes, or the controller on demonstrations.
+
+    Attributes:
+        scenes: The scenes, if perception is trained.
+    """
+
+    scenes: SceneSet | None = None
+
+    def make(self, latest: Path | None) -> tuple[LearnedPolicy, Any, Order]:
+        """Return the policy, what it is trained on, and in what order."""
+        policy, windows, order = super().make(latest)
+        assert isinstance(policy, CompactPolicy)
+        policy.learn(controls=self.scenes is None)
+        if latest is None and self.scenes is None:
+            windows.fit_scales(policy.controller)
+        return policy, windows, order
+
+    def windows(self, policy: LearnedPolicy) -> SceneWindows | ControlWindows:
+        """Return what the policy is trained on."""
+        config = self.config
+        assert isinstance(config, CompactConfig)
+        if self.scenes is not None:
+            return SceneWindows(self.scenes, policy.tokenizer, config.length, self.args.seed)
+        chosen = self.selection.choose(self.sources)
+        sources = [(self.sources[k], number) for k, number in chosen]
+        rows = [rows_of(Episode(source.paths[number])) for source, number in sources]
+        tasks = [source.demonstrations[number].task for source, number in sources]
+        return ControlWindows(rows, tasks, self.args.seed)
+
+    def track(self, policy: LearnedPolicy, windows: Any) -> Track:
+        """Return the track of the data."""
+        if self.scenes is not None:
+            return Track(None, 0, False)
+        return track_of(self.sources, len(self.selection.choose(self.sources)), False)
+
+    def provenance(
+        self, policy: LearnedPolicy, windows: Any, track: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return what the policy is made of, as JSON data; what the checkpoint that it starts from
+        has declared stays.
+        """
+        before = {} if self.before is None else dict(self.before.provenance.get("learned_from", {}))
+        tasks = sorted(set(windows.tasks))
+        if self.scenes is not None:
+            labels = "positions, boxes, subgoals and grasp points of the simulator"
+            learned = {"scenes": len(windows), "scene_tasks": tasks, "scene_labels": labels}
+            learned["calibration"] = "of the base camera, in training and acting"
+        else:
+            labels = "positions and subgoals of the simulator"
+            learned = {"demonstrations": len(windows.tasks), "demonstration_labels": labels}
+        return {
+            "data": [str(root) for root in self.args.data],
+            "track": track,
+            "tasks": tasks,
+            "learned_from": before | learned,
+            "parameters": sum(p.numel() for p in policy.parameters()),
+            "trained_parameters": sum(p.numel() for p in policy.parameters() if p.requires_grad),
+        }
+
+
+def prepare(
+    args: TrainArgs,
+    name: str,
+    config: PolicyConfig,
+    start: Path | None,
+    before: Description | None,
+) -> CompactTraining:
+    """Read what a training run on scenes or demonstrations is about.
+
+    Raises:
+        ClevrSkillsError: An option is not for this policy, or data are not there or damaged.
+    """
+    given = {
+        "--cache-dir": args.cache_dir,
+        "--published-weights": args.published_weights,
+        "--prompt language": args.prompt == "language",
+        "--evaluate-every": args.evaluate_every,
+    }
+    for option, value in given.items():
+        if value:
+            raise ClevrSkillsError(f"{option} is not for {name}")
+    splits = tuple(all_splits(load_suite())[:1])
+    selection = Selection(args.task, args.level, splits)
+    weights = weights_of(args)
+    kinds = {(root / HEADER_FILE).is_file() for root in args.data}
+    if kinds == {True}:
+        scenes = SceneSet(*args.data)
+        header = scenes.header
+        if (header.split, header.size_px) != (splits[0], SIZE_PX):
+            raise ClevrSkillsError(
+                f"{args.data[0]} has scenes of {header.split} at {header.size_px} px; allowed: "
+                f"{splits[0]} at {SIZE_PX} px"
+            )
+        spec = CompactPolicy.make_spec(header.look)
+        about: dict[str, Any] = {"scenes": len(scenes), "weights": weights}
+        parts = (args, name, config, config, spec, start, before, (), selection, weights)
+        return CompactTraining(*parts, identity_of(args, name, config, about), scenes)
+    if kinds != {False}:
+        raise ClevrSkillsError("--data are scenes or demonstrations, not both at once")
+    if before is None:
+        raise ClevrSkillsError(f"{name} learns from demonstrations --from what has learned to see")
+    sources = [open_source(path, ()) for path in args.data]
+    about = {
+        "demonstrations": fingerprint(sources, selection),
+        "files": files_of(sources, selection),
+        "weights": weights,
+    }
+    identity = identity_of(args, name, config, about)
+    parts = (args, name, config, config, before.spec, start, before, sources, selection, weights)
+    return CompactTraining(*parts, identity)
