@@ -11,9 +11,9 @@ from clevrskills.jobs.options import Repeated
 class DemonstrationArgs:
     """Demonstrations."""
 
-    data: Repeated[Path]
+    data: Repeated[Path] = ()
     """Folder of demonstrations, made by `clevrskills generate` or `clevrskills export --to
-    lerobot`; may be given several times."""
+    lerobot`, or of scenes for `compact`; may be given several times."""
     task: Repeated[str] = ()
     """Only demonstrations of this task; may be given several times."""
     level: Repeated[str] = ()
@@ -59,8 +59,12 @@ class TrainArgs(EvaluationArgs, DemonstrationArgs):
     """
 
     policy: str | None = None
-    """The policy: bc, act, stream_robolm, jat, robo_flamingo, octo, cliport or `module:Class`; with
+    """The policy: bc, act, stream_robolm, jat, robo_flamingo, octo, compact, cliport or
+    `module:Class`; with
     --from, that of the checkpoint."""
+    recipe: Literal["compact"] | None = None
+    """Draw data, train in stages and evaluate, from nothing to a policy, instead of --policy and
+    --data; --configuration tiny tries it out in minutes."""
     out: Path
     """Folder of the training."""
     configuration: str | None = None

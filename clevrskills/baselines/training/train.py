@@ -44,6 +44,10 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
             that were written are kept.
     """
     require_training()
+    if args.recipe is not None:
+        from clevrskills.baselines.training.recipe import run_recipe
+
+        return run_recipe(args, train)
     _check(args)
     from clevrskills.baselines.training.training_config import open_training, prepare
 

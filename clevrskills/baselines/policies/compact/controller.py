@@ -88,7 +88,7 @@ class Situation(Movable):
             parts += [local(place) * known, place * _PER_M, known]
         known, pose = _known(self.pose)
         pose = torch.where(known > 0, pose, pose.new_tensor([0, 0, 0, 1, 0, 0, 0]))
-        parts += [local(pose[:, :3]) * known, turned(pose[:, 3:]), known]
+        parts += [local(pose[:, :3]) * known, turned(pose[:, 3:]) * known, known]
         for pose in (self.start, self.contact):
             parts += [local(pose[:, :3]), turned(pose[:, 3:])]
         angle = self.angle_rad[:, None]

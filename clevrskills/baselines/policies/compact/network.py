@@ -60,13 +60,14 @@ class Calibration(nn.Module):
 
     def pixels(self, points: Tensor) -> Tensor:
         """Return right and down in the image (..., 2) of world points (..., 3) in meters."""
-        along = (points - self.eye) @ self.axes.T
+        # no products of matrices, which would be rounded in mixed precision
+        along = ((points - self.eye)[..., None, :] * self.axes).sum(-1)
         tangent = along[..., :2] / (self.axes[:2] ** 2).sum(-1)
         return self.half_px * (1 + tangent / along[..., 2:])
 
     def points(self, pixels: Tensor, height_m: Tensor) -> Tensor:
         """Return the world points (..., 3) of pixels (..., 2) at heights (...) above the table."""
-        ray = self.axes[2] + (pixels / self.half_px - 1) @ self.axes[:2]
+        ray = self.axes[2] + ((pixels / self.half_px - 1)[..., None] * self.axes[:2]).sum(-2)
         return self.eye + ray * ((height_m - self.eye[2]) / ray[..., 2])[..., None]
 
 
@@ -191,7 +192,7 @@ class Reader(nn.Module):
         skills: int,
         words: int,
         length: int,
-        channels: tuple[int, ...],
+        channels: tuple[int, int, int],
         width: int,
         layers: int,
     ) -> None:

@@ -31,7 +31,7 @@ from clevrskills.baselines.policies.compact.network import (
     SceneMaps,
     crops,
 )
-from clevrskills.baselines.prompts import EncodedPrompt, WordTokenizer, encode, stack
+from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
 from clevrskills.core import geometry
 from clevrskills.core.policy import PromptInput
 from clevrskills.dataset_tools.scenes.scene_set import Scene, SceneEpisode, SceneSet
@@ -79,7 +79,8 @@ class SceneBatch(Movable):
         target_body: Index of the target, -1: none, (B,).
         target: Its position, or that of a place, (B, 3).
         contact: Where the object is grasped or touched, (B, 3).
-        pose: Pose that the end effector is to have, (B, 7).
+        pose: Pose that the end effector is to have: position and first two columns of the rotation
+            matrix, NaN where there is none, (B, 9).
         pointed: Place in the prompt whose image shows the object of each role, from 1 on, 0: none,
             (B, ROLES).
         skill: Index of the skill, (B,).
@@ -123,7 +124,7 @@ class SceneWindows:
         counts: Ones: see :class:`~clevrskills.baselines.data.windows.Order`.
     """
 
-    def __init__(self, scenes: SceneSet, tokenizer: WordTokenizer, length: int, seed: int) -> None:
+    def __init__(self, scenes: SceneSet, tokenizer: Tokenizer, length: int, seed: int) -> None:
         self._set, self._tokenizer, self._length = scenes, tokenizer, length
         self._seed = seed
         self._scenes = [
@@ -228,12 +229,14 @@ def _labels(scenes: Sequence[Scene]) -> dict[str, Tensor]:
         "skill": [SKILLS.index(s if s in SKILLS else "other") for s in skills],
         "angle": bins,
     }
+    poses = torch.from_numpy(np.stack([goal.ee_pose for goal in goals]))
+    columns = geometry.rotation_matrix(poses[:, 3:])[..., :2].transpose(1, 2)
     return {
         **{name: torch.tensor(values, dtype=torch.long) for name, values in numbers.items()},
         "bodies": torch.from_numpy(bodies),
         "target": torch.from_numpy(targets),
         "contact": torch.from_numpy(np.stack([goal.contact for goal in goals])),
-        "pose": torch.from_numpy(np.stack([goal.ee_pose for goal in goals])),
+        "pose": torch.cat([poses[:, :3], columns.flatten(1)], 1),
     }
 
 
@@ -305,8 +308,9 @@ def perception_losses(
     views = [maps[batch.frames[:, k]] for k in range(batch.frames.shape[1])]
     state = (batch.count, batch.holding, batch.has_key)
     answer = reader(views, prompts, embedded[: len(shown)], *state)
-    terms = _reading_losses(answer, views[0], camera, batch)
-    terms |= _body_losses(reader, views[0], embedded[len(shown) :], camera, batch)
+    with torch.autocast(images.device.type, enabled=False):
+        terms = _reading_losses(answer, views[0], camera, batch)
+        terms |= _body_losses(reader, views[0], embedded[len(shown) :], camera, batch)
     present = images[batch.frames[:, 0]]
     terms["crop"] = _crop_loss(cropper, present, camera, batch)
     terms["pose"] = _pose_loss(poser, images[batch.frames[:, -1]], batch)
@@ -435,8 +439,7 @@ def _pose_loss(poser: PoseNetwork, images: Tensor, batch: SceneBatch) -> Tensor:
         return images.new_zeros(())
     brightness = 1 + 0.15 * torch.randn(len(index), 3, 1, 1, device=images.device)
     said, want = poser(images[index] * brightness), batch.pose[index]
-    columns = geometry.rotation_matrix(want[:, 3:])[..., :2].transpose(1, 2).flatten(1)
     position = functional.smooth_l1_loss(
         said[:, :3] * POSE_UNIT_M / UNIT_M, want[:, :3] / UNIT_M, beta=0.5
     )
-    return position + 10 * functional.smooth_l1_loss(said[:, 3:], columns, beta=0.05)
+    return position + 10 * functional.smooth_l1_loss(said[:, 3:], want[:, 3:], beta=0.05)

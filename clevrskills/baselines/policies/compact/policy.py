@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Batch, Prompts
@@ -145,8 +145,11 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
 
     def __init__(self, config: CompactConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
-        sizes = (config.length, config.channels, config.width, config.layers)
-        self.reader = Reader(len(SKILLS), WORDS, *sizes)
+        stem, fine, coarse = config.channels
+        self.reader = Reader(
+            *(len(SKILLS), WORDS, config.length),
+            *((stem, fine, coarse), config.width, config.layers),
+        )
         self.cropper, self.poser = CropNetwork(), PoseNetwork()
         self.controller = ControllerNetwork(feature_count(), config.hidden)
         self.camera = Calibration(TABLETOP.main_camera)
@@ -171,8 +174,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
     def forward(self, batch: SceneBatch | ControlBatch | Batch) -> dict[str, Tensor]:
         """The losses of scenes or of control steps."""
         if isinstance(batch, SceneBatch):
-            networks: tuple[nn.Module, ...] = (self.reader, self.cropper, self.poser, self.camera)
-            return perception_losses(*networks, batch)  # type: ignore[arg-type]
+            return perception_losses(self.reader, self.cropper, self.poser, self.camera, batch)
         assert isinstance(batch, ControlBatch)
         return controller_losses(self.controller, batch)
 

@@ -51,9 +51,9 @@ class CompactTraining(TrainingConfig):
         if self.scenes is not None:
             return SceneWindows(self.scenes, policy.tokenizer, config.length, self.args.seed)
         chosen = self.selection.choose(self.sources)
-        sources = [(self.sources[k], number) for k, number in chosen]
-        rows = [rows_of(Episode(source.paths[number])) for source, number in sources]
-        tasks = [source.demonstrations[number].task for source, number in sources]
+        paths = [(self.sources[k].root, self.sources[k].demonstrations[n]) for k, n in chosen]
+        rows = [rows_of(Episode(root / one.id)) for root, one in paths]
+        tasks = [one.task for _, one in paths]
         return ControlWindows(rows, tasks, self.args.seed)
 
     def track(self, policy: LearnedPolicy, windows: Any) -> Track:
@@ -122,8 +122,9 @@ def prepare(
             )
         spec = CompactPolicy.make_spec(header.look)
         about: dict[str, Any] = {"scenes": len(scenes), "weights": weights}
-        parts = (args, name, config, config, spec, start, before, (), selection, weights)
-        return CompactTraining(*parts, identity_of(args, name, config, about), scenes)
+        identity = identity_of(args, name, config, about)
+        what = (args, name, config, config, spec, start, before)
+        return CompactTraining(*what, (), selection, weights, identity, scenes)
     if kinds != {False}:
         raise ClevrSkillsError("--data are scenes or demonstrations, not both at once")
     if before is None:
@@ -135,5 +136,5 @@ def prepare(
         "weights": weights,
     }
     identity = identity_of(args, name, config, about)
-    parts = (args, name, config, config, before.spec, start, before, sources, selection, weights)
-    return CompactTraining(*parts, identity)
+    what = (args, name, config, config, before.spec, start, before)
+    return CompactTraining(*what, sources, selection, weights, identity)
