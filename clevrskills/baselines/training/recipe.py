@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
@@ -44,12 +44,16 @@ class RecipeSize:
     episodes: int = 20
 
 
-SIZES = {
-    "default": RecipeSize(),
-    "tiny": RecipeSize(("pick",), 4, 2, 2, 4, 32, 1),
-}
+SIZES = {"default": RecipeSize(), "tiny": RecipeSize(("pick",), 4, 2, 2, 4, 32, 1)}
 """Sizes by the name of the policy's configuration."""
-CPU_S = {"scenes": 0.1, "demonstrations": 1.3, "perception": 3.0, "controller": 0.03, "check": 12.0}
+CPU_S = {
+    "demonstrations": 1.3,
+    "scenes": 0.1,
+    "starts": 0.1,
+    "perception": 3.0,
+    "controller": 0.03,
+    "check": 12.0,
+}
 """CPU-seconds of a scene, a demonstration, a step of each training and an episode, on an AMD EPYC
 (Zen 5); on a GPU the steps take 0.1 and 0.01 s."""
 SAVE_EVERY = 200
@@ -58,12 +62,11 @@ SEED = 7000
 """First seed of the episodes of the check."""
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A stage of a recipe.
+class Stage(NamedTuple):
+    """Stage of a recipe.
 
     Attributes:
-        name: Its name, and that of its folder.
+        name: Its name.
         cpu_s: CPU-seconds that it takes, about.
         run: Does it, or goes on with it, and returns an exit code.
     """
@@ -74,7 +77,7 @@ class Stage:
 
 
 def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[Stage]:
-    """Return the stages of the compact policy; each has a folder of its own.
+    """Return the stages of the compact policy, each with a folder of its own.
 
     Args:
         args: What is asked for.
@@ -88,67 +91,33 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[Stage]:
         raise UnknownNameError("configuration of the recipe", configuration, tuple(SIZES))
     size, out = SIZES[configuration], args.out
     skills = [task for task, about in load_suite().tasks.items() if about.level == "L0"]
-    tasks = size.tasks or tuple(skills)
     pool: dict[str, Any] = {"workers": max(1, args.workers)}
+    chosen: dict[str, Any] = {"tasks": size.tasks or tuple(skills), **pool}
     recorded, drawn, starts = (out / name for name in ("demonstrations", "scenes", "starts"))
-    common: dict[str, Any] = {
-        "policy": "compact",
-        "recipe": None,
-        "configuration": configuration,
-        "balance": True,
+    made = GenerateArgs(**chosen, episodes=size.demonstrations, no_cameras=True, out=recorded)
+    scene_args = SceneArgs(**chosen, scenes=size.scenes, out=drawn)
+    start_args = SceneArgs(**pool, demonstrations=recorded, out=starts)
+    common: dict[str, Any] = {"policy": "compact", "recipe": None, "balance": True}
+    args = replace(args, configuration=configuration, **common)
+    perception = replace(args, data=(drawn, starts), out=out / "perception", bf16=True)
+    perception = replace(perception, steps=size.perception_steps, save_every=SAVE_EVERY)
+    controller = replace(args, data=(recorded,), out=out / "controller", from_=perception.out)
+    changed = (*args.set, f"batch_size={size.controller_batch}")
+    controller = replace(controller, steps=size.controller_steps, workers=0, set=changed)
+    policy = f"checkpoint:{controller.out}"
+    drawn_from: dict[str, Any] = {"split": ("val",), "seed": SEED, "episodes": size.episodes}
+    checked = EvaluateArgs(**chosen, **drawn_from, policy=policy, out=out / "check")
+    tasks = len(chosen["tasks"])
+    episodes, count = tasks * size.demonstrations, tasks * size.scenes
+    amounts: dict[str, tuple[float, Callable[[], int]]] = {
+        "demonstrations": (episodes, lambda: generate(made)),
+        "scenes": (1.5 * count, lambda: scenes(scene_args)),
+        "starts": (1.5 * episodes, lambda: scenes(start_args)),
+        "perception": (size.perception_steps, lambda: train(perception)),
+        "controller": (size.controller_steps, lambda: train(controller)),
+        "check": (tasks * size.episodes, lambda: evaluate(checked)),
     }
-    perception = replace(
-        args,
-        **common,
-        data=(drawn, starts),
-        out=out / "perception",
-        steps=size.perception_steps,
-        save_every=SAVE_EVERY,
-        bf16=True,
-    )
-    controller = replace(
-        args,
-        **common,
-        data=(recorded,),
-        out=out / "controller",
-        from_=perception.out,
-        set=(*args.set, f"batch_size={size.controller_batch}"),
-        steps=size.controller_steps,
-        workers=0,
-    )
-    checked = EvaluateArgs(
-        policy=f"checkpoint:{controller.out}",
-        tasks=tasks,
-        split=("val",),
-        seed=SEED,
-        episodes=size.episodes,
-        out=out / "check",
-        **pool,
-    )
-    made = GenerateArgs(
-        tasks=tasks, episodes=size.demonstrations, no_cameras=True, out=recorded, **pool
-    )
-    count = len(tasks)
-    return [
-        Stage(
-            "demonstrations",
-            count * size.demonstrations * CPU_S["demonstrations"],
-            lambda: generate(made),
-        ),
-        Stage(
-            "scenes",
-            count * size.scenes * 1.5 * CPU_S["scenes"],
-            lambda: scenes(SceneArgs(tasks=tasks, scenes=size.scenes, out=drawn, **pool)),
-        ),
-        Stage(
-            "starts",
-            count * size.demonstrations * 1.5 * CPU_S["scenes"],
-            lambda: scenes(SceneArgs(demonstrations=recorded, out=starts, **pool)),
-        ),
-        Stage("perception", size.perception_steps * CPU_S["perception"], lambda: train(perception)),
-        Stage("controller", size.controller_steps * CPU_S["controller"], lambda: train(controller)),
-        Stage("check", count * size.episodes * CPU_S["check"], lambda: evaluate(checked)),
-    ]
+    return [Stage(name, n * CPU_S[name], run) for name, (n, run) in amounts.items()]
 
 
 def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
@@ -164,48 +133,26 @@ def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
     Raises:
         ClevrSkillsError: An option is not for recipes, or the folder holds another one.
     """
-    given: dict[str, Any] = {"--policy": args.policy, "--from": args.from_, "--data": args.data}
-    given |= {"--task": args.task, "--level": args.level, "--weight": args.weight}
-    for option, value in given.items():
-        if value:
-            raise ClevrSkillsError(f"{option} is not for --recipe, which decides it")
+    decided = ("policy", "from_", "data", "task", "level", "weight")
+    for name in decided:
+        if getattr(args, name):
+            raise ClevrSkillsError(f"--{name.rstrip('_')} is not for --recipe, which decides it")
     chosen, path = stages(args, train), args.out / RECIPE_FILE
-    about: dict[str, Any] = {
-        "recipe": args.recipe,
-        "configuration": args.configuration,
-        "seed": args.seed,
-    }
-    about |= {"size": asdict(SIZES[args.configuration or "default"])}
-    done: list[str] = _done(args.out, path, about)
+    about = {name: getattr(args, name) for name in ("recipe", "configuration", "seed")}
+    done: list[str] = []
+    if path.is_file():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        done = before.pop("done")
+        check_settings(args.out, before, about, made="trained")
     for number, stage in enumerate(chosen, 1):
-        hours = sum(each.cpu_s for each in chosen if each.name not in done) / 3600
         if stage.name in done:
             continue
-        print(
-            f"stage {number} of {len(chosen)}, {stage.name}: about {stage.cpu_s / 3600:.1f} "
-            f"CPU-hours of {hours:.1f} that are left",
-            flush=True,
-        )
+        left = sum(each.cpu_s for each in chosen if each.name not in done) / 3600
+        about_h = f"about {stage.cpu_s / 3600:.1f} CPU-hours of {left:.1f} that are left"
+        print(f"stage {number} of {len(chosen)}, {stage.name}: {about_h}", flush=True)
         if code := stage.run():
             return code
         done.append(stage.name)
-        args.out.mkdir(parents=True, exist_ok=True)
         write_whole(path, to_json({**about, "done": done}, indent=1) + "\n")
     print(f"`--policy checkpoint:{args.out / 'controller'}` evaluates what was trained")
     return 0
-
-
-def _done(out: Path, path: Path, about: dict[str, Any]) -> list[str]:
-    """Return the stages of a recipe that are done in a folder.
-
-    Raises:
-        ClevrSkillsError: It holds another one.
-    """
-    import json
-
-    if not path.is_file():
-        return []
-    before = json.loads(path.read_text(encoding="utf-8"))
-    done: list[str] = before.pop("done")
-    check_settings(out, before, json.loads(to_json(about)), made="trained")
-    return done

@@ -23,11 +23,12 @@ from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import POLICIES as ALL
+from clevrskills.baselines.registry import policy_type
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
 
-POLICIES = [name for name in ALL if name != "cliport"]
-"""Those that learn from control steps."""
+POLICIES = [name for name in ALL if not policy_type(name).prepared_by]
+"""Those that learn from windows of control steps."""
 CAMERAS = [(name, camera) for name in POLICIES for camera in ("base_camera", "hand_camera")]
 CAMERAS.remove(("jat", "hand_camera"))  # it sees one camera
 

@@ -147,12 +147,11 @@ def _command(
 ) -> None:
     """Enter what a subgoal demands into its rows, as it is when the subgoal begins."""
     data, start, stop = episode.info, subgoal["start"], subgoal["stop"]
-    steps, leaf = slice(start, stop), _leaf(data["goal"], subgoal["subgoal"])
-    if leaf is None or subgoal["predicate"] not in SKILLS:
+    steps, leaves, skill = slice(start, stop), _leaves(data["goal"]), subgoal["predicate"]
+    if subgoal["subgoal"] not in range(len(leaves)) or skill not in SKILLS:
         return
-    skill = subgoal["predicate"]
-    if data["goal"]["predicate"] == "avoiding":
-        skill = "avoiding"
+    leaf = leaves[subgoal["subgoal"]]
+    skill = "avoiding" if data["goal"]["predicate"] == "avoiding" else skill
     keys = [each["key"] for each in episode.objects]
     named = [keys.index(key) for key in _KEY.findall(subgoal["text"]) if key in keys][:2]
     places = np.full((3, 3), np.nan)
@@ -174,25 +173,14 @@ def _command(
     rows["subgoal_left"][steps] = stop - np.arange(start, stop)
 
 
-def _leaf(goal: Mapping[str, Any], number: int) -> Mapping[str, Any] | None:
-    """The leaf of a goal, as JSON data, with a number; ``None``: there is none."""
-
-    def leaves(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        children = tree["children"] if "children" in tree else [tree["child"]]
-        return [leaf for child in children for leaf in leaves_or_self(child)]
-
-    def leaves_or_self(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        return leaves(tree) if {"children", "child"} & tree.keys() else [tree]
-
-    found = leaves_or_self(goal)
-    return found[number] if 0 <= number < len(found) else None
+def _leaves(goal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Leaves of a goal, as JSON data, in order."""
+    children = goal.get("children") or [goal[name] for name in ("child",) if name in goal]
+    return [leaf for child in children for leaf in _leaves(child)] if children else [goal]
 
 
 def _motion(
-    rows: Rows,
-    motion: Mapping[str, Any],
-    following: Mapping[str, Any] | None,
-    poses: NDArray[Any],
+    rows: Rows, motion: Mapping[str, Any], following: Mapping[str, Any] | None, poses: NDArray[Any]
 ) -> None:
     """Enter a motion, and what follows it in the subgoal, into its rows."""
     start, stop, name = motion["start"], motion["stop"], motion["action_class"]

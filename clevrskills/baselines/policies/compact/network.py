@@ -8,6 +8,8 @@ millimeters; a third one reads the pose of the end effector off a key-step image
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -111,7 +113,7 @@ class Trunk(nn.Module):
         return self.out(self.side(x) + functional.interpolate(self.up(y), size=size))
 
 
-class SceneMaps:
+class SceneMaps(NamedTuple):
     """Maps of n images of scenes.
 
     Attributes:
@@ -122,14 +124,16 @@ class SceneMaps:
             there; (n, 4, h, w).
     """
 
-    def __init__(self, features: Tensor, cells: Tensor, geometry: Tensor) -> None:
-        self.features, self.cells, self.geometry = features, cells, geometry
+    features: Tensor
+    cells: Tensor
+    geometry: Tensor
 
-    def __getitem__(self, index: Tensor) -> SceneMaps:
-        return SceneMaps(self.features[index], self.cells[index], self.geometry[index])
+    def of(self, index: Tensor) -> SceneMaps:
+        """Return those of some images, (m,)."""
+        return SceneMaps(*(each[index] for each in self))
 
 
-class Answer:
+class Answer(NamedTuple):
     """What is read of n scenes and prompts.
 
     Attributes:
@@ -142,17 +146,12 @@ class Answer:
         angle: Logits of the bins of its angle, (n, ANGLES).
     """
 
-    def __init__(
-        self,
-        maps: Tensor,
-        frames: Tensor,
-        geometry: Tensor,
-        pointed: Tensor,
-        skill: Tensor,
-        angle: Tensor,
-    ) -> None:
-        self.maps, self.frames, self.geometry = maps, frames, geometry
-        self.pointed, self.skill, self.angle = pointed, skill, angle
+    maps: Tensor
+    frames: Tensor
+    geometry: Tensor
+    pointed: Tensor
+    skill: Tensor
+    angle: Tensor
 
     def pixels(self, corner: Tensor) -> tuple[Tensor, Tensor]:
         """Return pixels (n, ROLES, 2) and heights (n, ROLES) in meters of each role's object: the

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -266,11 +267,10 @@ def _stacked(images: Sequence[np.ndarray]) -> Tensor:
     return torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
 
 
-@dataclass(frozen=True)
-class _Cells:
+class _Cells(NamedTuple):
     """Cells of points: which they are, where in them the points are, whether they are in view."""
 
-    index: Tensor
+    number: Tensor
     across: Tensor
     down: Tensor
     seen: Tensor
@@ -286,11 +286,7 @@ class _Cells:
 
 
 def perception_losses(
-    reader: Reader,
-    cropper: CropNetwork,
-    poser: PoseNetwork,
-    camera: Calibration,
-    batch: SceneBatch,
+    reader: Reader, cropper: CropNetwork, poser: PoseNetwork, camera: Calibration, batch: SceneBatch
 ) -> dict[str, Tensor]:
     """Return what is minimized, under ``loss``, and its terms."""
     images, shown, alone = (
@@ -305,7 +301,7 @@ def perception_losses(
     maps = reader.see(images, corner.expand(len(images), 2))
     embedded = reader.embed(torch.cat([shown, alone]))
     prompts = replace(batch.prompts, images=shown)
-    views = [maps[batch.frames[:, k]] for k in range(batch.frames.shape[1])]
+    views = [maps.of(batch.frames[:, k]) for k in range(batch.frames.shape[1])]
     state = (batch.count, batch.holding, batch.has_key)
     answer = reader(views, prompts, embedded[: len(shown)], *state)
     with torch.autocast(images.device.type, enabled=False):
@@ -337,7 +333,7 @@ def _reading_losses(
     roles = _Cells.of(camera.pixels(torch.stack([object_at, batch.target], 1)), batch.corner, h, w)
     asked = torch.stack([(batch.object >= 0) & (batch.holding == 0), every >= 0], 1) & roles.seen
     missed = functional.cross_entropy(
-        answer.maps.flatten(0, 1).flatten(1), roles.index.flatten(), reduction="none"
+        answer.maps.flatten(0, 1).flatten(1), roles.number.flatten(), reduction="none"
     ).unflatten(0, asked.shape)
     pointed = functional.cross_entropy(
         answer.pointed.flatten(0, 1), batch.pointed.flatten(), reduction="none"
@@ -349,9 +345,9 @@ def _reading_losses(
     geometry_of_target = _geometry_loss(chosen, every, roles, 1, batch.target[:, 2])
     bodies = _Cells.of(camera.pixels(batch.bodies), batch.corner, h, w)
     scene, body = bodies.seen.nonzero(as_tuple=True)
-    seen = _Cells(*(each[scene, body][:, None] for each in vars(bodies).values()))
+    seen = _Cells(*(each[scene, body][:, None] for each in bodies))
     there = torch.zeros_like(present.geometry[:, 3])
-    there.flatten(1)[scene, seen.index[:, 0]] = 1
+    there.flatten(1)[scene, seen.number[:, 0]] = 1
     rare = torch.tensor(30.0, device=there.device)
     return {
         "object": _mean(missed[:, 0], asked[:, 0]),
@@ -396,7 +392,7 @@ def _body_losses(
     scene, body = batch.alone_of.unbind(1)
     cells = _Cells.of(camera.pixels(batch.bodies[scene, body]), batch.corner, h, w)
     seen = cells.seen.nonzero()[:, 0]
-    scene, index = scene[seen], cells.index[seen]
+    scene, index = scene[seen], cells.number[seen]
     query = functional.normalize(embedded[seen], dim=-1)
     every = present.cells.flatten(2)
     logits = torch.einsum("nd,ndc->nc", query, every[scene]) * reader.temperature

@@ -72,6 +72,7 @@ GRASPING = (
     *("picked", "rotated", "touched", "on_top", "inside", "inside_after", "at_position"),
     *("at_pose", "at_pose_on_top"),
 )
+TURNED = ("rotated", "at_pose")
 POSES = ("end_effector_at_pose", "avoiding")
 
 
@@ -242,7 +243,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         images = fractions(torch.from_numpy(frames).permute(0, 3, 1, 2).to(self.device))
         seen = self.reader.see(images[: 1 + has_key], images.new_zeros(1 + has_key, 2))
         zero = torch.zeros(1, dtype=torch.long, device=self.device)
-        present, keyed = seen[zero], seen[zero + has_key]
+        present, keyed = seen.of(zero), seen.of(zero + has_key)
         episode.first = episode.first or present
         state = [zero + k for k in (min(episode.done, COUNTS - 1), int(holding), int(has_key))]
         views = [present, episode.first, keyed]
@@ -256,11 +257,9 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         pixels, height_m = answer.pixels(images.new_zeros(1, 2))
         coarse = self.camera.points(pixels, height_m)[0]
         fine = self._located(images[0], coarse)
-        places, pose = np.full((3, 3), np.nan), np.full(7, np.nan)
-        angle_rad, obstacles = 0.0, np.zeros((0, 3))
-        if skill in POSES:
-            pose = self._pose(images[1])
-        else:
+        places, obstacles = np.full((3, 3), np.nan), np.zeros((0, 3))
+        pose = self._pose(images[1]) if skill in POSES else np.full(7, np.nan)
+        if skill not in POSES:
             places[0] = fine[0, 0]
         if skill in ON_TABLE:
             places[1] = fine[1, 0]
@@ -268,9 +267,8 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
             places[1] = coarse[1].cpu()
         if skill in GRASPING and not holding:
             places[2] = fine[0, 1]
-        if skill in ("rotated", "at_pose"):
-            angle_rad = (int(answer.angle.argmax()) + ANGLES / 2) % ANGLES - ANGLES / 2
-            angle_rad *= 2 * np.pi / ANGLES
+        turn = (int(answer.angle.argmax()) + ANGLES / 2) % ANGLES - ANGLES / 2
+        angle_rad = turn * 2 * np.pi / ANGLES if skill in TURNED else 0.0
         if skill == "avoiding":
             obstacles = self._bodies(present, images[0])
         return Command(SKILLS.index(skill), places, angle_rad, pose, obstacles), skill

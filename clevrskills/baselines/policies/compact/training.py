@@ -88,11 +88,7 @@ class CompactTraining(TrainingConfig):
 
 
 def prepare(
-    args: TrainArgs,
-    name: str,
-    config: PolicyConfig,
-    start: Path | None,
-    before: Description | None,
+    args: TrainArgs, name: str, config: PolicyConfig, start: Path | None, before: Description | None
 ) -> CompactTraining:
     """Read what a training run on scenes or demonstrations is about.
 

@@ -1,0 +1,445 @@
+"""The compact policy: geometry, what it learns from scenes and demonstrations, closed loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.transform import Rotation
+from torch import Tensor, nn
+
+from clevrskills.baselines.policies.compact import controller as control
+from clevrskills.baselines.policies.compact.controller import (
+    MOTIONS,
+    SKILLS,
+    Command,
+    Controller,
+    ControllerNetwork,
+    Prediction,
+    Situation,
+    feature_count,
+)
+from clevrskills.baselines.policies.compact.demonstrations import (
+    DEEPER_M,
+    ControlWindows,
+    controller_losses,
+    rows_of,
+)
+from clevrskills.baselines.policies.compact.network import (
+    HEIGHT_UNIT_M,
+    STRIDE_PX,
+    Answer,
+    Calibration,
+    CropNetwork,
+    rotation_of,
+)
+from clevrskills.baselines.policies.compact.perception import SceneWindows
+from clevrskills.baselines.policies.compact.policy import CompactPolicy
+from clevrskills.core.policy import PromptInput
+from clevrskills.dataset_tools.scenes.scene_set import Scene, SceneEpisode, Subgoal
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.setting import TABLETOP
+
+CAMERA = Calibration(TABLETOP.main_camera)
+DOWN = np.array([0.0, 1.0, 0.0, 0.0])
+"""The gripper points down."""
+
+
+def make_policy() -> CompactPolicy:
+    """Return a small policy with weights drawn at random."""
+    torch.manual_seed(0)
+    config: Any = CompactPolicy.configurations["tiny"]
+    return CompactPolicy(config, CompactPolicy.make_spec("flat"))
+
+
+# --- geometry
+
+
+def test_pixels_are_those_of_the_camera_and_lead_back() -> None:
+    points = np.array([[-0.3, 0.2, 0.02], [-0.1, -0.2, 0.4], [0.0, 0.0, 0.0]])
+    pixels = CAMERA.pixels(torch.tensor(points, dtype=torch.float32))
+    np.testing.assert_allclose(pixels.numpy(), TABLETOP.main_camera.pixels(points), atol=1e-3)
+    heights = torch.tensor(points[:, 2], dtype=torch.float32)
+    np.testing.assert_allclose(CAMERA.points(pixels, heights).numpy(), points, atol=1e-4)
+
+
+def test_pixels_are_exact_in_mixed_precision() -> None:
+    point = torch.tensor([[-0.31, 0.17, 0.02]])
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(CAMERA.pixels(point), CAMERA.pixels(point.clone()))
+        mixed = CAMERA.pixels(point)
+    torch.testing.assert_close(mixed, CAMERA.pixels(point))
+
+
+def test_the_best_cell_is_read_with_its_offset_and_height() -> None:
+    maps = torch.full((1, 2, 6, 8), -50.0)
+    maps[0, 0, 2, 3], maps[0, 1, 5, 7] = 50.0, 50.0
+    geometry = torch.zeros(1, 3, 4, 6, 8)
+    geometry[0, 0, :3, 2, 3] = torch.tensor([0.25, -0.25, 1.5])
+    geometry[0, 2, :3, 5, 7] = torch.tensor([0.5, 0.0, 4.0])  # in the key-step image
+    frames = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
+    nothing = torch.zeros(1)
+    answer = Answer(maps, frames, geometry, nothing, nothing, nothing)
+    pixels, height_m = answer.pixels(torch.tensor([[10.0, 20.0]]))
+    expected = STRIDE_PX * torch.tensor([[3.75, 2.25], [8.0, 5.5]]) + torch.tensor([10.0, 20.0])
+    torch.testing.assert_close(pixels[0], expected)
+    torch.testing.assert_close(height_m[0], HEIGHT_UNIT_M * torch.tensor([1.5, 4.0]))
+
+
+def test_rotations_are_made_orthonormal() -> None:
+    matrix = torch.tensor(Rotation.from_rotvec([0.3, -0.2, 1.0]).as_matrix())
+    columns = torch.cat([matrix[:, 0], matrix[:, 1]])
+    torch.testing.assert_close(rotation_of(3 * columns), matrix)
+    found = rotation_of(columns + 0.1 * torch.randn(6))
+    torch.testing.assert_close(found @ found.T, torch.eye(3, dtype=found.dtype))
+
+
+def test_a_crop_network_starts_from_where_the_body_is_about() -> None:
+    network = CropNetwork()
+    nn.init.zeros_(network.tell[-1].weight)
+    nn.init.zeros_(network.tell[-1].bias)
+    middle, height_m = torch.tensor([[100.0, 120.0]]), torch.tensor([0.4])
+    said = network(torch.rand(1, 3, 64, 64), middle, height_m, CAMERA)
+    expected = CAMERA.points(middle, height_m)
+    torch.testing.assert_close(said, torch.stack([expected, expected], 1))
+
+
+# --- scenes
+
+BODIES = np.array([[-0.25, 0.1, 0.02], [-0.1, -0.15, 0.02]], np.float32)
+COLORS = {"red": (250, 30, 30), "blue": (30, 30, 250)}
+
+
+class DrawnScenes:
+    """Two squares on a gray table, of which the prompt shows or names the one to be picked."""
+
+    def __init__(self) -> None:
+        self.images: dict[str, np.ndarray] = {}
+        self.scenes = [self._scene(k) for k in range(4)]
+
+    def pixels(self, name: str) -> np.ndarray:
+        return self.images[name]
+
+    def _scene(self, number: int) -> Scene:
+        order = [*COLORS] if number % 2 else [*COLORS][::-1]
+        image = np.full((256, 256, 3), 128, np.uint8)
+        for at, color in zip(TABLETOP.main_camera.pixels(BODIES), order, strict=True):
+            column, row = at.astype(int)
+            image[row - 6 : row + 6, column - 6 : column + 6] = COLORS[color]
+        self.images[f"{number}"] = image
+        for color, value in COLORS.items():
+            self.images[color] = np.broadcast_to(np.array(value, np.uint8), (64, 64, 3))
+        keys, wanted = ("object_0", "object_1"), number // 2
+        text, shown, shows = f"Pick {order[wanted]}.", {}, ()
+        if number != 3:
+            name = f"{{obj:{keys[wanted]}}}"
+            text, shown, shows = f"Pick {name}.", {name: order[wanted]}, (wanted,)
+        episode = SceneEpisode(
+            *(f"pick/train_{number}", "pick", "L0", "train", number, text, "Pick it."),
+            *(keys, keys, tuple(order), shown, shows),
+        )
+        nowhere = np.full(3, np.nan, np.float32)
+        goal = Subgoal(
+            *("picked", 0, "", "", wanted, -1, (), nowhere, 0.0),
+            *(np.full(7, np.nan, np.float32), BODIES[wanted]),
+        )
+        upright, boxes = np.tile(np.float32([1, 0, 0, 0]), (2, 1)), np.zeros((2, 4), np.int16)
+        return Scene(
+            *(episode, 0, False, f"{number}", f"{number}", 0, -1),
+            *(BODIES, upright, boxes, np.ones(2, np.float32), goal),
+        )
+
+
+def windows_of_scenes() -> SceneWindows:
+    return SceneWindows(DrawnScenes(), CompactPolicy.tokenizer, 56, 0)  # type: ignore[arg-type]
+
+
+def test_a_batch_of_scenes() -> None:
+    windows = windows_of_scenes()
+    batch, again, other = windows[[0, 3]], windows[[0, 3]], windows[[4, 7]]
+    assert torch.equal(batch.images, again.images)
+    assert not torch.equal(batch.corner, other.corner)  # each batch is shifted anew
+    assert batch.pointed.tolist() in ([[2, 0], [0, 0]], [[0, 0], [0, 0]])  # or all in words
+    assert batch.object.tolist() == [0, 1]
+    at = batch.corner + torch.tensor([0.0, 0.0])
+    column, row = (CAMERA.pixels(batch.bodies[0, 0]) - at).long().tolist()
+    assert tuple(batch.images[0, :, row, column].tolist()) == COLORS["blue"]
+
+
+def test_perception_learns_a_few_scenes() -> None:
+    policy, windows = make_policy().train(), windows_of_scenes()
+    policy.learn(controls=False)
+    trained = [p for p in policy.parameters() if p.requires_grad]
+    assert not any(p.requires_grad for p in policy.controller.parameters())
+    optimizer = torch.optim.AdamW(trained, 3e-3)
+    losses = []
+    for step in range(25):
+        terms = policy(windows[[4 * step + k for k in range(4)]])
+        optimizer.zero_grad()
+        terms["loss"].backward()
+        optimizer.step()
+        losses.append(float(terms["alone"].detach() + terms["object"].detach()))
+    assert np.mean(losses[-5:]) < 0.6 * losses[0]
+
+
+# --- demonstrations
+
+
+def pose(x: float, z: float) -> np.ndarray:
+    return np.array([x, 0.0, z, *DOWN])
+
+
+def demonstration() -> Any:
+    """Return a pick: four steps above the object, three down, of which the last one grasps it, and
+    three up.
+    """
+    way = [pose(-0.1 * k, 0.2) for k in range(5)] + [pose(-0.4, z) for z in (0.14, 0.08, 0.02)]
+    way += [pose(-0.4, z) for z in (0.08, 0.14, 0.2)]
+    count = len(way) - 1
+    actions = np.zeros((count, 7), np.float32)
+    actions[:, 6] = np.where(np.arange(count) < 4, -1, 1)
+    holding = (np.arange(count + 1) >= 7).astype(float)[:, None]
+
+    def segment(start: int, stop: int, name: str) -> dict[str, Any]:
+        about = {"start": start, "stop": stop, "action_class": name, "subgoal": 0}
+        return {**about, "skill": "pick", "failed": False}
+
+    named = {"start": 0, "stop": count, "text": "Pick up {obj:object_1}", "subgoal": 0}
+    segments = {
+        "subtask": [{**named, "predicate": "picked"}],
+        "instruction": [segment(0, 4, "move"), segment(4, 7, "pick"), segment(7, 10, "lift")],
+    }
+    goal = {"predicate": "set", "children": [{"predicate": "picked", "object": [1]}]}
+    places = np.tile(np.float32([[0.3, 0, 0.02, 1, 0, 0, 0], [-0.4, 0, 0.02, 1, 0, 0, 0]]), (11, 1))
+    proprioception = {"ee_pose": np.array(way, np.float32), "holding": holding}
+
+    class Stub:
+        info = {"segments": segments, "goal": goal, "seed": 0}
+        objects = [{"key": "object_0"}, {"key": "object_1"}]
+        object_poses = places.reshape(11, 2, 7)
+        unlearned = np.zeros(count, bool)
+
+        def __len__(self) -> int:
+            return count
+
+    stub: Any = Stub()
+    stub.actions, stub.proprioception = actions, proprioception.__getitem__
+    return stub
+
+
+def test_rows_of_a_demonstration() -> None:
+    rows = rows_of(demonstration())
+    names = [MOTIONS[k] for k in rows["motion"]]
+    assert names == ["move"] * 4 + ["pick"] * 3 + ["lift"] * 3
+    assert {SKILLS[k] for k in rows["skill"]} == {"picked"}
+    np.testing.assert_allclose(rows["places"][0, 0], [-0.4, 0, 0.02], atol=1e-6)
+    np.testing.assert_allclose(rows["places"][0, 2][2], 0.02, atol=0.002)  # where it was grasped
+    assert np.isnan(rows["places"][:, 1]).all()
+    np.testing.assert_allclose(rows["waypoint"][0], pose(-0.4, 0.2), atol=1e-6)
+    # down to the contact and beyond, so that the servo presses
+    np.testing.assert_allclose(rows["waypoint"][4][2], 0.02 - DEEPER_M["pick"], atol=1e-6)
+    np.testing.assert_allclose(rows["contact"][6], pose(0, 0.2), atol=1e-6)
+    np.testing.assert_allclose(rows["contact"][7], pose(-0.4, 0.02), atol=1e-6)
+    assert MOTIONS[rows["next_motion"][0]] == "pick"
+    assert (rows["next_vacuum"][0], rows["vacuum"][0]) == (1, -1)
+    assert rows["left"].tolist() == [*range(10, 0, -1)]
+    assert rows["learned"].all()
+
+
+def test_given_up_attempts_and_unknown_goals_are_not_learned() -> None:
+    failed = demonstration()
+    failed.unlearned[4:7] = True
+    assert not rows_of(failed)["learned"][4:7].any()
+    unknown = demonstration()
+    unknown.info["segments"]["subtask"][0]["predicate"] = "balanced"
+    assert not rows_of(unknown)["learned"].any()
+
+
+def test_batches_of_demonstrations() -> None:
+    windows = ControlWindows([rows_of(demonstration())] * 2, ["pick"] * 2, 0)
+    assert (len(windows), windows.counts.tolist()) == (20, [10, 10])
+    one, again = windows[list(range(20))], windows[list(range(20))]
+    assert torch.equal(one.situation.effector, again.situation.effector)
+    other = windows[list(range(20, 40))]
+    assert not torch.equal(one.situation.effector, other.situation.effector)
+    moves = (one.motion == MOTIONS.index("move")).nonzero()[:, 0]
+    on_way = one.situation.effector[moves, :3]
+    assert (on_way[:, 2] - 0.2).abs().max() < 0.12  # near the straight way
+    ended = windows._recorded(torch.tensor([9]))
+    assert ended.exists[0].tolist() == [True] + [False] * 7
+    network = ControllerNetwork(feature_count(), 32)
+    windows.fit_scales(network)
+    assert network.std.min() >= 0.05
+    loss = controller_losses(network, one)["loss"]
+    loss.backward()
+    assert torch.isfinite(loss)
+
+
+# --- closed loop
+
+
+class Aiming(ControllerNetwork):
+    """Says that the arm moves to the place of the body, turned upright."""
+
+    def __init__(self) -> None:
+        super().__init__(feature_count(), 8)
+        self.moves = "move"
+
+    def forward(self, situation: Situation) -> Prediction:
+        motion = torch.full((1, len(MOTIONS)), -9.0)
+        motion[0, MOTIONS.index(self.moves)] = 9.0
+        same = torch.tensor([[1.0, 0, 0, 0, 1, 0]])
+        chunk = torch.full((1, control.CHUNK, 6), 0.25)
+        vacuum, ends = torch.ones(1, control.CHUNK), torch.full((1,), -1.0)
+        return Prediction(situation.places[:, 0], same, vacuum, motion, chunk, ends)
+
+
+def command(goal: Tensor | np.ndarray, skill: str = "picked", *obstacles: Any) -> Command:
+    places = np.full((3, 3), np.nan)
+    places[0] = goal
+    kept_clear = np.array(obstacles).reshape(-1, 3)
+    return Command(SKILLS.index(skill), places, 0.0, np.full(7, np.nan), kept_clear)
+
+
+def follow(controller: Controller, effector: np.ndarray, steps: int) -> np.ndarray:
+    """Return poses (steps, 7) of an arm that does what it is told."""
+    way = []
+    for _ in range(steps):
+        action = controller.act(effector, False)[0]
+        matrix = Rotation.from_quat(np.roll(effector[3:], -1)).as_matrix()
+        effector = np.append(effector[:3] + 0.1 * matrix @ action[:3], effector[3:])
+        way.append(effector)
+    return np.array(way)
+
+
+def test_the_servo_reaches_a_waypoint_in_steps_of_three_centimeters() -> None:
+    controller = Controller(Aiming(), 3)
+    controller.begin(command([-0.3, 0.2, 0.1]), pose(0.0, 0.4), False)
+    way = follow(controller, pose(0.0, 0.4), 40)
+    np.testing.assert_allclose(way[-1, :3], [-0.3, 0.2, 0.1], atol=1e-4)
+    steps = np.linalg.norm(np.diff(way[:, :3], axis=0), axis=1)
+    assert steps.max() <= control.STEP_M + 1e-6
+
+
+def test_contact_motions_are_chunks() -> None:
+    network = Aiming()
+    network.moves = "push"
+    controller = Controller(network, 3)
+    controller.begin(command([-0.3, 0.2, 0.1]), pose(0.0, 0.4), False)
+    np.testing.assert_allclose(controller.act(pose(0.0, 0.4), False), [[0.25] * 6 + [1]] * 3)
+
+
+@pytest.mark.parametrize("aside_m", [0.0, 0.03, -0.05])
+def test_obstacles_are_passed(aside_m: float) -> None:
+    goal, obstacle = np.array([-0.3, 0.0, 0.2]), np.array([-0.05, aside_m, 0.2])
+    controller = Controller(Aiming(), 3)
+    controller.begin(command(goal, "avoiding", obstacle), pose(0.2, 0.2), False)
+    way = follow(controller, pose(0.2, 0.2), 80)
+    np.testing.assert_allclose(way[-1, :3], goal, atol=0.005)
+    assert np.linalg.norm(way[:, :2] - obstacle[:2], axis=1).min() > 0.068
+    straight = command(goal, "end_effector_at_pose", obstacle)
+    controller.begin(straight, pose(0.2, 0.2), False)
+    assert np.abs(follow(controller, pose(0.2, 0.2), 40)[:, 1]).max() < 1e-6
+
+
+def test_a_stalled_touch_is_a_contact() -> None:
+    network = Aiming()
+    network.moves = "touch"
+    controller, here = Controller(network, 3), pose(-0.3, 0.1)
+    controller.begin(command([-0.3, 0.0, 0.05]), pose(-0.3, 0.2), False)
+    controller.act(here, False)
+    controller.act(here, False)  # it has not moved
+    np.testing.assert_allclose(controller._contact, here)
+
+
+def observe(seed: int, holding: bool = False) -> dict[str, Any]:
+    image = np.random.default_rng(seed).integers(0, 255, (256, 256, 3), np.uint8)
+    state = {"ee_pose": pose(-0.1, 0.3).astype(np.float32), "holding": np.float32([holding])}
+    return {"images": {"base_camera": image}, "proprioception": state, "step": 0}
+
+
+PROMPT = PromptInput(
+    "Pick {obj:object_0} as in {ks:0}.",
+    {
+        "{obj:object_0}": np.full((256, 256, 3), 90, np.uint8),
+        "{ks:0}": np.full((256, 256, 3), 30, np.uint8),
+    },
+)
+
+
+@pytest.mark.parametrize("skill", ["picked", "set_down", "hit", "avoiding", "traced", "rotated"])
+def test_it_acts_whatever_the_subgoal(skill: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = make_policy()
+    with torch.no_grad():
+        policy.reader.skill[-1].bias[SKILLS.index(skill)] = 99.0
+        policy.reader.geometry[-1].bias[3] = 1.0 if skill == "avoiding" else -5.0
+    policy.reset({0: PROMPT})
+    for step in range(5):
+        action = policy.act({0: observe(step)})[0]
+        assert (action.ndim, action.shape[1]) == (2, 7)
+        assert np.isfinite(action).all()
+        assert np.abs(action).max() <= 1
+
+
+def test_slots_do_not_know_of_each_other() -> None:
+    policy = make_policy()
+    policy.reset({0: PROMPT, 1: replace(PROMPT, images={})})
+    together = policy.act({0: observe(0), 1: observe(1)})
+    policy.reset({5: PROMPT})
+    np.testing.assert_array_equal(policy.act({5: observe(0)})[5], together[0])
+
+
+def test_it_looks_at_no_state_but_whether_something_is_held() -> None:
+    """What is seen is the same whatever the pose of the arm."""
+    policy = make_policy()
+    one, other = observe(0), observe(0)
+    other["proprioception"]["ee_pose"] = pose(-0.4, 0.1).astype(np.float32)
+    policy.reset({0: PROMPT, 1: PROMPT})
+    first, second = policy.predicted_positions({0: one, 1: other}).values()
+    np.testing.assert_array_equal(first, second)
+
+
+def test_reached_subgoals_are_counted() -> None:
+    policy = make_policy()
+    policy.reset({0: PROMPT})
+    episode = policy._episodes[0]
+    with torch.no_grad():
+        policy.controller.heads.bias[-1] = 99.0
+    for _ in range(60):
+        policy.act({0: observe(0)})
+    assert 1 <= episode.done <= 6
+
+
+# --- training
+
+
+def test_what_it_learns_from(tmp_path: Path, demos: Path) -> None:
+    from clevrskills.baselines.training.arguments import TrainArgs
+    from clevrskills.baselines.training.training_config import prepare
+
+    args = TrainArgs(policy="compact", out=tmp_path / "run", data=(demos,))
+    with pytest.raises(ClevrSkillsError, match="--from what has learned to see"):
+        prepare(args)
+    with pytest.raises(ClevrSkillsError, match="--prompt language is not for compact"):
+        prepare(replace(args, prompt="language"))
+    scenes = tmp_path / "scenes"
+    scenes.mkdir()
+    (scenes / "scenes.json").write_text("{}")
+    with pytest.raises(ClevrSkillsError, match="not both at once"):
+        prepare(replace(args, data=(demos, scenes)))
+
+
+def test_a_recipe_decides_data_and_policy(tmp_path: Path) -> None:
+    from clevrskills.baselines.training.arguments import TrainArgs
+    from clevrskills.baselines.training.train import train
+
+    args = TrainArgs(recipe="compact", out=tmp_path / "run", configuration="tiny")
+    with pytest.raises(ClevrSkillsError, match="--policy is not for --recipe"):
+        train(replace(args, policy="bc"))
+    with pytest.raises(ClevrSkillsError, match="huge.*default, tiny"):
+        train(replace(args, configuration="huge"))
+    assert not (tmp_path / "run").exists()
