@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from inline import one_worker_here
 from scipy.spatial.transform import Rotation
 from torch import Tensor, nn
 
@@ -39,6 +40,7 @@ from clevrskills.baselines.policies.compact.network import (
 )
 from clevrskills.baselines.policies.compact.perception import SceneWindows
 from clevrskills.baselines.policies.compact.policy import CompactPolicy
+from clevrskills.core.checkpoint import find
 from clevrskills.core.policy import PromptInput
 from clevrskills.dataset_tools.scenes.scene_set import Scene, SceneEpisode, Subgoal
 from clevrskills.errors import ClevrSkillsError
@@ -443,3 +445,27 @@ def test_a_recipe_decides_data_and_policy(tmp_path: Path) -> None:
     with pytest.raises(ClevrSkillsError, match="huge.*default, tiny"):
         train(replace(args, configuration="huge"))
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.render
+def test_the_recipe_from_nothing_to_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from clevrskills.baselines import checkpoint
+    from clevrskills.baselines.training.arguments import TrainArgs
+    from clevrskills.baselines.training.train import train
+    from clevrskills.evaluation.results import read_results
+
+    out = tmp_path / "run"
+    args = TrainArgs(recipe="compact", out=out, configuration="tiny", workers=0, cpu=True)
+    with one_worker_here():
+        assert train(args) == 0
+        assert [r.task for r in read_results(out / "check")] == ["pick"]
+        capsys.readouterr()
+        assert train(args) == 0  # all stages are done
+    assert "stage" not in capsys.readouterr().out
+    learned = checkpoint.describe(find(out / "controller")).provenance["learned_from"]
+    assert (learned["demonstrations"], learned["scenes"] >= 4) == (2, True)
+    with pytest.raises(ClevrSkillsError, match="seed 0, not 1"):
+        train(replace(args, seed=1))
