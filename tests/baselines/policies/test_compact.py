@@ -31,7 +31,7 @@ from clevrskills.baselines.policies.compact.demonstrations import (
     rows_of,
 )
 from clevrskills.baselines.policies.compact.network import (
-    HEIGHT_UNIT_M,
+    NEARNESS_UNIT,
     STRIDE_PX,
     Answer,
     Calibration,
@@ -65,8 +65,21 @@ def test_pixels_are_those_of_the_camera_and_lead_back() -> None:
     points = np.array([[-0.3, 0.2, 0.02], [-0.1, -0.2, 0.4], [0.0, 0.0, 0.0]])
     pixels = CAMERA.pixels(torch.tensor(points, dtype=torch.float32))
     np.testing.assert_allclose(pixels.numpy(), TABLETOP.main_camera.pixels(points), atol=1e-3)
-    heights = torch.tensor(points[:, 2], dtype=torch.float32)
-    np.testing.assert_allclose(CAMERA.points(pixels, heights).numpy(), points, atol=1e-4)
+    nearness = CAMERA.nearness(torch.tensor(points, dtype=torch.float32))
+    np.testing.assert_allclose(CAMERA.points(pixels, nearness).numpy(), points, atol=1e-4)
+    # on the table it is the height as a share of the camera's
+    height_m = TABLETOP.main_camera.eye_m[2]
+    np.testing.assert_allclose(nearness[[0, 2]].numpy(), points[[0, 2], 2] / height_m, atol=1e-4)
+
+
+def test_the_depth_of_what_is_as_high_as_the_camera_is_told() -> None:
+    """A height would not tell it: there is no table behind it."""
+    x, y, height_m = TABLETOP.main_camera.eye_m
+    points = torch.tensor([[x - 0.4, y, height_m], [x - 0.7, y, height_m]])
+    near, far = CAMERA.nearness(points)
+    assert near > far + 0.15
+    found = CAMERA.points(CAMERA.pixels(points), torch.stack([near, far]))
+    torch.testing.assert_close(found, points, atol=1e-4, rtol=0)
 
 
 def test_pixels_are_exact_in_mixed_precision() -> None:
@@ -86,10 +99,10 @@ def test_the_best_cell_is_read_with_its_offset_and_height() -> None:
     frames = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
     nothing = torch.zeros(1)
     answer = Answer(maps, frames, geometry, nothing, nothing, nothing)
-    pixels, height_m = answer.pixels(torch.tensor([[10.0, 20.0]]))
+    pixels, nearness = answer.pixels(torch.tensor([[10.0, 20.0]]))
     expected = STRIDE_PX * torch.tensor([[3.75, 2.25], [8.0, 5.5]]) + torch.tensor([10.0, 20.0])
     torch.testing.assert_close(pixels[0], expected)
-    torch.testing.assert_close(height_m[0], HEIGHT_UNIT_M * torch.tensor([1.5, 4.0]))
+    torch.testing.assert_close(nearness[0], NEARNESS_UNIT * torch.tensor([1.5, 4.0]))
 
 
 def test_rotations_are_made_orthonormal() -> None:
@@ -104,9 +117,9 @@ def test_a_crop_network_starts_from_where_the_body_is_about() -> None:
     network = CropNetwork()
     nn.init.zeros_(network.tell[-1].weight)
     nn.init.zeros_(network.tell[-1].bias)
-    middle, height_m = torch.tensor([[100.0, 120.0]]), torch.tensor([0.4])
-    said = network(torch.rand(1, 3, 64, 64), middle, height_m, CAMERA)
-    expected = CAMERA.points(middle, height_m)
+    middle, nearness = torch.tensor([[100.0, 120.0]]), torch.tensor([0.4])
+    said = network(torch.rand(1, 3, 64, 64), middle, nearness, CAMERA)
+    expected = CAMERA.points(middle, nearness)
     torch.testing.assert_close(said, torch.stack([expected, expected], 1))
 
 

@@ -35,13 +35,19 @@ COUNTS = 10
 CROP_PX = 64
 UNIT_M = 0.02
 """Scale of the positions that the crop network gives."""
-HEIGHT_UNIT_M = 0.05
+FAR_M = 1.5
+"""Depth that is taken for that of the table where a pixel shows none, or one that is farther."""
+NEARNESS_UNIT = 1 / 6
 POSE_UNIT_M = 0.1
 _POOL = 4
 
 
 class Calibration(nn.Module):
     """Pinhole model of a camera that stands still: world points to pixels and back.
+
+    How far off something is, is said by its nearness: the share of the depth of the table behind it
+    by which it is nearer. On the table it is the height as a share of the camera's own, and unlike
+    the height it tells the depth of what is as high as the camera, too.
 
     Args:
         camera: The camera.
@@ -67,10 +73,20 @@ class Calibration(nn.Module):
         tangent = along[..., :2] / (self.axes[:2] ** 2).sum(-1)
         return self.half_px * (1 + tangent / along[..., 2:])
 
-    def points(self, pixels: Tensor, height_m: Tensor) -> Tensor:
-        """Return the world points (..., 3) of pixels (..., 2) at heights (...) above the table."""
+    def points(self, pixels: Tensor, nearness: Tensor) -> Tensor:
+        """Return the world points (..., 3) of pixels (..., 2) of a nearness (...)."""
+        ray, table_m = self._rays(pixels)
+        return self.eye + ray * ((1 - nearness) * table_m)[..., None]
+
+    def nearness(self, points: Tensor) -> Tensor:
+        """Return the nearness (...) of world points (..., 3)."""
+        depth_m = ((points - self.eye) * self.axes[2]).sum(-1)
+        return 1 - depth_m / self._rays(self.pixels(points))[1]
+
+    def _rays(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        """Rays (..., 3) of pixels, of depth 1, and the depth (...) of the table on them."""
         ray = self.axes[2] + ((pixels / self.half_px - 1)[..., None] * self.axes[:2]).sum(-2)
-        return self.eye + ray * ((height_m - self.eye[2]) / ray[..., 2])[..., None]
+        return ray, (self.eye[2] / (-ray[..., 2]).clamp(min=self.eye[2] / FAR_M))
 
 
 def _convolution(before: int, after: int, kernel: int = 3, stride: int = 1) -> nn.Sequential:
@@ -120,7 +136,7 @@ class SceneMaps(NamedTuple):
         features: Features, (n, D, h, w).
         cells: Embedding of what is in each cell, of unit length, (n, D, h, w).
         geometry: Offset of the middle of what is there from that of the cell, right and down, in
-            cells; its height in units of :data:`HEIGHT_UNIT_M`; logit of a body's middle being
+            cells; its nearness in units of :data:`NEARNESS_UNIT`; logit of a body's middle being
             there; (n, 4, h, w).
     """
 
@@ -154,8 +170,8 @@ class Answer(NamedTuple):
     angle: Tensor
 
     def pixels(self, corner: Tensor) -> tuple[Tensor, Tensor]:
-        """Return pixels (n, ROLES, 2) and heights (n, ROLES) in meters of each role's object: the
-        mean of what the best cell and its neighbors say.
+        """Return pixels (n, ROLES, 2) and nearness (n, ROLES) of each role's object: the mean of
+        what the best cell and its neighbors say.
 
         Args:
             corner: Pixel of the upper left corner of the images, (n, 2).
@@ -171,7 +187,7 @@ class Answer(NamedTuple):
         says = says.gather(3, cells[:, :, None].expand(-1, -1, 4, -1)).transpose(2, 3)
         at = torch.stack([columns, rows], -1) + 0.5 + says[..., :2]
         pixels = STRIDE_PX * (at * share).sum(2) + corner[:, None]
-        return pixels, HEIGHT_UNIT_M * (says[..., 2] * share[..., 0]).sum(2)
+        return pixels, NEARNESS_UNIT * (says[..., 2] * share[..., 0]).sum(2)
 
 
 class Reader(nn.Module):
@@ -329,21 +345,21 @@ class CropNetwork(nn.Module):
         self.tell = mlp(96 * side * side + 6, 256, 256, 6, activation=nn.ReLU)
 
     def forward(
-        self, crops: Tensor, middle: Tensor, height_m: Tensor, camera: Calibration
+        self, crops: Tensor, middle: Tensor, nearness: Tensor, camera: Calibration
     ) -> Tensor:
         """Return positions in meters of bodies and of their grasp points, (n, 2, 3).
 
         Args:
             crops: Crops (n, 3, CROP_PX, CROP_PX) in [0, 1].
             middle: Pixel of their middle, (n, 2).
-            height_m: About how high the body is, (n,).
+            nearness: That of the body, about, (n,).
             camera: The camera.
         """
         features = self.see(crops * 2 - 1).float().flatten(1)
         at = middle / (WIDTH_PX / 2) - 1
-        where = torch.cat([at, at**2, at[:, :1] * at[:, 1:], height_m[:, None] * 5], 1)
+        where = torch.cat([at, at**2, at[:, :1] * at[:, 1:], nearness[:, None]], 1)
         told = self.tell(torch.cat([features, where], 1)).float()
-        return camera.points(middle, height_m)[:, None] + UNIT_M * told.reshape(-1, 2, 3)
+        return camera.points(middle, nearness)[:, None] + UNIT_M * told.reshape(-1, 2, 3)
 
 
 def crops(images: Tensor, middle: Tensor) -> Tensor:

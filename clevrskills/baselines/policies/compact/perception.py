@@ -18,7 +18,7 @@ from clevrskills.baselines.policies.compact.network import (
     ANGLES,
     COUNTS,
     HEIGHT_PX,
-    HEIGHT_UNIT_M,
+    NEARNESS_UNIT,
     POSE_UNIT_M,
     ROLES,
     STRIDE_PX,
@@ -342,7 +342,7 @@ def _reading_losses(
     turned = functional.cross_entropy(answer.angle, batch.angle, reduction="none")
     turning = torch.isin(batch.skill, torch.tensor(TURNING, device=turned.device))
     chosen = torch.einsum("nf,nfchw->nchw", answer.frames[:, 1], answer.geometry)
-    geometry_of_target = _geometry_loss(chosen, every, roles, 1, batch.target[:, 2])
+    geometry_of_target = _geometry_loss(chosen, every, roles, 1, camera.nearness(batch.target))
     bodies = _Cells.of(camera.pixels(batch.bodies), batch.corner, h, w)
     scene, body = bodies.seen.nonzero(as_tuple=True)
     seen = _Cells(*(each[scene, body][:, None] for each in bodies))
@@ -356,7 +356,9 @@ def _reading_losses(
         "skill": functional.cross_entropy(answer.skill, batch.skill),
         "angle": _mean(turned, turning),
         "geometry": 0.5 * geometry_of_target
-        + _geometry_loss(present.geometry, scene, seen, 0, batch.bodies[scene, body, 2]),
+        + _geometry_loss(
+            present.geometry, scene, seen, 0, camera.nearness(batch.bodies[scene, body])
+        ),
         "bodies": functional.binary_cross_entropy_with_logits(
             present.geometry[:, 3], there, pos_weight=rare
         ),
@@ -364,7 +366,7 @@ def _reading_losses(
 
 
 def _geometry_loss(
-    geometry_map: Tensor, scene: Tensor, cells: _Cells, k: int, height_m: Tensor
+    geometry_map: Tensor, scene: Tensor, cells: _Cells, k: int, nearness: Tensor
 ) -> Tensor:
     """Loss of the geometry (n, 4, h, w) of scenes (m,) at cells (m, ...)[:, k] and those around."""
     *_, h, w = geometry_map.shape
@@ -374,7 +376,7 @@ def _geometry_loss(
         for j in (-1, 0, 1):
             row = (down.long() + i).clamp(0, h - 1)
             column = (across.long() + j).clamp(0, w - 1)
-            off = (across - column - 0.5, down - row - 0.5, height_m / HEIGHT_UNIT_M)
+            off = (across - column - 0.5, down - row - 0.5, nearness / NEARNESS_UNIT)
             want = torch.stack(off, 1).nan_to_num()
             says = geometry_map[scene, :3, row, column]
             missed = functional.smooth_l1_loss(says, want, beta=0.1, reduction="none")
@@ -406,7 +408,7 @@ def _body_losses(
 def _crop_loss(
     cropper: CropNetwork, images: Tensor, camera: Calibration, batch: SceneBatch
 ) -> Tensor:
-    """Loss of positions and grasp points from crops; their middles and heights are about as far
+    """Loss of positions and grasp points from crops, whose middles and nearness are about as far
     off as the reader's.
     """
     pixels = camera.pixels(batch.bodies)
@@ -415,11 +417,11 @@ def _crop_loss(
     scene, body = seen[torch.randperm(len(seen), device=seen.device)[:CROPPED]].unbind(1)
     at = batch.bodies[scene, body]
     middle = (pixels[scene, body] + 2 * torch.randn(len(at), 2, device=at.device)).round()
-    spread = torch.where(torch.rand(len(at), device=at.device) < 0.8, 0.01, 0.04)
-    height_m = (at[:, 2] + spread * torch.randn(len(at), device=at.device)).clamp(min=0)
+    spread = torch.where(torch.rand(len(at), device=at.device) < 0.8, 0.03, 0.1)
+    nearness = camera.nearness(at) + spread * torch.randn(len(at), device=at.device)
     acted_on = (batch.object[scene] == body)[:, None]
     contact = torch.where(acted_on, batch.contact[scene], torch.nan)
-    said = cropper(crops(images[scene], middle - batch.corner), middle, height_m, camera)
+    said = cropper(crops(images[scene], middle - batch.corner), middle, nearness, camera)
     want = torch.stack([at, contact], 1)
     known = want.isfinite()
     missed = functional.smooth_l1_loss(

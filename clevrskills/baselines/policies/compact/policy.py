@@ -26,7 +26,7 @@ from clevrskills.baselines.policies.compact.network import (
     ANGLES,
     COUNTS,
     HEIGHT_PX,
-    HEIGHT_UNIT_M,
+    NEARNESS_UNIT,
     POSE_UNIT_M,
     SIZE_PX,
     STRIDE_PX,
@@ -56,7 +56,7 @@ CAMERA = TABLETOP.watch[0]
 WORDS = 2048
 HELD_BELOW_M = 0.03
 """How far below the end effector the middle of what is held is taken to be."""
-SUBGOAL_STEPS, LEAST_STEPS = 70, 12
+SUBGOAL_STEPS, LEAST_STEPS = 120, 12
 """Control steps after which a subgoal is taken for ended, and before which it is not."""
 GLANCE_STEPS = 3
 """Control steps between two looks at a goal in the air."""
@@ -254,8 +254,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         """Return what the next subgoal demands, and its skill."""
         answer, present, images = self._answer(episode, image, holding)
         skill = SKILLS[int(answer.skill.argmax())]
-        pixels, height_m = answer.pixels(images.new_zeros(1, 2))
-        coarse = self.camera.points(pixels, height_m)[0]
+        coarse = self.camera.points(*answer.pixels(images.new_zeros(1, 2)))[0]
         fine = self._located(images[0], coarse)
         places, obstacles = np.full((3, 3), np.nan), np.zeros((0, 3))
         pose = self._pose(images[1]) if skill in POSES else np.full(7, np.nan)
@@ -286,9 +285,9 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         fine = coarse[:, None]
         for _ in range(2):
             middle = self.camera.pixels(fine[:, 0]).round()
-            height_m = fine[:, 0, 2].clamp(min=0)
+            nearness = self.camera.nearness(fine[:, 0])
             seen = crops(image.expand(n, -1, -1, -1), middle)
-            fine = self.cropper(seen, middle, height_m, self.camera)
+            fine = self.cropper(seen, middle, nearness, self.camera)
         found: NDArray[np.float64] = fine.double().cpu().numpy()
         return found
 
@@ -305,7 +304,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         down, across = down[best], across[best]
         says = maps.geometry[0, :3, down, across].T
         at = torch.stack([across, down], 1) + 0.5 + says[:, :2]
-        coarse = self.camera.points(STRIDE_PX * at, HEIGHT_UNIT_M * says[:, 2])
+        coarse = self.camera.points(STRIDE_PX * at, NEARNESS_UNIT * says[:, 2])
         return self._located(image, coarse)[:, 0]
 
     def _pose(self, image: Tensor) -> NDArray[np.float64]:
