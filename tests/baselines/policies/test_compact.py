@@ -113,14 +113,16 @@ def test_rotations_are_made_orthonormal() -> None:
     torch.testing.assert_close(found @ found.T, torch.eye(3, dtype=found.dtype))
 
 
-def test_a_crop_network_starts_from_where_the_body_is_about() -> None:
+def test_a_crop_network_places_bodies_on_the_ray_of_their_pixel() -> None:
     network = CropNetwork()
     nn.init.zeros_(network.tell[-1].weight)
-    nn.init.zeros_(network.tell[-1].bias)
-    middle, nearness = torch.tensor([[100.0, 120.0]]), torch.tensor([0.4])
-    said = network(torch.rand(1, 3, 64, 64), middle, nearness, CAMERA)
-    expected = CAMERA.points(middle, nearness)
-    torch.testing.assert_close(said, torch.stack([expected, expected], 1))
+    told = torch.tensor([0.5, -1.0, 2.0, 0.0, 0.0, 0.0])
+    network.tell[-1].bias.data.copy_(told)
+    middle = torch.tensor([[100.0, 120.0]])
+    said = network(torch.rand(1, 3, 64, 64), middle, CAMERA)
+    body = CAMERA.points(middle + STRIDE_PX * told[:2], NEARNESS_UNIT * told[2:3])
+    torch.testing.assert_close(said[:, 0], body)
+    torch.testing.assert_close(said[:, 1], CAMERA.points(middle, torch.zeros(1)))
 
 
 # --- scenes

@@ -33,8 +33,6 @@ ANGLES = 24
 COUNTS = 10
 """Numbers of subgoals done that are told apart."""
 CROP_PX = 64
-UNIT_M = 0.02
-"""Scale of the positions that the crop network gives."""
 FAR_M = 1.5
 """Depth that is taken for that of the table where a pixel shows none, or one that is farther."""
 NEARNESS_UNIT = 1 / 6
@@ -342,24 +340,22 @@ class CropNetwork(nn.Module):
         layers = [_convolution(before, after, stride=stride) for before, after, stride in channels]
         self.see = nn.Sequential(*layers)
         side = CROP_PX // 16
-        self.tell = mlp(96 * side * side + 6, 256, 256, 6, activation=nn.ReLU)
+        self.tell = mlp(96 * side * side + 5, 256, 256, 6, activation=nn.ReLU)
 
-    def forward(
-        self, crops: Tensor, middle: Tensor, nearness: Tensor, camera: Calibration
-    ) -> Tensor:
+    def forward(self, crops: Tensor, middle: Tensor, camera: Calibration) -> Tensor:
         """Return positions in meters of bodies and of their grasp points, (n, 2, 3).
 
         Args:
             crops: Crops (n, 3, CROP_PX, CROP_PX) in [0, 1].
             middle: Pixel of their middle, (n, 2).
-            nearness: That of the body, about, (n,).
             camera: The camera.
         """
         features = self.see(crops * 2 - 1).float().flatten(1)
         at = middle / (WIDTH_PX / 2) - 1
-        where = torch.cat([at, at**2, at[:, :1] * at[:, 1:], nearness[:, None]], 1)
-        told = self.tell(torch.cat([features, where], 1)).float()
-        return camera.points(middle, nearness)[:, None] + UNIT_M * told.reshape(-1, 2, 3)
+        where = torch.cat([at, at**2, at[:, :1] * at[:, 1:]], 1)
+        told = self.tell(torch.cat([features, where], 1)).float().reshape(-1, 2, 3)
+        pixels = middle[:, None] + STRIDE_PX * told[..., :2]
+        return camera.points(pixels, NEARNESS_UNIT * told[..., 2])
 
 
 def crops(images: Tensor, middle: Tensor) -> Tensor:

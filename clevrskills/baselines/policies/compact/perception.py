@@ -22,7 +22,6 @@ from clevrskills.baselines.policies.compact.network import (
     POSE_UNIT_M,
     ROLES,
     STRIDE_PX,
-    UNIT_M,
     WIDTH_PX,
     Answer,
     Calibration,
@@ -48,6 +47,8 @@ RECOLORED, DIMMED = 0.5, 0.35
 """Share of scenes whose color channels are exchanged, where no word tells a color, and by how much
 they are scaled."""
 KEY_STEP = "{ks:"
+UNIT_M = 0.02
+"""Scale of errors of positions, and the height of a place whose height does not matter."""
 TURNING = tuple(SKILLS.index(name) for name in ("rotated", "at_pose", "at_pose_on_top"))
 WEIGHTS = {
     **dict.fromkeys(("object", "target", "geometry", "crop", "pose"), 1.0),
@@ -408,8 +409,8 @@ def _body_losses(
 def _crop_loss(
     cropper: CropNetwork, images: Tensor, camera: Calibration, batch: SceneBatch
 ) -> Tensor:
-    """Loss of positions and grasp points from crops, whose middles and nearness are about as far
-    off as the reader's.
+    """Loss of positions and grasp points from crops, whose middles are about as far off as the
+    reader's.
     """
     pixels = camera.pixels(batch.bodies)
     *_, h, w = images.shape
@@ -417,11 +418,9 @@ def _crop_loss(
     scene, body = seen[torch.randperm(len(seen), device=seen.device)[:CROPPED]].unbind(1)
     at = batch.bodies[scene, body]
     middle = (pixels[scene, body] + 2 * torch.randn(len(at), 2, device=at.device)).round()
-    spread = torch.where(torch.rand(len(at), device=at.device) < 0.8, 0.03, 0.1)
-    nearness = camera.nearness(at) + spread * torch.randn(len(at), device=at.device)
     acted_on = (batch.object[scene] == body)[:, None]
     contact = torch.where(acted_on, batch.contact[scene], torch.nan)
-    said = cropper(crops(images[scene], middle - batch.corner), middle, nearness, camera)
+    said = cropper(crops(images[scene], middle - batch.corner), middle, camera)
     want = torch.stack([at, contact], 1)
     known = want.isfinite()
     missed = functional.smooth_l1_loss(

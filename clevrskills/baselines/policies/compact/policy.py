@@ -285,9 +285,8 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         fine = coarse[:, None]
         for _ in range(2):
             middle = self.camera.pixels(fine[:, 0]).round()
-            nearness = self.camera.nearness(fine[:, 0])
             seen = crops(image.expand(n, -1, -1, -1), middle)
-            fine = self.cropper(seen, middle, nearness, self.camera)
+            fine = self.cropper(seen, middle, self.camera)
         found: NDArray[np.float64] = fine.double().cpu().numpy()
         return found
 
