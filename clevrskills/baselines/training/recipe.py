@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clevrskills.baselines.training.training_config import check_not_given
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.scenes.command import SceneArgs, scenes
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import UnknownNameError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings
@@ -134,9 +135,7 @@ def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
         ClevrSkillsError: An option is not for recipes, or the folder holds another one.
     """
     decided = ("policy", "from_", "data", "task", "level", "weight")
-    for name in decided:
-        if getattr(args, name):
-            raise ClevrSkillsError(f"--{name.rstrip('_')} is not for --recipe, which decides it")
+    check_not_given(args, decided, "--recipe, which decides it")
     chosen, path = stages(args, train), args.out / RECIPE_FILE
     about = {name: getattr(args, name) for name in ("recipe", "configuration", "seed")}
     done: list[str] = []

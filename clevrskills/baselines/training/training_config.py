@@ -3,7 +3,7 @@
 import contextlib
 import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -190,6 +190,17 @@ def _policy(args: TrainArgs, before: Description | None) -> tuple[str, PolicyCon
     if before is not None and args.configuration is None:
         return name, before.config.changed(changes)
     return name, configuration(name, args.configuration or "default", changes)
+
+
+def check_not_given(args: TrainArgs, names: Iterable[str], why: str) -> None:
+    """Check that options have not been given.
+
+    Raises:
+        ClevrSkillsError: One has; the message ends with ``why``.
+    """
+    for name in names:
+        if getattr(args, name):
+            raise ClevrSkillsError(f"--{name.strip('_').replace('_', '-')} is not for {why}")
 
 
 def weights_of(args: TrainArgs) -> dict[str, float] | None:

@@ -15,8 +15,11 @@ from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import policy_type
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.baselines.training.arguments import TrainArgs
-from clevrskills.baselines.training.training_config import TrainingConfig, identity_of
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.baselines.training.training_config import (
+    TrainingConfig,
+    check_not_given,
+    identity_of,
+)
 
 
 @dataclass(frozen=True)
@@ -63,18 +66,8 @@ def prepare_turns(
     Raises:
         ClevrSkillsError: An option is not for turns, or data are not there or damaged.
     """
-    given = {
-        "--task": args.task,
-        "--level": args.level,
-        "--weight": args.weight,
-        "--balance": args.balance,
-        "--cache-dir": args.cache_dir,
-        "--published-weights": args.published_weights,
-        "--evaluate-every": args.evaluate_every,
-    }
-    for option, value in given.items():
-        if value:
-            raise ClevrSkillsError(f"{option} is not for {name}, which learns from turns")
+    names = ("task", "level", "weight", "balance", "cache_dir", "published_weights")
+    check_not_given(args, (*names, "evaluate_every"), f"{name}, which learns from turns")
     kind: Any = policy_type(name)
     turns = [read_turns(root) for root in args.data]
     about = {"demonstrations": [each.digest for each in turns]}

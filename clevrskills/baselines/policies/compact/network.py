@@ -175,10 +175,8 @@ class Answer(NamedTuple):
             corner: Pixel of the upper left corner of the images, (n, 2).
         """
         *_, h, w = self.maps.shape
-        best = self.maps.flatten(2).argmax(-1)[..., None]
-        step = torch.tensor([-1, 0, 1], device=best.device)
-        rows = (best // w + step.repeat_interleave(3)).clamp(0, h - 1)
-        columns = (best % w + step.repeat(3)).clamp(0, w - 1)
+        best = self.maps.flatten(2).argmax(-1)
+        rows, columns = around(best // w, best % w, h, w)
         cells = rows * w + columns  # (n, ROLES, 9)
         share = self.maps.flatten(2).gather(2, cells).softmax(-1)[..., None]
         says = torch.einsum("brf,bfchw->brchw", self.frames, self.geometry).flatten(3)
@@ -186,6 +184,13 @@ class Answer(NamedTuple):
         at = torch.stack([columns, rows], -1) + 0.5 + says[..., :2]
         pixels = STRIDE_PX * (at * share).sum(2) + corner[:, None]
         return pixels, NEARNESS_UNIT * (says[..., 2] * share[..., 0]).sum(2)
+
+
+def around(row: Tensor, column: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """Return rows and columns of cells (...) and of the eight around each, (..., 9)."""
+    step = torch.tensor([-1, 0, 1], device=row.device)
+    rows = (row[..., None] + step.repeat_interleave(3)).clamp(0, height - 1)
+    return rows, (column[..., None] + step.repeat(3)).clamp(0, width - 1)
 
 
 class Reader(nn.Module):

@@ -29,6 +29,7 @@ from clevrskills.baselines.policies.compact.network import (
     PoseNetwork,
     Reader,
     SceneMaps,
+    around,
     crops,
 )
 from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
@@ -370,19 +371,13 @@ def _geometry_loss(
     geometry_map: Tensor, scene: Tensor, cells: _Cells, k: int, nearness: Tensor
 ) -> Tensor:
     """Loss of the geometry (n, 4, h, w) of scenes (m,) at cells (m, ...)[:, k] and those around."""
-    *_, h, w = geometry_map.shape
-    across, down, seen = cells.across[:, k], cells.down[:, k], cells.seen[:, k]
-    total = geometry_map.new_zeros(len(scene))
-    for i in (-1, 0, 1):
-        for j in (-1, 0, 1):
-            row = (down.long() + i).clamp(0, h - 1)
-            column = (across.long() + j).clamp(0, w - 1)
-            off = (across - column - 0.5, down - row - 0.5, nearness / NEARNESS_UNIT)
-            want = torch.stack(off, 1).nan_to_num()
-            says = geometry_map[scene, :3, row, column]
-            missed = functional.smooth_l1_loss(says, want, beta=0.1, reduction="none")
-            total = total + missed.sum(1) / 27
-    return _mean(total, seen)
+    across, down = cells.across[:, k, None], cells.down[:, k, None]
+    rows, columns = around(down[:, 0].long(), across[:, 0].long(), *geometry_map.shape[-2:])
+    near = (nearness / NEARNESS_UNIT)[:, None].expand(-1, 9)
+    want = torch.stack([across - columns - 0.5, down - rows - 0.5, near], 2).nan_to_num()
+    says = geometry_map.movedim(1, -1)[scene[:, None], rows, columns, :3]
+    missed = functional.smooth_l1_loss(says, want, beta=0.1, reduction="none")
+    return _mean(missed.mean((1, 2)), cells.seen[:, k])
 
 
 def _body_losses(

@@ -18,7 +18,12 @@ from clevrskills.baselines.policies.compact.policy import CompactConfig, Compact
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.baselines.training.arguments import TrainArgs
-from clevrskills.baselines.training.training_config import TrainingConfig, identity_of, weights_of
+from clevrskills.baselines.training.training_config import (
+    TrainingConfig,
+    check_not_given,
+    identity_of,
+    weights_of,
+)
 from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.scenes.scene_set import HEADER_FILE, SceneSet
@@ -40,7 +45,7 @@ class CompactTraining(TrainingConfig):
         policy, windows, order = super().make(latest)
         assert isinstance(policy, CompactPolicy)
         policy.learn(controls=self.scenes is None)
-        if latest is None and self.scenes is None:
+        if latest is None and self.scenes is None and "demonstrations" not in self._declared():
             windows.fit_scales(policy.controller)
         return policy, windows, order
 
@@ -68,7 +73,6 @@ class CompactTraining(TrainingConfig):
         """Return what the policy is made of, as JSON data; what the checkpoint that it starts from
         has declared stays.
         """
-        before = {} if self.before is None else dict(self.before.provenance.get("learned_from", {}))
         tasks = sorted(set(windows.tasks))
         if self.scenes is not None:
             labels = "positions, boxes, subgoals and grasp points of the simulator"
@@ -81,10 +85,14 @@ class CompactTraining(TrainingConfig):
             "data": [str(root) for root in self.args.data],
             "track": track,
             "tasks": tasks,
-            "learned_from": before | learned,
+            "learned_from": self._declared() | learned,
             "parameters": sum(p.numel() for p in policy.parameters()),
             "trained_parameters": sum(p.numel() for p in policy.parameters() if p.requires_grad),
         }
+
+    def _declared(self) -> dict[str, Any]:
+        """What the checkpoint that it starts from has learned from."""
+        return {} if self.before is None else dict(self.before.provenance.get("learned_from", {}))
 
 
 def prepare(
@@ -95,15 +103,9 @@ def prepare(
     Raises:
         ClevrSkillsError: An option is not for this policy, or data are not there or damaged.
     """
-    given = {
-        "--cache-dir": args.cache_dir,
-        "--published-weights": args.published_weights,
-        "--prompt language": args.prompt == "language",
-        "--evaluate-every": args.evaluate_every,
-    }
-    for option, value in given.items():
-        if value:
-            raise ClevrSkillsError(f"{option} is not for {name}")
+    check_not_given(args, ("cache_dir", "published_weights", "evaluate_every"), name)
+    if args.prompt == "language":
+        raise ClevrSkillsError(f"--prompt language is not for {name}")
     splits = tuple(all_splits(load_suite())[:1])
     selection = Selection(args.task, args.level, splits)
     weights = weights_of(args)
