@@ -12,21 +12,41 @@ What was asked for last is an end besides.
 
 import argparse
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.interfaces.grammar import (
+    FREE_AREA,
+    Instruction,
+    Phrase,
+    Refused,
+    parse,
+)
 from clevrskills.suites.lohoravens.interfaces.numbers import NOWHERE_PX, pixel_of
+from clevrskills.suites.lohoravens.interfaces.words import move_of
 from clevrskills.suites.lohoravens.move import Move
-from clevrskills.suites.lohoravens.prompts.instructions import draw_instructions
+from clevrskills.suites.lohoravens.prompts.phrasing import picks_of
 from clevrskills.suites.lohoravens.solver import next_move
 from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.suites.lohoravens.things import AREAS, BESIDE_M, SIDE_WORDS, SIDES, Scene, Thing
+from clevrskills.tasks.bank_files import read_banks
 
 FIRST_SEED = 10_000_000
 """Far from those of what is evaluated."""
+REWORDED = 0.5
+"""Share of instructions that are said in the words of the primitives, of those that can be."""
+FREE_SHARE = 0.3
+"""How often a free area is the target, beside others."""
+TRIES = 10
+"""How often as many instructions are drawn as are to be found, at most."""
 
 
 def main() -> None:
@@ -44,9 +64,9 @@ def main() -> None:
     suite = load_suite("lohoravens")
     levels = all_levels(suite)
     tasks = [*args.tasks, *(key for key, level in levels.items() if level in args.level)]
-    found: dict[str, list[object]] = defaultdict(list)
+    found: dict[str, list[Any]] = defaultdict(list)
     for task in tasks:
-        env = suite.make(EnvConfig(task, args.split, cameras=("map",), look="flat"))
+        env: Any = suite.make(EnvConfig(task, args.split, cameras=("map",), look="flat"))
         for seed in range(args.seed, args.seed + args.count):
             try:
                 episode = suite.draw(task, args.split, seed)
@@ -60,7 +80,13 @@ def main() -> None:
     print(f"{len(arrays['text'])} turns of {len(arrays['map'])} images in {args.out}")
 
 
-def add_episode(found, env, is_primitive: bool, args: argparse.Namespace, seed: int) -> None:
+def add_episode(
+    found: dict[str, list[Any]],
+    env: Any,
+    is_primitive: bool,
+    args: argparse.Namespace,
+    seed: int,
+) -> None:
     """Add the turns of an episode."""
     generator = np.random.default_rng(np.random.SeedSequence((args.seed, seed)))
     last = None
@@ -84,10 +110,90 @@ def add_episode(found, env, is_primitive: bool, args: argparse.Namespace, seed: 
         carry_out(env.world, move)
 
 
-def add_turn(found, scene: int, text: str, action: list[int]) -> None:
+def add_turn(found: dict[str, list[Any]], scene: int, text: str, action: list[int]) -> None:
     """Add a turn of an image."""
     for name, value in (("scene", scene), ("text", text), ("action", action)):
         found[name].append(value)
+
+
+def draw_instructions(
+    env: LoHoRavensEnv, count: int, generator: np.random.Generator
+) -> list[tuple[str, Move]]:
+    """Instructions that fit the scene as it is, each with what a perfect actor does. Blocks, bowls,
+    zones, areas and sides are targets equally often, free areas seldom.
+
+    Args:
+        env: The environment.
+        count: How many, at most.
+        generator: What they are drawn from.
+    """
+    scene = Scene(env, env.memory.hidden_at_start)
+    found: list[tuple[str, Move]] = []
+    for _ in range(TRIES * count):
+        if len(found) == count:
+            break
+        thing = scene.movable[int(generator.integers(len(scene.movable)))]
+        kinds = [options for options in _targets(thing, scene) if options]
+        shares = np.array([FREE_SHARE if options == [FREE_AREA] else 1.0 for options in kinds])
+        target = kinds[int(generator.choice(len(kinds), p=shares / shares.sum()))]
+        pick = _one([*picks_of(thing, scene)], generator)
+        text = f"pick up the {pick} and place it on the {_one(target, generator)}"
+        instruction = parse(text)
+        assert instruction is not None
+        try:
+            move = move_of(instruction, scene)
+        except Refused:
+            continue
+        words = reworded(instruction, generator) if generator.random() < REWORDED else ""
+        found.append((words or text, move))
+    return found
+
+
+def _targets(thing: Thing, scene: Scene) -> Iterator[list[str]]:
+    """What a thing can be placed on, of each kind."""
+    others = [other for other in scene.things if other is not thing and other.solid]
+    blocks = [other for other in others if other.movable]
+    yield [FREE_AREA]
+    yield [f"{area} area" for area in AREAS]
+    for kind in ("bowl", "zone"):
+        yield [other.name for other in others if other.kind == kind]
+    yield [name for o in blocks for name in (o.name, f"{o.size} {o.name}")]
+    yield [
+        f"{side} side of the {o.color} block" for o in blocks if o.kind == "block" for side in SIDES
+    ]
+
+
+def _one(options: Sequence[str], generator: np.random.Generator) -> str:
+    return options[int(generator.integers(len(options)))]
+
+
+def reworded(instruction: Instruction, generator: np.random.Generator) -> str:
+    """An instruction in the words of the primitives, none of those held out; empty: they have none
+    for it.
+    """
+    pick, place = instruction.pick, instruction.place
+    fields = {"thing": str(Phrase(pick.color, pick.kind, pick.size))}
+    if isinstance(place, Phrase):
+        of, fields["target"] = "color", str(place)
+    elif place.of is not None:
+        of, fields["other"], fields["side"] = "side", str(place.of), SIDE_WORDS[place.side]
+        fields["distance"] = f"{100 * BESIDE_M:.0f} cm"
+    elif place.area in AREAS:
+        of, fields["target"] = "area", place.area
+    else:
+        return ""
+    if pick.at in AREAS:
+        fields["source"] = pick.at
+    bank = read_banks(RavensTask.bank_folder)[f"pick_place_{of}"]
+    texts = [
+        text
+        for _, text, held_out in bank.sentences()
+        if not held_out and ("{source}" in text) == ("source" in fields)
+    ]
+    if not texts or (pick.at and pick.at not in AREAS):
+        return ""
+    text = _one(texts, generator).format_map(fields)
+    return text[:1].upper() + text[1:]
 
 
 if __name__ == "__main__":

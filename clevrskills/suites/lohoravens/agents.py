@@ -19,10 +19,7 @@ from clevrskills.evaluation.results import NO_TRACK
 from clevrskills.solvers.requirements import require_oracle
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND
-from clevrskills.suites.lohoravens.interfaces.numbers import (
-    PICK_PLACE_PIXELS,
-    pixel_of,
-)
+from clevrskills.suites.lohoravens.interfaces.numbers import PICK_PLACE_PIXELS, pixel_of
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.primitive import PrimitiveArm, pick_and_place
@@ -210,8 +207,7 @@ class RandomActions(Privileged):
     def reset(self, prompt: PromptInput, *, env: LoHoRavensEnv, episode: Any) -> None:  # type: ignore[override]
         """Begin an episode."""
         super().reset(prompt, env=env, episode=episode)
-        bodies = (body for body in env.layouts[0].bodies if body is not None)
-        self._colors = sorted({(body.texture or "").rpartition("/")[2] for body in bodies})
+        self._colors = sorted({body.color for body in env.layouts[0].bodies if body})
 
     def act(self, observation: Observation) -> Any:
         """Return a random action."""

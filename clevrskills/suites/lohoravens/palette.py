@@ -53,20 +53,24 @@ def choose_colors(
     Raises:
         LayoutError: There are not so many.
     """
-    found = all_apart(rng, pool, apart_from)
-    if len(found) < count:
-        raise LayoutError(f"no {count} colors that look apart")
-    return found[:count]
+    return all_apart(rng, pool, apart_from, count)[:count]
 
 
-def all_apart(rng: EpisodeRng, pool: Sequence[str], apart_from: Sequence[str] = ()) -> list[str]:
-    """Colors of a pool, in a drawn order, that look apart from each other and from some others; no
-    further one does.
+def all_apart(
+    rng: EpisodeRng, pool: Sequence[str], apart_from: Sequence[str] = (), least: int = 0
+) -> list[str]:
+    """Return the colors of a pool, in a drawn order, that look apart from each other and from some
+    others; no further one does.
+
+    Raises:
+        LayoutError: There are fewer than ``least``.
     """
     found: list[str] = []
     for color in rng.textures.permutation(list(pool)).tolist():
         if all(look_apart(color, other) for other in (*found, *apart_from)):
             found.append(color)
+    if len(found) < least:
+        raise LayoutError(f"no {least} colors that look apart")
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import atan2, cos, sin
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from clevrskills.assets import shape
 from clevrskills.sim.body import Body, Pose
 from clevrskills.sim.setting import Workspace
 from clevrskills.suites.lohoravens.palette import texture_of
-from clevrskills.suites.lohoravens.setting import FIELD
+from clevrskills.suites.lohoravens.predicates.figures import LINE_M, RING_M
+from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.things import AREAS, SIDES, area_bounds_m
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Size, Table
 
@@ -42,6 +44,23 @@ BOWLS = _inset(FIELD, 0.065, 0.065)
 TOWERS = replace(BOWLS, reach_m=(0.28, TOWER_REACH_M))
 
 
+BROAD_M = 0.01
+"""How broad lines and circles are drawn."""
+DRAWN_CIRCLE = "drawn circle"
+ROOM_M = 0.04
+"""What is kept free to either side of a line or circle."""
+LINE_X_M, LINE_Y_M = (-0.24, -0.02), (-0.07, 0.07)
+"""Where the middle of a line is."""
+MIDDLE_M = 0.25
+"""How far to either side of the field's middle towers stand: there big blocks, which reach 1 cm
+beyond what they are on, hide it from the camera above, 1.1 m high."""
+PITCH_M = 0.044
+"""Distance of neighbors in a row of a pyramid."""
+TURN_RAD = 0.1
+"""Turn of every other block of a tower: where edges of equal blocks coincide, contacts push them
+aside by up to 3 mm.
+"""
+HIDDEN = replace(INNER, y_m=(FIELD_MIDDLE_M[1] - MIDDLE_M, FIELD_MIDDLE_M[1] + MIDDLE_M))
 BORDER_M = 0.03
 """How far inside an area what is meant by it lies at the start, and outside what is not."""
 BEYOND_M, SHORT_M = 0.055, -0.02
@@ -83,11 +102,6 @@ def _cut(low: np.ndarray, high: np.ndarray) -> Workspace:
     return replace(INNER, x_m=x_m, y_m=y_m)
 
 
-def size_word(side_m: float) -> str:
-    """Return ``smaller`` or ``bigger``."""
-    return "bigger" if side_m > (SMALL_M + BIG_M) / 2 else "smaller"
-
-
 @dataclass(frozen=True)
 class Block:
     """A block of the scene.
@@ -121,11 +135,7 @@ class FieldScene:
         self.blocks: list[Block] = []
 
     def block(
-        self,
-        color: str,
-        side_m: float = SMALL_M,
-        where: Workspace = INNER,
-        kind: str = "block",
+        self, color: str, side_m: float = SMALL_M, where: Workspace = INNER, kind: str = "block"
     ) -> Block:
         """Put a block at a free place, and return it.
 
@@ -182,18 +192,86 @@ class FieldScene:
         pose = self._table.place(shape(BOWL), yaw_rad=0.0, workspace=BOWLS)
         return self._add("bowl", BOWL, color, pose, static=True)
 
+    def tower(self, colors: Sequence[str], sides_m: Sequence[float]) -> list[Block]:
+        """Put blocks on each other, the first one lowest, see :data:`TURN_RAD`.
+
+        Raises:
+            LayoutError: There is no free place.
+        """
+        wide = max(sides_m)
+        x, y, _, w, _, _, z = self._table.place(
+            shape("cube", (wide, wide, sum(sides_m)), DENSITY), workspace=HIDDEN
+        )
+        found, height = list[Block](), 0.0
+        for color, side_m in zip(colors, sides_m, strict=True):
+            half = atan2(z, w) + TURN_RAD / 2 * (len(found) % 2)
+            pose = (x, y, height + side_m / 2, cos(half), 0.0, 0.0, sin(half))
+            found.append(self._add_block(color, side_m, pose))
+            height += side_m
+        return found
+
+    def pyramid(self, rows: Sequence[Sequence[str]]) -> list[list[Block]]:
+        """Put up a wall of small blocks, each row one shorter than the one below.
+
+        Args:
+            rows: Colors of each row, the lowest first.
+
+        Raises:
+            LayoutError: There is no free place.
+        """
+        length = PITCH_M * (len(rows[0]) - 1) + SMALL_M
+        x, y, _, w, _, _, z = self._table.place(
+            shape("cube", (length, SMALL_M, SMALL_M * len(rows)), DENSITY), workspace=HIDDEN
+        )
+        yaw, found = 2 * atan2(z, w), []
+        for level, colors in enumerate(rows):
+            row = []
+            for k, color in enumerate(colors):
+                along = PITCH_M * (k - (len(colors) - 1) / 2)
+                place = (x + along * cos(yaw), y + along * sin(yaw), SMALL_M * (level + 0.5))
+                row.append(self._add_block(color, SMALL_M, (*place, w, 0.0, 0.0, z)))
+            found.append(row)
+        return found
+
+    def line(self, color: str) -> np.ndarray:
+        """Draw a line along y, and return its middle, (2,).
+
+        Raises:
+            LayoutError: There is no room.
+        """
+        x, y = (float(self.rng.places.uniform(*span)) for span in (LINE_X_M, LINE_Y_M))
+        size = (BROAD_M, LINE_M, MAT_M)
+        if not self._table.take(shape("cube", (2 * ROOM_M, LINE_M + ROOM_M, MAT_M)), x, y, 0.0):
+            raise LayoutError("no room for a line")
+        self._draw("line", "cube", color, (x, y), size)
+        return np.array([x, y])
+
+    def circle(self, color: str, radius_m: float = RING_M) -> np.ndarray:
+        """Draw a circle, and return its middle, (2,).
+
+        Raises:
+            LayoutError: There is no room.
+        """
+        wide = 2 * (radius_m + ROOM_M)
+        low, high = np.array([FIELD.x_m, FIELD.y_m]).T + np.array([[wide / 2], [-wide / 2]])
+        x, y = self.rng.places.uniform(low, high).tolist()
+        self._table.reserve(x, y, wide / 2)
+        size = (2 * radius_m + BROAD_M, 2 * radius_m + BROAD_M, MAT_M)
+        self._draw("circle", DRAWN_CIRCLE, color, (x, y), size)
+        return np.array([x, y])
+
+    def _draw(
+        self, kind: str, name: str, color: str, place: tuple[float, float], size: Size
+    ) -> None:
+        pose = (*place, MAT_M / 2, 1.0, 0.0, 0.0, 0.0)
+        self._add(kind, name, color, pose, size, static=True, ghost=True)
+
     def keep_free(self, place_m: np.ndarray, radius_m: float) -> None:
         """Let nothing else stand at a place (2,)."""
         self._table.reserve(float(place_m[0]), float(place_m[1]), radius_m)
 
     def _add(
-        self,
-        kind: str,
-        name: str,
-        color: str,
-        pose: Pose,
-        size: Size | None = None,
-        **options: Any,
+        self, kind: str, name: str, color: str, pose: Pose, size: Size | None = None, **options: Any
     ) -> int:
         """Put a body into the first free slot of a kind, and return the slot."""
         for slot, key in enumerate(self.slots):

@@ -75,6 +75,11 @@ def quadrant_of(place: np.ndarray) -> str:
     return f"{'top' if x < 0 else 'bottom'} {'left' if y < 0 else 'right'}"
 
 
+def size_word(side_m: float) -> str:
+    """Return ``smaller`` or ``bigger``."""
+    return "bigger" if side_m >= BIG_M else "smaller"
+
+
 @dataclass(frozen=True)
 class Thing:
     """A body of the scene.
@@ -100,7 +105,7 @@ class Thing:
     @property
     def size(self) -> str:
         """``bigger`` or ``smaller``."""
-        return "bigger" if self.side_m >= BIG_M else "smaller"
+        return size_word(self.side_m)
 
     @property
     def name(self) -> str:
@@ -257,11 +262,10 @@ class Scene(Table):
         self.by_slot: dict[int, Thing] = {}
         for slot, body in enumerate(env.layouts[0].bodies):
             if body is not None:
-                color = (body.texture or "").rpartition("/")[2]
                 side_m = 2 * float(np.max(body.geometry.half_extents[:2]))
                 kind = body.noun or body.shape
                 self.by_slot[slot] = Thing(
-                    slot, body.key, kind, color, side_m, body.movable, not body.ghost
+                    slot, body.key, kind, body.color, side_m, body.movable, not body.ghost
                 )
         self.things = [*self.by_slot.values()]
         self.movable = [thing for thing in self.things if thing.movable]

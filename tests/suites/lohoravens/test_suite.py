@@ -25,7 +25,7 @@ from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.suites.lohoravens.episode import moves_bin, turn_limit
 from clevrskills.suites.lohoravens.published import HARD_TASKS, WORKSHOP_TASKS
-from clevrskills.suites.lohoravens.tasks import tasks
+from clevrskills.suites.lohoravens.tasks import base, tasks
 from clevrskills.suites.lohoravens.tasks.catalog import CAPABILITIES
 
 SUITE = load_suite("lohoravens")
@@ -184,3 +184,26 @@ def test_gymnasium_environments_take_turns(interface: str) -> None:
     with pytest.raises(ClevrSkillsError, match="allowed"):
         gymnasium.make("LoHoRavens/MoveAreaSteps-v1", interface="pick_place_text")
     env.close()
+
+
+def test_a_scene_without_a_plan_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans, rehearse = list[Any](), base.rehearse
+
+    def second_time(*args: Any) -> Any:
+        plans.append(rehearse(*args) if plans else None)
+        return plans[-1]
+
+    monkeypatch.setattr(base, "rehearse", second_time)
+    drawn = SUITE.draw("pick_place_area", "train", 5)
+    assert len(plans) >= 2 and drawn.planned_turns[0] == len(plans[-1]) == 1
+    monkeypatch.setattr(base, "rehearse", lambda *_: None)
+    monkeypatch.setattr("clevrskills.envs.scene_sampling.ATTEMPTS", 3)
+    with pytest.raises(ClevrSkillsError, match="no fair scene in 3 draws"):
+        SUITE.draw("pick_place_area", "train", 5)
+
+
+def test_no_drawn_start_had_a_fault_when_episodes_were_frozen() -> None:
+    for key, task in SUITE.tasks.items():
+        for split in task.splits:
+            head = SUITE.frozen(key, split).header
+            assert head.rejected == () and head.episodes == task.splits[split]

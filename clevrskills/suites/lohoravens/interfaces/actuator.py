@@ -123,12 +123,7 @@ class PickPlaceActuator:
             env.look_again()
         return self._end(code, steps=steps)
 
-    def _end(
-        self,
-        code: str,
-        args: Mapping[str, str] | None = None,
-        steps: int = 0,
-    ) -> Turn:
+    def _end(self, code: str, args: Mapping[str, str] | None = None, steps: int = 0) -> Turn:
         env = self._env
         env.end_turn(code)
         return Turn.after(

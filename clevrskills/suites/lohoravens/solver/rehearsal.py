@@ -99,11 +99,7 @@ def carry_out(world: TensorWorld, move: Move) -> Placed | None:
 
 @torch.inference_mode()
 def rehearse(
-    goal: Predicate,
-    world: TensorWorld,
-    state: GoalState,
-    limit: int = 40,
-    settling: bool = False,
+    goal: Predicate, world: TensorWorld, state: GoalState, limit: int = 40, settling: bool = False
 ) -> list[Placed] | None:
     """What the solver does until the goal holds; ``None``: it does not within the limit.
 

@@ -17,12 +17,7 @@ from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZo
 from clevrskills.suites.lohoravens.predicates.shapes import Forms
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.solver.arrangements import GAP_M, gap_m, lay_out, square
-from clevrskills.suites.lohoravens.solver.places import (
-    fill,
-    put_in_area,
-    put_in_bowl,
-    put_in_zone,
-)
+from clevrskills.suites.lohoravens.solver.places import fill, put_in_area, put_in_bowl, put_in_zone
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError, Way
 from clevrskills.suites.lohoravens.solver.towers import put_on, stack
 from clevrskills.suites.lohoravens.things import Table

@@ -22,7 +22,7 @@ def tasks() -> Mapping[str, type[RavensTask]]:
 
 def _task_type(key: str, row: Row) -> type[RavensTask]:
     """Return the class of a task: that of its goal, with what its row says."""
-    module, _, name = row.kind.partition(":")
-    kind: type[RavensTask] = getattr(import_module(f"{__name__}.{module}"), name)
+    parts = (part.split(":") for part in row.kind.split())
+    kinds = tuple(getattr(import_module(f"{__name__}.{module}"), name) for module, name in parts)
     own = {k: v for k, v in row._asdict().items() if k not in ("kind", "rules")}
-    return type(key.title().replace("_", ""), (kind,), {"key": key, **own, **row.rules})
+    return type(key.title().replace("_", ""), kinds, {"key": key, **own, **row.rules})

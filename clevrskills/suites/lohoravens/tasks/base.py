@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from clevrskills.sim.setting import Setting
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.lohoravens.packed import PLACE_DIGITS, upright
 from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS_OF_SPLIT, choose_colors
+from clevrskills.suites.lohoravens.scene import GAP_M, MIXED_GAP_M, FieldScene
 from clevrskills.suites.lohoravens.setting import SETTING
 from clevrskills.suites.lohoravens.solver.rehearsal import Placed, rehearse
 from clevrskills.tasks.base import Task, stack_roles
@@ -42,6 +44,7 @@ class RavensTask(Task):
         capabilities: Capabilities that its sentence asks for.
         moves: Least and greatest ``n_min``.
         all_colors: Whether each split has all colors.
+        mixed: Whether blocks have several sizes: beside big ones the gripper needs more room.
     """
 
     suite: ClassVar[str] = "lohoravens"
@@ -52,6 +55,7 @@ class RavensTask(Task):
     capabilities: ClassVar[tuple[str, ...]]
     moves: ClassVar[tuple[int, int]]
     all_colors: ClassVar[bool] = False
+    mixed: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -77,6 +81,18 @@ class RavensTask(Task):
     def pool(self, rng: EpisodeRng) -> Sequence[str]:
         """Return the colors of the split."""
         return ALL_COLORS if self.all_colors else COLORS_OF_SPLIT[rng.split_name]
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        gap_m = MIXED_GAP_M if self.mixed else GAP_M
+        return self.lay(rng, FieldScene(rng, self.slots, gap_m))
+
+    @abstractmethod
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
+        """Lay everything out on an empty field.
+
+        Raises:
+            LayoutError: It does not fit.
+        """
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
         """Draw an attempt at a layout; splits take turns at the attempts of a seed, so that none

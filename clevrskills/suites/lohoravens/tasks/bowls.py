@@ -15,7 +15,7 @@ from clevrskills.suites.lohoravens.predicates.put_in import InBowl
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
-from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+from clevrskills.tasks.layout import EpisodeRng, Layout
 
 FEWEST, MOST = 5, 6
 """Bowls."""
@@ -35,11 +35,8 @@ class SortIntoBowls(RavensTask):
     slots = block_slots(MOST, bowls=MOST)
     matching: ClassVar[bool] = True
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
-        colors = all_apart(rng, self.pool(rng))
-        if len(colors) < FEWEST:
-            raise LayoutError("too few colors that look apart")
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
+        colors = all_apart(rng, self.pool(rng), least=FEWEST)
         count = int(rng.roles.integers(FEWEST, min(MOST, len(colors)) + 1))
         number = int(rng.roles.integers(FEWEST, count + 1))
         bowls = [scene.bowl(color) for color in colors[:count]]

@@ -16,7 +16,7 @@ class Row(NamedTuple):
     """A task.
 
     Attributes:
-        kind: Module and class of its goal, ``module:Class``.
+        kind: Module and class of its goal, ``module:Class``, after those of what it adds to it.
         level: One of :data:`LEVELS`.
         capabilities: Those of :data:`CAPABILITIES` that its sentence asks for.
         moves: Least and greatest number of moves.
@@ -159,7 +159,7 @@ CATALOG: Mapping[str, Row] = {
         ("color", "size", "spatiality", "commonsense"),
         (3, 5),
         "Move all the blocks of a size and a category of colors in one area to another",
-        {"by_size": True, "by_color": True},
+        {"by_size": True, "mixed": True, "by_color": True},
     ),
     "move_area_by_size": Row(
         "move:MoveBetweenAreas",
@@ -167,7 +167,7 @@ CATALOG: Mapping[str, Row] = {
         ("size", "spatiality"),
         (3, 5),
         "Move all the blocks of a size in one area to another",
-        {"by_size": True},
+        {"by_size": True, "mixed": True},
     ),
     "pick_place_area": Row(
         "primitive:PickPlaceArea",
@@ -368,11 +368,12 @@ CATALOG: Mapping[str, Row] = {
         "Stack the blocks of each color in the zone of the same color, the bigger below",
     ),
     "bowls_matching_steps": Row(
-        "steps:SortIntoBowlsSteps",
+        "steps:Stepwise bowls:SortIntoBowls",
         "seen",
         ("color",),
         (5, 6),
         "Put the blocks into the bowls with matching colors, step by step",
+        {"targets": ("bowl",)},
     ),
     "hidden_under_block_steps": Row(
         "steps:HiddenUnderBlockSteps",
@@ -382,27 +383,28 @@ CATALOG: Mapping[str, Row] = {
         "Put the block hidden under a block into the bowl of the same color, step by step",
     ),
     "move_area_steps": Row(
-        "steps:MoveBetweenAreasSteps",
+        "steps:Stepwise move:MoveBetweenAreas",
         "unseen",
         ("spatiality", "color"),
         (3, 5),
         "Move all the blocks in one area to another, step by step",
-        {"distinct": True},
+        {"targets": ("area",), "sources": True, "distinct": True},
     ),
     "stack_all_on_zone_steps": Row(
-        "steps:StackAllOnZoneSteps",
+        "steps:Stepwise stack:StackAllOnZone",
         "seen",
         ("color",),
         (3, 5),
         "Stack all the blocks on a zone, step by step",
+        {"targets": ("zone", "block")},
     ),
     "stack_by_side_steps": Row(
-        "steps:StackSelectionSteps",
+        "steps:Stepwise stack_selection:StackSelection",
         "seen",
         ("color", "spatiality", "commonsense"),
         (3, 5),
         "Stack all the blocks on one side of a block on a zone, step by step",
-        {"ways": ("side",)},
+        {"targets": ("zone", "block"), "ways": ("side",)},
     ),
 }
 """Tasks by key, in the order of their families."""

@@ -16,7 +16,6 @@ from clevrskills.suites.lohoravens.predicates.put_in import InZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import (
     BIG_M,
-    MIXED_GAP_M,
     SMALL_M,
     WIDE_ZONE_M,
     WIDEST_ZONE_M,
@@ -26,7 +25,7 @@ from clevrskills.suites.lohoravens.scene import (
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
-from clevrskills.suites.lohoravens.tasks.towers import stack_towers, tower, tower_roles, towers
+from clevrskills.suites.lohoravens.tasks.towers import StackTask, stack_towers, tower_roles
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -85,8 +84,7 @@ class ParityToZone(RavensTask):
     most: ClassVar[int]
     least: ClassVar[int]
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = draw_counts(rng, [(1, self.most)] * self.COLORS)
         meant = [(n % 2 == 0) == self.even for n in counts]
         moved = [n for n, asked in zip(counts, meant, strict=True) if asked]
@@ -133,8 +131,7 @@ class MostEvenToZone(RavensTask):
     predicates = (Keeping, Set, ExactlyIn, NoneInZone)
     slots = block_slots(MOST_BLOCKS, zones=COLORS)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         number = int(rng.roles.integers(2, self.COLORS + 1))
         counts = draw_counts(rng, [(2, self.MOST_OF_COLOR)] * number)
         even = [count // 2 * 2 for count in counts]
@@ -163,7 +160,7 @@ class MostEvenToZone(RavensTask):
 
 
 @dataclass(kw_only=True, eq=False)
-class MostOddStacked(RavensTask):
+class MostOddStacked(StackTask):
     """Two colors with a zone each: the largest odd number of blocks of each, big ones and small
     ones, becomes a tower in its zone, no big one above a small one.
     """
@@ -172,10 +169,10 @@ class MostOddStacked(RavensTask):
 
     family = "count"
     predicates = (Set, Tower)
+    mixed = True
     slots = block_slots(COLORS * MOST, zones=COLORS)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots, MIXED_GAP_M)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = draw_counts(rng, [(self.FEWEST, self.MOST)] * self.COLORS)
         bigs = draw_counts(rng, [(1, min(count - 1, self.MOST_BIG)) for count in counts])
         colors = self.colors(rng, self.COLORS)
@@ -186,15 +183,11 @@ class MostOddStacked(RavensTask):
             blocks = [scene.block(color, side_m) for side_m in sides]
             levels = (count - 1) // 2 * 2 + 1
             parts.append(tower_roles(scene, blocks, zone, big_below=True, count=levels))
-        roles = stack_towers(parts)
-        return scene.layout(**roles)
-
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return Set(towers(roles))
+        return scene.layout(**stack_towers(parts))
 
 
 @dataclass(kw_only=True, eq=False)
-class StackMostFrequent(RavensTask):
+class StackMostFrequent(StackTask):
     """Of three colors, the blocks of the most frequent one become a tower on one of two zones; no
     other block is put there.
     """
@@ -206,16 +199,9 @@ class StackMostFrequent(RavensTask):
     predicates = (Keeping, Tower, NoneInZone)
     slots = block_slots(10, zones=2)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = draw_counts(rng, self.COUNTS)
         base, _ = (scene.zone(color, tower=True) for color in self.colors(rng, 2))
         selected, *_ = deal(scene, self.colors(rng, len(counts)), counts)
         roles = tower_roles(scene, selected, base)
         return scene.layout(**roles, others=scene.others(selected, self.MOST_OTHERS))
-
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return Keeping(tower(roles), NoneInZone(roles["others"], roles["base"][:, None]))
-
-    def fields(self, layout: Layout) -> Fields:
-        return {"zone": layout.body("base").color}

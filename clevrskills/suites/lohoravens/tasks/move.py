@@ -15,18 +15,15 @@ from clevrskills.suites.lohoravens.predicates.constraints import NoneInArea
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
 from clevrskills.suites.lohoravens.scene import (
     BIG_M,
-    GAP_M,
-    MIXED_GAP_M,
     QUADRANTS,
     SMALL_M,
     FieldScene,
     padded,
-    size_word,
     within,
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
-from clevrskills.suites.lohoravens.things import area_bounds_m
+from clevrskills.suites.lohoravens.things import area_bounds_m, size_word
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -54,8 +51,7 @@ class MoveBetweenAreas(RavensTask):
     most_categories: ClassVar[int] = 1
     distinct: ClassVar[bool] = False
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.by_size else GAP_M)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         source, step = int(rng.roles.integers(4)), 1 + int(rng.roles.integers(3))
         target = (source + step) % 4
         big = int(rng.roles.integers(2))

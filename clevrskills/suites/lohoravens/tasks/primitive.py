@@ -15,11 +15,9 @@ from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZo
 from clevrskills.suites.lohoravens.scene import (
     BIG_M,
     INNER,
-    MIXED_GAP_M,
     QUADRANTS,
     SMALL_M,
     FieldScene,
-    size_word,
     within,
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
@@ -30,6 +28,7 @@ from clevrskills.suites.lohoravens.things import (
     SIDE_WORDS,
     SIDES,
     area_bounds_m,
+    size_word,
 )
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
@@ -63,8 +62,7 @@ class PickPlace(RavensTask):
 class PickPlaceArea(PickPlace):
     """One block goes to another quadrant of the field, or to its center."""
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         source = int(rng.roles.integers(len(QUADRANTS)))
         target = (source + 1 + int(rng.roles.integers(len(AREAS) - 1))) % len(AREAS)
         low, high = area_bounds_m(AREAS[target])
@@ -92,8 +90,7 @@ class PickPlaceColor(PickPlace):
     predicates = (Keeping, Set, OnTop, InBowl, InZone, Untouched)
     slots = block_slots(3, zones=2, bowls=3)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = {"zone": int(rng.roles.integers(1, 3)), "bowl": int(rng.roles.integers(2, 4))}
         counts["block"] = int(rng.roles.integers(2, 4))
         target = int(rng.roles.integers(len(TARGETS)))
@@ -123,8 +120,7 @@ class PickPlaceColor(PickPlace):
 class PickPlaceSide(PickPlace):
     """One block goes to a side of another one, see :data:`~..things.SIDES`, 16 cm away."""
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         side = int(rng.roles.integers(len(SIDES)))
         color, *colors = self.colors(rng, int(rng.roles.integers(2, 4)))
         other = scene.block(color)
@@ -154,10 +150,10 @@ class PickPlaceSize(PickPlace):
     """One block goes on another one; each color comes in both sizes, so that size tells."""
 
     predicates = (Keeping, OnTop, Untouched)
+    mixed = True
     slots = block_slots(6)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots, MIXED_GAP_M)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         for color in self.colors(rng, int(rng.roles.integers(2, 4))):
             for side_m in (BIG_M, SMALL_M):
                 scene.block(color, side_m)

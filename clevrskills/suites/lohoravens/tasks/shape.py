@@ -12,13 +12,12 @@ from torch import Tensor
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.palette import all_apart, choose_colors
 from clevrskills.suites.lohoravens.predicates.shapes import Forms
-from clevrskills.suites.lohoravens.scene import MIXED_GAP_M, SMALL_M, padded
+from clevrskills.suites.lohoravens.scene import SMALL_M, FieldScene, padded
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
-from clevrskills.suites.lohoravens.tasks.figures import FigureScene
 from clevrskills.tasks.arguments import switch
 from clevrskills.tasks.bank import Fields
-from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+from clevrskills.tasks.layout import EpisodeRng, Layout
 
 TABLE_COLOR = "brown"
 """A color that is not drawn: the table is of wood."""
@@ -61,10 +60,8 @@ class ShapeTask(RavensTask):
         Raises:
             LayoutError: There is none.
         """
-        found = all_apart(rng, self.pool(rng), apart_from)
+        found = all_apart(rng, self.pool(rng), apart_from, least=1)
         few = found[: int(rng.roles.integers(1, 4))]
-        if not few:
-            raise LayoutError("no color looks apart")
         return [str(color) for color in rng.textures.choice(few, count)]
 
 
@@ -77,10 +74,10 @@ class OrderBoxes(ShapeTask):
         by_color: Whether colors give the order.
     """
 
+    mixed = True
     by_color: ClassVar[bool] = False
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FigureScene(rng, self.slots, MIXED_GAP_M)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         colors, sides_m = self.boxes(rng)
         pool = [color for color in self.pool(rng) if color != TABLE_COLOR]
         (drawn,) = choose_colors(rng, 1, pool, tuple(dict.fromkeys(colors)))
@@ -99,9 +96,7 @@ class OrderBoxes(ShapeTask):
         """
         if not self.by_color:
             return self.mixed_colors(rng, len(BOX_SIDES_M)), BOX_SIDES_M
-        found = all_apart(rng, RAINBOW)
-        if len(found) < self.moves[0]:
-            raise LayoutError("too few colors that look apart")
+        found = all_apart(rng, RAINBOW, least=self.moves[0])
         count = int(rng.roles.integers(self.moves[0], len(found) + 1))
         colors = [color for color in RAINBOW if color in found[:count]]
         return colors, [SMALL_M] * count
@@ -121,8 +116,7 @@ class CircleWithMiddle(ShapeTask):
     parts = ("middle", "objects")
     slots = block_slots(MOST + 1)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FigureScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         around, inside = self.colors(rng, 2)
         middle = scene.block(inside)
         blocks = [scene.block(around) for _ in range(int(rng.roles.integers(6, self.MOST + 1)))]
@@ -146,8 +140,7 @@ class ConcentricCircles(ShapeTask):
 
     fewer: bool = switch()
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FigureScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = self.FEWER if self.fewer else self.COUNTS
         colors = self.colors(rng, 2)
         circles = [[scene.block(c) for _ in range(n)] for c, n in zip(colors, counts, strict=True)]
@@ -170,8 +163,8 @@ class BuildOutline(ShapeTask):
     counts: ClassVar[tuple[int, ...]]
     zone_m: ClassVar[tuple[float, float] | None] = None
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene, roles, colors = FigureScene(rng, self.slots), dict[str, object](), list[str]()
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
+        roles, colors = dict[str, object](), list[str]()
         if self.zone_m:
             colors = self.colors(rng, 1)
             roles["zone"] = scene.mat(colors[0], self.zone_m)

@@ -13,69 +13,46 @@ from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower, TowerInArea
 from clevrskills.suites.lohoravens.scene import (
     BIG_M,
-    MIXED_GAP_M,
     QUADRANTS,
     SMALL_M,
     FieldScene,
     padded,
     within,
 )
-from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
-from clevrskills.suites.lohoravens.tasks.towers import (
-    ROLES,
-    stack_towers,
-    tower,
-    tower_roles,
-    towers,
-)
+from clevrskills.suites.lohoravens.tasks.towers import ROLES, StackTask, stack_towers, tower_roles
 from clevrskills.suites.lohoravens.things import area_bounds_m
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 
 @dataclass(kw_only=True, eq=False)
-class StackAllOnZone(RavensTask):
+class StackAllOnZone(StackTask):
     """Three to five small blocks become one tower, in any order."""
 
-    family = "stack"
-    predicates = (Tower,)
     slots = block_slots(5, zones=1)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         count = int(rng.roles.integers(3, 6))
         zone = scene.zone(self.colors(rng, 1)[0], tower=True)
         blocks = [scene.block(color) for color in self.colors(rng, count)]
         return scene.layout(**tower_roles(scene, blocks, zone))
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return tower(roles)
-
-    def fields(self, layout: Layout) -> Fields:
-        return {"zone": layout.body("base").color}
-
 
 @dataclass(kw_only=True, eq=False)
-class StackAlternateColors(RavensTask):
+class StackAlternateColors(StackTask):
     """Three blocks of one color and two of another become a striped tower."""
 
     LEVELS = (0, 1, 0, 1, 0)
     """Which of the two colors is at each level."""
 
-    family = "stack"
-    predicates = (Tower,)
     slots = block_slots(5, zones=1)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         zone = scene.zone(self.colors(rng, 1)[0], tower=True)
         colors = self.colors(rng, 2)
         blocks = [scene.block(colors[kind]) for kind in sorted(self.LEVELS)]
         return scene.layout(**tower_roles(scene, blocks, zone, sorted(self.LEVELS), self.LEVELS))
-
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return tower(roles)
 
     def fields(self, layout: Layout) -> Fields:
         first = layout.body("objects", 0).color
@@ -83,19 +60,17 @@ class StackAlternateColors(RavensTask):
 
 
 @dataclass(kw_only=True, eq=False)
-class StackSameColor(RavensTask):
+class StackSameColor(StackTask):
     """Two or three towers, each of one color on the zone of that color; a further zone and blocks
     of further colors may lie about, which stay out of the zones.
     """
 
     MOST_COLORS = 3
 
-    family = "stack"
     predicates = (Keeping, Set, Tower, NoneInZone)
     slots = block_slots(11, zones=4)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         count = int(rng.roles.integers(2, self.MOST_COLORS + 1))
         number = int(rng.roles.integers(2 * count, 3 * count + 1))
         strangers, spare = (int(rng.roles.integers(n)) for n in (3, 2))
@@ -116,21 +91,16 @@ class StackSameColor(RavensTask):
             raise LayoutError("too few blocks")
         return scene.layout(**stack_towers(parts), **kept, zones=padded(zones, 4))
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        goal = Set(towers(roles), roles["active"])
-        return Keeping(goal, NoneInZone(roles["others"], roles["zones"]))
-
 
 @dataclass(kw_only=True, eq=False)
-class StackSameSize(RavensTask):
+class StackSameSize(StackTask):
     """Two to four big and as many small blocks become two towers."""
 
-    family = "stack"
     predicates = (Set, Tower)
+    mixed = True
     slots = block_slots(8, zones=2)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots, MIXED_GAP_M)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = rng.roles.integers(2, 5, 2).tolist()
         if sum(counts) < self.moves[0]:
             raise LayoutError("too few blocks")
@@ -143,23 +113,18 @@ class StackSameSize(RavensTask):
             parts.append(tower_roles(scene, blocks, zone))
         return scene.layout(**stack_towers(parts))
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return Set(towers(roles))
-
     def fields(self, layout: Layout) -> Fields:
         return {name: layout.body("base", k).color for k, name in enumerate(("one", "two"))}
 
 
 @dataclass(kw_only=True, eq=False)
-class StackAllInArea(RavensTask):
+class StackAllInArea(StackTask):
     """Three to five small blocks outside a quadrant become one tower in it, in any order."""
 
-    family = "stack"
     predicates = (TowerInArea,)
     slots = block_slots(5)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         target = int(rng.roles.integers(len(QUADRANTS)))
         count = int(rng.roles.integers(self.moves[0], self.moves[1] + 1))
         colors = self.colors(rng, count)

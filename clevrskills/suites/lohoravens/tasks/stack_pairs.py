@@ -10,10 +10,10 @@ from torch import Tensor
 
 from clevrskills.predicates import OnTop, Predicate, Set
 from clevrskills.suites.lohoravens.predicates.tower import Tower
-from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, Block, FieldScene
+from clevrskills.suites.lohoravens.scene import BIG_M, SMALL_M, Block, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
-from clevrskills.suites.lohoravens.tasks.towers import stack_towers, tower_roles, towers
+from clevrskills.suites.lohoravens.tasks.towers import StackTask, stack_towers, tower_roles
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 
@@ -36,10 +36,10 @@ class StackSmallOnBig(RavensTask):
 
     family = "stack"
     predicates = (Set, OnTop)
+    mixed = True
     slots = block_slots(2 * MOST + MOST_OTHERS)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots, MIXED_GAP_M)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         count = int(rng.roles.integers(self.FEWEST, self.MOST + 1))
         others = int(rng.roles.integers(self.MOST_OTHERS + 1))
         colors = self.colors(rng, count + others)
@@ -60,19 +60,18 @@ class StackSmallOnBig(RavensTask):
 
 
 @dataclass(kw_only=True, eq=False)
-class StackSmallOnBigInZone(RavensTask):
+class StackSmallOnBigInZone(StackTask):
     """Two to four colors with a big block, a small block and a zone each: both become a tower in
     the zone, the small one on top.
     """
 
     FEWEST, MOST = 2, 4
 
-    family = "stack"
     predicates = (Set, Tower)
+    mixed = True
     slots = block_slots(2 * MOST, zones=MOST)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
-        scene = FieldScene(rng, self.slots, MIXED_GAP_M)
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         count = int(rng.roles.integers(self.FEWEST, self.MOST + 1))
         colors = self.colors(rng, count)
         zones = [scene.zone(color, tower=True) for color in colors]
@@ -83,6 +82,3 @@ class StackSmallOnBigInZone(RavensTask):
         parts += [tower_roles(scene, (), zones[0])] * (self.MOST - count)
         active = np.arange(self.MOST) < count
         return scene.layout(**stack_towers(parts), active=active)
-
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return Set(towers(roles), roles["active"])

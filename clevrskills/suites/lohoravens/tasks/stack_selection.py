@@ -6,30 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch import Tensor
-
-from clevrskills.predicates import Keeping, Predicate
+from clevrskills.predicates import Keeping
 from clevrskills.sim.setting import Workspace
 from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart, mixture
 from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import (
     BIG_M,
-    GAP_M,
     INNER,
-    MIXED_GAP_M,
     QUADRANTS,
     SMALL_M,
     Block,
     FieldScene,
     beside,
-    size_word,
     within,
 )
-from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
-from clevrskills.suites.lohoravens.tasks.towers import tower, tower_roles
-from clevrskills.suites.lohoravens.things import SIDE_WORDS, SIDES
+from clevrskills.suites.lohoravens.tasks.towers import StackTask, tower_roles
+from clevrskills.suites.lohoravens.things import SIDE_WORDS, SIDES, size_word
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -58,33 +52,29 @@ class Draw:
 
 
 @dataclass(kw_only=True, eq=False)
-class StackSelection(RavensTask):
+class StackSelection(StackTask):
     """The blocks that are meant become one tower on a zone; no other block is put there.
 
     Each of the others differs from what is meant in one way at least.
 
     Attributes:
         ways: What tells the blocks that are meant: ``category``, ``size``, ``area``, ``side``.
-        mixed: Whether blocks have two sizes.
         big_below: Whether big ones must be below small ones; there are both.
         zones: Number of zones, at least and at most.
     """
 
-    family = "stack"
     predicates = (Keeping, Tower, NoneInZone)
     slots = block_slots(MOST_BLOCKS + 1, zones=3)
     ways: ClassVar[tuple[str, ...]]
-    mixed: ClassVar[bool] = False
     big_below: ClassVar[bool] = False
     zones: ClassVar[tuple[int, int]] = (1, 1)
 
-    def layout(self, rng: EpisodeRng) -> Layout:
+    def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         draw = Draw(*(int(rng.roles.integers(n)) for n in (4, 2, 4, 4)))
         meant = int(rng.roles.integers(self.moves[0], self.moves[1] + 1))
         distinct = "side" in self.ways
         fewest, most = (1, MOST_DISTINCT - 1) if distinct else (FEWEST_OTHERS, MOST_BLOCKS)
         others = int(rng.roles.integers(fewest, most - meant + 1))
-        scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.mixed else GAP_M)
         pool = all_apart(rng, self.pool(rng))
         category = tuple(CATEGORIES.values())[draw.category]
         inside, outside = ([c for c in pool if (c in category) == of] for of in (True, False))
@@ -111,9 +101,7 @@ class StackSelection(RavensTask):
             if "category" in fits and number >= meant:
                 color = str(rng.textures.choice(inside if fits["category"] else outside))
             block = scene.block(
-                color,
-                self._side_m(rng, draw, fits, number),
-                self._where(rng, draw, fits, mark),
+                color, self._side_m(rng, draw, fits, number), self._where(rng, draw, fits, mark)
             )
             if number < meant:
                 selected.append(block)
@@ -142,9 +130,6 @@ class StackSelection(RavensTask):
             return beside(mark.place_m, tuple(SIDES)[draw.side], fits["side"])
         return INNER
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return Keeping(tower(roles), NoneInZone(roles["others"], roles["base"][:, None]))
-
     def fields(self, layout: Layout) -> Fields:
         roles = {name: int(layout.roles[name]) for name in ("category", "big", "area", "side")}
         words = []
@@ -159,4 +144,4 @@ class StackSelection(RavensTask):
             side = tuple(SIDE_WORDS.values())[roles["side"]]
             words.append(f"{side} the {layout.body('mark').name}")
         order = BELOW if self.big_below else ""
-        return {"what": " ".join(words), "zone": layout.body("base").color, "order": order}
+        return {**super().fields(layout), "what": " ".join(words), "order": order}

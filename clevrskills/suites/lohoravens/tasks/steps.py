@@ -15,11 +15,7 @@ from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZo
 from clevrskills.suites.lohoravens.scene import QUADRANTS, padded
 from clevrskills.suites.lohoravens.solver.rehearsal import Placed
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.tasks.bowls import SortIntoBowls
 from clevrskills.suites.lohoravens.tasks.hidden import HiddenUnderBlock
-from clevrskills.suites.lohoravens.tasks.move import MoveBetweenAreas
-from clevrskills.suites.lohoravens.tasks.stack import StackAllOnZone
-from clevrskills.suites.lohoravens.tasks.stack_selection import StackSelection
 from clevrskills.suites.lohoravens.things import area_bounds_m, quadrant_of
 from clevrskills.tasks.bank import STYLES, Bank, Fields, Sentences
 from clevrskills.tasks.bank_files import read_banks
@@ -108,35 +104,6 @@ class Stepwise(RavensTask):
         if target == "bowl":
             return InBowl(body, onto[:, None])
         return OnTop(body, onto) if target == "block" else InZone(body, onto)
-
-
-@dataclass(kw_only=True, eq=False)
-class SortIntoBowlsSteps(Stepwise, SortIntoBowls):
-    """Blocks go into the bowls of their colors, step by step."""
-
-    targets = ("bowl",)
-
-
-@dataclass(kw_only=True, eq=False)
-class MoveBetweenAreasSteps(Stepwise, MoveBetweenAreas):
-    """Blocks of a quadrant go to another one, step by step."""
-
-    targets = ("area",)
-    sources = True
-
-
-@dataclass(kw_only=True, eq=False)
-class StackAllOnZoneSteps(Stepwise, StackAllOnZone):
-    """All blocks become one tower, step by step."""
-
-    targets = ("zone", "block")
-
-
-@dataclass(kw_only=True, eq=False)
-class StackSelectionSteps(Stepwise, StackSelection):
-    """The blocks that are meant become one tower, step by step."""
-
-    targets = ("zone", "block")
 
 
 @dataclass(kw_only=True, eq=False)

@@ -1,14 +1,21 @@
-"""Roles of towers: which blocks, on which zone, in which order."""
+"""Towers: which blocks, on which zone, in which order, and tasks that ask for some."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+import numpy as np
 from torch import Tensor
 
+from clevrskills.predicates import Keeping, Predicate, Set
+from clevrskills.suites.lohoravens.predicates.constraints import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import Block, FieldScene, padded
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.tasks.bank import Fields
+from clevrskills.tasks.layout import Layout
 
 MOST_LEVELS = 5
 """Blocks of a tower, at most."""
@@ -52,12 +59,29 @@ def stack_towers(towers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: [each[name] for each in towers] for name in ROLES}
 
 
-def tower(roles: Mapping[str, Tensor]) -> Tower:
-    """Return the tower of stacked roles."""
-    return Tower(*(roles[name] for name in ROLES), weight=roles["count"])
+@dataclass(kw_only=True, eq=False)
+class StackTask(RavensTask):
+    """A task whose goal is the tower, or each active one of the towers, of the roles
+    :data:`ROLES`; ``others`` stay out of ``zones``, or of the zone of the only tower.
+    """
 
+    family = "stack"
+    predicates: ClassVar[tuple[type[Predicate], ...]] = (Tower,)
 
-def towers(roles: Mapping[str, Tensor]) -> tuple[Tower, ...]:
-    """Return the towers of stacked roles of several ones."""
-    parts = (roles[name].unbind(1) for name in ROLES)
-    return tuple(Tower(*of, weight=of[2]) for of in zip(*parts, strict=True))
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        goal: Predicate
+        if roles["base"].dim() > 1:
+            parts = (roles[name].unbind(1) for name in ROLES)
+            towers = tuple(Tower(*of, weight=of[2]) for of in zip(*parts, strict=True))
+            goal = Set(towers, roles.get("active"))
+        else:
+            goal = Tower(*(roles[name] for name in ROLES), weight=roles["count"])
+        if "others" not in roles:
+            return goal
+        zones = roles["zones"] if "zones" in roles else roles["base"][:, None]
+        return Keeping(goal, NoneInZone(roles["others"], zones))
+
+    def fields(self, layout: Layout) -> Fields:
+        if np.ndim(layout.roles["base"]):
+            return {}
+        return {"zone": layout.body("base").color}

@@ -3,6 +3,7 @@
 ``python -m tests.suites.lohoravens.prompts.test_prompts`` writes the golden files anew.
 """
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ from clevrskills.errors import ClevrSkillsError, UnknownArgumentError, UnknownNa
 from clevrskills.suites.lohoravens.captions import true_statements
 from clevrskills.suites.lohoravens.interfaces.grammar import canonical, parse
 from clevrskills.suites.lohoravens.interfaces.words import ground
-from clevrskills.suites.lohoravens.prompts.instructions import draw_instructions
 from clevrskills.suites.lohoravens.prompts.phrasing import say
 from clevrskills.suites.lohoravens.prompts.prompter import _EXAMPLES, DONE, FieldPrompter
 from clevrskills.suites.lohoravens.published import WORKSHOP
@@ -32,6 +32,7 @@ from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
 from tests.suites.lohoravens.field import block, bowl, field, zone
 
 GOLDEN = Path(__file__).parent / "golden"
+RECIPE = Path(__file__).parents[4] / "recipes" / "lohoravens_turns.py"
 SUITE = load_suite("lohoravens")
 WORDS = find_interface(SUITE, "pick_place_text")
 TURNS = (
@@ -214,7 +215,8 @@ def test_drawn_instructions_are_what_a_perfect_actor_understands() -> None:
         *(bowl("bowl_0", "ravens/green", 0.0, 0.25), zone("zone_0", "ravens/pink", -0.25, 0.2)),
     )
     env = field(*bodies)
-    drawn = draw_instructions(env, 30, np.random.default_rng(0))
+    recipe = runpy.run_path(str(RECIPE), run_name="recipe")
+    drawn = recipe["draw_instructions"](env, 30, np.random.default_rng(0))
     assert len(drawn) == 30 and len({text for text, _ in drawn}) > 20
     told = [(text, move, ground(text, env).move) for text, move in drawn if "it on the" in text]
     told = [(text, move, meant) for text, move, meant in told if text.startswith("pick up")]
