@@ -550,9 +550,10 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self._limit = steps
 
     def _get_obs_agent(self) -> dict[str, Tensor]:
+        velocity = self.simulation.end_effector_velocity().astype(np.float32, copy=False)
         return {
             **self.agent.get_proprioception(),
-            "ee_velocity": torch.from_numpy(self.simulation.end_effector_velocity())[None],
+            "ee_velocity": torch.from_numpy(velocity)[None],  # after a restored state, that of then
             "vacuum_on": torch.tensor([[float(self.agent.controller.vacuum_on)]]),
             "holding": (self.world.held >= 0)[:, None].float(),
         }

@@ -10,6 +10,8 @@ from mani_skill.utils.gym_utils import find_max_episode_steps_value
 from mani_skill.utils.wrappers import CPUGymWrapper, FlattenRGBDObservationWrapper, FrameStack
 from mani_skill.vector.wrappers.gymnasium import ManiSkillVectorEnv
 
+from clevrskills.errors import UnknownNameError
+
 ID = "clevrskills:ClevrSkillsBatched/Pick-v1"
 OPTIONS = {
     "control_mode": "pd_ee_delta_pose",
@@ -76,3 +78,73 @@ def test_cameras_are_told_as_with_depth():
         assert {*parameters} == {"extrinsic_cv", "cam2world_gl", "intrinsic_cv"}
         for name, values in parameters.items():
             torch.testing.assert_close(values, told[1][camera][name])
+
+
+@pytest.mark.render
+@pytest.mark.parametrize(
+    ("obs_mode", "same"), [("rgbd", "rgb+depth"), ("state_dict+rgb", "rgb+state_dict")]
+)
+def test_modes_by_their_names(obs_mode, same):
+    shown = []
+    for mode in (obs_mode, same):
+        env = gym.make(ID, obs_mode=mode)
+        shown.append(env.reset(seed=0)[0])
+        env.close()
+    images = shown[0]["sensor_data"]["base_camera"]
+    assert [*images] == (["rgb", "depth"] if obs_mode == "rgbd" else ["rgb"])
+    assert ("bodies/object_0" in shown[0]["extra"]) == (obs_mode != "rgbd")
+    for name, image in images.items():
+        torch.testing.assert_close(image, shown[1]["sensor_data"]["base_camera"][name])
+
+
+@pytest.mark.render
+def test_point_clouds_lie_on_the_table():
+    env = gym.make(ID, obs_mode="pointcloud")
+    cloud = env.reset(seed=0)[0]["pointcloud"]
+    points = cloud["xyzw"][0][cloud["xyzw"][0, :, 3] == 1][:, :3]
+    x, y, z = points.T
+    near = points[(x > -0.4) & (x < 0.05) & (y.abs() < 0.3) & (z < 0.02)]
+    assert len(near) > 10_000 and near[:, 2].median().abs() < 0.002
+    assert cloud["rgb"].shape[1] == cloud["segmentation"].shape[1] == len(cloud["xyzw"][0])
+    env.close()
+
+
+def test_robots_and_control_modes_by_their_names():
+    options = {"obs_mode": "state", "render_backend": "none"}
+    env = gym.make(ID, robot_uids="panda", control_mode="pd_ee_delta_pose", **options)
+    assert env.unwrapped.robot_name == "panda" and env.reset(seed=0)[0].shape[0] == 1
+    env.close()
+    for wrong in ({"robot_uids": "fetch"}, {"control_mode": "pd_joint_pos"}):
+        with pytest.raises(UnknownNameError, match="allowed: (xarm6|pd_ee_delta_pose)"):
+            gym.make(ID, **wrong, **options)
+
+
+def test_infos_are_tensors():
+    env = gym.make(ID, obs_mode="state", render_backend="none")
+    for info in (env.reset(seed=0)[1], env.step(np.zeros(7))[4]):
+        assert info["unsolvable"].tolist() == [0]
+        assert all(isinstance(value, torch.Tensor) for value in info["reward_terms"].values())
+    assert env.unwrapped.reasons[0] == ""
+    env.close()
+
+
+@pytest.mark.render
+def test_a_restored_state_is_seen_as_it_was():
+    env = gym.make(ID, obs_mode="rgb")
+    inner, generator = env.unwrapped, np.random.default_rng(0)
+    env.reset(seed=1000)
+    for _ in range(5):
+        env.step(generator.uniform(-1, 1, 7))
+    nested, flat, before = inner.get_state_dict(), inner.get_state(), inner.get_obs()
+    for restore in (lambda: inner.set_state_dict(nested), lambda: inner.set_state(flat)):
+        for _ in range(10):
+            env.step(generator.uniform(-1, 1, 7))
+        restore()
+        torch.testing.assert_close(inner.get_state(), flat, rtol=0, atol=0)
+        after = inner.get_obs()
+        for name, value in before["agent"].items():
+            torch.testing.assert_close(after["agent"][name], value, rtol=0, atol=1e-6)
+        for camera, images in before["sensor_data"].items():
+            seen = after["sensor_data"][camera]["rgb"].int()
+            assert (seen - images["rgb"].int()).abs().max() <= 1
+    env.close()
