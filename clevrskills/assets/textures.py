@@ -51,7 +51,7 @@ def texture_names() -> tuple[str, ...]:
     return pools("train").textures + pools("test").textures
 
 
-@lru_cache(maxsize=24)
+@lru_cache(maxsize=64)  # those of a split
 def texture(name: str) -> np.ndarray:
     """(256, 256, 3) uint8 sRGB image that tiles; one tile covers 0.1 m x 0.1 m. Read-only.
 
