@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from clevrskills.core.episode import episode_name
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:  # torch takes two seconds to import
     from clevrskills.core.goal.predicate import Leaf, Outcome, Predicate
@@ -69,6 +70,21 @@ class LifeCycle:
     def _check_open(self) -> None:
         if self._phase == "closed":
             raise ClosedError(CLOSED)
+
+
+def as_autoreset_mode(mode: Any) -> AutoresetMode:
+    """Return the autoreset mode of vector environments that is meant: one of Gymnasium's, or its
+    value.
+
+    Raises:
+        UnknownNameError: It is neither ``SAME_STEP`` nor ``NEXT_STEP``.
+    """
+    allowed = (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)
+    for known in allowed:
+        if mode in (known, known.value):
+            return known
+    name, names = getattr(mode, "value", mode), [known.value for known in allowed]
+    raise UnknownNameError("autoreset_mode", name, names)
 
 
 class Prompt(ABC):

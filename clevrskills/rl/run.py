@@ -188,7 +188,7 @@ class Run(Settings):
             raise ClevrSkillsError(
                 f"there is no reinforcement learning of {self.task} in {self.suite}"
             )
-        return gym.make_vec(name, self.num_envs, seed=self.seed)
+        return gym.make_vec(name, self.num_envs, seed=self.seed, autoreset_mode="SameStep")
 
 
 def read_run(root: Path) -> Run:

@@ -7,6 +7,7 @@ from typing import Any
 from gymnasium.vector import AutoresetMode
 from torch import Tensor
 
+from clevrskills.core.env import as_autoreset_mode
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.suite import DEFAULT, load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv
@@ -16,7 +17,6 @@ from clevrskills.predicates import Outcome
 from clevrskills.tasks import task
 
 OBS_MODES = ("state", "rgb")
-AUTORESET_MODES = (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)
 REWARD_MODES = ("potential", "normalized_dense", "dense", "sparse")
 
 
@@ -80,10 +80,7 @@ class VectorSpec:
             raise UnknownNameError("look", self.look, LOOKS)
         if self.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", self.render_mode, RENDER_MODES)
-        if self.autoreset_mode not in AUTORESET_MODES:
-            names = [mode.value for mode in AUTORESET_MODES]
-            raise UnknownNameError("autoreset_mode", self.autoreset_mode, names)
-        object.__setattr__(self, "autoreset_mode", AutoresetMode(self.autoreset_mode))
+        object.__setattr__(self, "autoreset_mode", as_autoreset_mode(self.autoreset_mode))
         if not 0.0 <= self.head_starts <= 1.0:
             raise ClevrSkillsError(f"head_starts={self.head_starts}; allowed: 0 to 1")
         for name in ("size_px", "episode_steps"):

@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from clevrskills.core.env import LifeCycle
+from clevrskills.core.env import LifeCycle, as_autoreset_mode
 from clevrskills.core.episode import as_seed
 from clevrskills.core.policy import ActionError
 from clevrskills.core.suite import load_suite
@@ -29,8 +29,9 @@ PIECES = range(8, 15)
 class BoardVectorEnv:
     """Boards with k pieces each, moved by one number a board: 4 piece + direction.
 
-    A board that is solved, or whose turns are over, begins anew within the same step. The reward is
-    how much nearer to their goals the pieces have come, in rows and columns: 1, -1 or 0.
+    A board that is solved, or whose turns are over, begins anew within the same step or, with
+    ``waits``, in the next one, whose move is not made. The reward is how much nearer to their goals
+    the pieces have come, in rows and columns: 1, -1 or 0.
 
     Args:
         num_envs: Number of boards, B.
@@ -58,6 +59,7 @@ class BoardVectorEnv:
         seed: int | np.random.SeedSequence = 0,
         starts: tuple[np.ndarray, np.ndarray] | None = None,
         avoid: Iterable[tuple[Sequence[int], Sequence[int]]] = (),
+        waits: bool = False,
     ) -> None:
         if not 1 <= pieces < size * size:
             raise ClevrSkillsError(f"{size} x {size} cells have room for 1 to {size * size - 1}")
@@ -77,7 +79,8 @@ class BoardVectorEnv:
         least, most = scramble if isinstance(scramble, tuple) else (1, scramble)
         self._least, self._scramble, self._fixed = least, most, starts
         self._avoid = {tuple(sorted(zip(goal, start, strict=True))) for start, goal in avoid}
-        self._next = 0
+        self._next, self._waits = 0, waits
+        self._ended = np.zeros(num_envs, bool)
         self._pool = starts or self._drawn()
 
     def reset(self) -> np.ndarray:
@@ -90,6 +93,7 @@ class BoardVectorEnv:
         self._planes = np.zeros((self.num_envs, 2 * k, n2), np.uint8)
         self._flat = self._planes.reshape(-1)
         self._first = self._rows * (2 * k * n2)
+        self._ended[:] = False
         self._begin(self._rows)
         return self.planes()
 
@@ -124,6 +128,10 @@ class BoardVectorEnv:
         solved = self._left == 0
         over = (self._age >= self.turns) & ~solved
         ended = solved | over
+        if self._waits:
+            begun, self._ended = self._ended, ended & ~self._ended
+            reward, ended = np.where(begun, 0, reward), begun
+            solved, over, moved = (told & ~begun for told in (solved, over, moved))
         if ended.any():
             self._begin(np.flatnonzero(ended))
         return self.planes(), reward.astype(np.float32), solved, over, {"moved": moved}
@@ -242,12 +250,12 @@ class CellVectorEnv(VectorEnv):
         turns: Turns until a board begins anew.
         scramble: Random moves between goal and start, from least to most.
         avoid: Starts and goals, (k,) each, of boards that must not be drawn.
+        autoreset_mode: When boards that end begin anew: ``SAME_STEP``, or ``NEXT_STEP``, in the
+            step after, whose move is not made.
 
     Attributes:
         places: Number of cells.
     """
-
-    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
 
     def __init__(
         self,
@@ -256,7 +264,10 @@ class CellVectorEnv(VectorEnv):
         turns: int = 28,
         scramble: tuple[int, int] = (8, 60),
         avoid: Iterable[tuple[Sequence[int], Sequence[int]]] = (),
+        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
     ) -> None:
+        self.metadata = {"autoreset_mode": as_autoreset_mode(autoreset_mode)}
+        self._begun = np.zeros(num_envs, bool)  # where a step begins a board anew
         if num_envs < len(PIECES):
             raise ClevrSkillsError(f"num_envs is {num_envs}; allowed: {len(PIECES)} or more")
         self._life = LifeCycle()
@@ -291,11 +302,13 @@ class CellVectorEnv(VectorEnv):
                 *(count, pieces, self._size, self._turns, self._scramble),
                 seed=np.random.SeedSequence((entropy, pieces)),
                 avoid=self._avoid,
+                waits=self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP,
             )
             for count, pieces in zip(counts, PIECES, strict=True)
         ]
         for part in self._parts:
             part.reset()
+        self._begun[:] = False
         self._length = np.zeros(self.num_envs, np.int64)
         self._return = np.zeros(self.num_envs, np.float32)
         return self._look(), {}
@@ -326,7 +339,7 @@ class CellVectorEnv(VectorEnv):
             first += part.num_envs
         rewards, solved, over = (np.concatenate([step[k] for step in found]) for k in (1, 2, 3))
         rewards = rewards + SOLVED_REWARD * solved.astype(np.float32)
-        self._length += 1
+        self._length += ~self._begun
         self._return += rewards
         ended = solved | over
         infos: dict[str, Any] = {}
@@ -337,6 +350,8 @@ class CellVectorEnv(VectorEnv):
             infos = {"final_info": {"episode": told}, "_final_info": ended}
             self._length[ended] = 0
             self._return[ended] = 0.0
+        if self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP:
+            self._begun = ended
         return self._look(), rewards, ended, np.zeros_like(ended), infos
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -349,7 +364,14 @@ class CellVectorEnv(VectorEnv):
         )
 
 
-def make_vec(num_envs: int, *, suite: str, task: str, seed: int = 0) -> CellVectorEnv:
+def make_vec(
+    num_envs: int,
+    *,
+    suite: str,
+    task: str,
+    seed: int = 0,
+    autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+) -> CellVectorEnv:
     """Make a vector environment of drawn boards, none of them frozen, as
     ``gym.make_vec("IVispar/Geoms-v1", num_envs)`` does.
 
@@ -358,6 +380,7 @@ def make_vec(num_envs: int, *, suite: str, task: str, seed: int = 0) -> CellVect
         suite: Name of the suite.
         task: Key of the task.
         seed: Of all that is drawn.
+        autoreset_mode: When boards that end begin anew; by default as Gymnasium's own.
 
     Raises:
         ClevrSkillsError: There are too few boards.
@@ -368,4 +391,5 @@ def make_vec(num_envs: int, *, suite: str, task: str, seed: int = 0) -> CellVect
         for split in ("val", *SETS)
         for episode in found.frozen(task, split)
     ]
-    return CellVectorEnv(num_envs, seed, avoid=[(board.start, board.goal) for board in frozen])
+    avoid = [(board.start, board.goal) for board in frozen]
+    return CellVectorEnv(num_envs, seed, avoid=avoid, autoreset_mode=autoreset_mode)

@@ -143,6 +143,36 @@ def test_moves_by_cell_are_those_by_piece() -> None:
     assert (told["return"][ended][solved] >= SOLVED_REWARD).all()
 
 
+def test_boards_that_wait_begin_in_the_next_step() -> None:
+    """Until then they are seen as they ended; before, nothing differs."""
+    wait = CellVectorEnv(7, turns=2, autoreset_mode="NextStep")
+    same = CellVectorEnv(7, turns=2)
+    np.testing.assert_array_equal(wait.reset(seed=2)[0], same.reset(seed=2)[0])
+    for turn in range(6):
+        moves = np.arange(7) * 9 + turn % 2
+        begins, before = turn % 3 == 2, [part.goals.copy() for part in wait._parts]
+        seen, reward, ended, _, infos = wait.step(moves)
+        assert ended.all() == (turn % 3 == 1) and ("final_info" in infos) == (turn % 3 == 1)
+        if turn % 3 == 1:
+            assert infos["final_info"]["episode"]["length"].tolist() == [2.0] * 7
+            cells = np.concatenate([part.cells for part in wait._parts[:1]])
+            np.testing.assert_array_equal(seen[:1], observe_cells(cells, before[0], 4))
+        goals = [part.goals for part in wait._parts]
+        kept = [np.array_equal(*pair) for pair in zip(before, goals, strict=True)]
+        assert not any(kept) if begins else all(kept)
+        assert not begins or not reward.any()
+        if turn == 0:
+            for mine, others in zip((seen, reward), same.step(moves)[:2], strict=True):
+                np.testing.assert_array_equal(mine, others)
+
+
+def test_wrappers_of_observations_take_the_default() -> None:
+    env = gym.wrappers.vector.NormalizeObservation(gym.make_vec("IVispar/Geoms-v1", num_envs=7))
+    assert env.reset(seed=0)[0].shape == env.step(np.zeros(7, int))[0].shape
+    with pytest.raises(ClevrSkillsError, match="'Disabled'; allowed: SameStep, NextStep"):
+        gym.make_vec("IVispar/Geoms-v1", num_envs=7, autoreset_mode="Disabled")
+
+
 def test_learning_boards_need_one_of_each_number_of_pieces() -> None:
     with pytest.raises(ClevrSkillsError, match="num_envs is 6; allowed: 7 or more"):
         CellVectorEnv(6)
