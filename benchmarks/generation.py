@@ -160,13 +160,20 @@ def compare_speed(args: GenerationArgs, folder: Path) -> None:
                     m.wall_s,
                     rate,
                     rate / alone,
+                    3600 * m.episodes / m.cpu_s,
                     1000 * m.cpu_s / m.steps,
                     m.size / m.steps / 1000,
                     m.files,
                 ]
             )
     columns = ["cameras", "workers", "episodes", "failed", "wall s", "episodes/h after start"]
-    columns += ["x one worker", "CPU-ms / step", "kB / step", "files / episode"]
+    columns += [
+        "x one worker",
+        "episodes / core-hour",
+        "CPU-ms / step",
+        "kB / step",
+        "files / episode",
+    ]
     print_table(f"generation, {rows[0][2]} episodes", columns, rows)
 
 

@@ -135,7 +135,9 @@ def main(args: ImageArgs) -> None:
         return
     columns = ["task", *LOOKS, "PickCube step", "soft / flat", "soft / PickCube step"]
     print_table(
-        "two 256x256 images, CPU-ms", columns, [*image_costs(args.tasks, 5 * args.episodes)]
+        "two 256x256 images, CPU-ms",
+        columns,
+        [image_costs(task, 5 * args.episodes) for task in args.tasks],
     )
     if args.only_images:
         return

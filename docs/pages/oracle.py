@@ -61,7 +61,13 @@ def page(rows: list[Row]) -> str:
         shares = [row["cpu_s_per_success"] / RELEASED_CPU_S[row["task"]] for row in mine]
         mean = float(np.exp(np.mean(np.log(shares))))
         hours = sum(row["cpu_s_per_success"] * row["successes"] for row in mine) / 3600
-        lines += ["", f"Cost, geometric mean: 1/{1 / mean:.0f} of the released code's."]
+        worst = max(shares)
+        worst_task = mine[shares.index(worst)]["task"]
+        lines += [
+            "",
+            f"Cost, geometric mean: 1/{1 / mean:.0f} of the released code's;"
+            f" at the most 1/{1 / worst:.0f} (`{worst_task}`).",
+        ]
         lines += [f"The table took {hours:.1f} CPU-hours.", ""]
         lines += ["| level | reward / step | paper |", "|---|---|---|"]
         for level, paper in PAPER_REWARD_PER_STEP.items():

@@ -119,6 +119,10 @@ def test_support_is_gone_as_soon_as_it_is_lifted(env, world):
     world.set_body_pose(slot(world, OBJECT), pose)
     stay(env, 1)
     assert float(world.supports(slot(world, BASE), slot(world, OBJECT))) == 0.0
+    nothing = torch.tensor([-1])
+    assert float(world.supports(nothing, slot(world, OBJECT))) == 0.0
+    assert float(world.supports(slot(world, BASE), nothing)) == 0.0
+    assert not world.on_table(nothing)
 
 
 def test_agreement_with_a_world_of_tensors(env, world):
