@@ -85,7 +85,7 @@ class TensorWorld(World):
         copy._held = world.held.clone()
         copy._rest()
         known = world._derived
-        copy._derived = {name: known[name] for name in OF_POSES if name in known}
+        copy._derived = {name: known[name] for name in OF_POSES if name in known} | _surfaces(world)
         return copy
 
     def _rest(self) -> None:
@@ -156,7 +156,11 @@ class TensorWorld(World):
         at_rest = self._body_velocity.new_zeros(())
         self._body_velocity = self._body_velocity.index_put((rows, body), at_rest)
         self._held = self._held.masked_fill(let_go, -1)
+        still = _surfaces(self)
         self.invalidate()
+        for slot in body.tolist():
+            still.pop(f"surface [[{slot}]]", None)
+        self._derived |= still
 
     @broadcast_slots
     @_kept
@@ -230,6 +234,11 @@ class TensorWorld(World):
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)
         self._held = body.clone() if where is None else torch.where(where, body, self._held)
+
+
+def _surfaces(world: World) -> dict[str, Any]:
+    """Return the surfaces that a world keeps, each of which depends on the pose of its body."""
+    return {name: kept for name, kept in world._derived.items() if name.startswith("surface ")}
 
 
 def _gaps(world: World) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import cos, factorial, hypot, inf, pi, sin
 from zlib import crc32
 
@@ -111,15 +111,25 @@ class EpisodeRng:
         setting: Setting = TABLETOP,
     ) -> None:
         own = () if split == "train" else (crc32(split.encode()),)  # no two splits share a scene
-        sequence = np.random.SeedSequence((seed, crc32(task.encode()), index, *own))
-        generators = [np.random.Generator(np.random.PCG64(s)) for s in sequence.spawn(5)]
-        self.places, self.shapes, self.textures, self.roles, self.order = generators
+        self._entropy = (seed, crc32(task.encode()), index, *own)
         self.split = split_of(split)
         self.pools: Pools = pools(split, package)
         self.setting = setting
         self.variants = 1
         self.split_name = split
         self._variant = variant
+
+    @staticmethod
+    def _stream(number: int) -> cached_property[np.random.Generator]:
+        """A generator, made when it is first asked for: as ``SeedSequence.spawn`` numbers them."""
+
+        def make(rng: EpisodeRng) -> np.random.Generator:
+            sequence = np.random.SeedSequence(rng._entropy, spawn_key=(number,))
+            return np.random.Generator(np.random.PCG64(sequence))
+
+        return cached_property(make)
+
+    places, shapes, textures, roles, order = map(_stream, range(5))
 
     def table(self, workspace: Workspace | None = None, gap_m: float = 0.02) -> Table:
         """The empty table; by default in the workspace of the setting."""

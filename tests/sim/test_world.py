@@ -316,6 +316,18 @@ def test_what_was_derived_from_poses_is_forgotten_when_they_change():
     assert (world.gripper_distance(cube) < first[2]).all()
 
 
+def test_surfaces_are_kept_of_what_stays():
+    world = single((SLAB, pose(SLAB, 0.0, 0.0)), (CUBE, pose(CUBE, 0.3, 0.0)))
+    slab, cube = index(world, 0), index(world, 1)
+    before = [world.surface(body) for body in (slab, cube)]
+    for moved in (world, TensorWorld.snapshot(world)):
+        moved.set_body_pose(cube, moved.pose(cube) + torch.tensor([[0.1, 0, 0, 0, 0, 0, 0]]))
+        place = moved.position(cube)[:, None, :2]
+        assert moved.surface(slab) is before[0]
+        assert float(before[1].height(place)) == -geometry.PAD
+        assert float(moved.surface(cube).height(place)) == pytest.approx(float(moved.top(cube)))
+
+
 def test_holding_and_letting_go():
     world = tabletop(3)
     cube, slab = index(world, CUBE_SLOT), index(world, SLAB_SLOT)

@@ -72,7 +72,8 @@ def _clear_of_bodies(world: World, points: np.ndarray, margin_m: float) -> bool:
             continue
         radius_m = float(world.solids.span[0, body])
         center = world.body_pose[0, body, :3].double().numpy()
-        near = points[np.linalg.norm(points - center, axis=1) < radius_m + margin_m]
+        away = points - center
+        near = points[np.einsum("pk,pk->p", away, away) < (radius_m + margin_m) ** 2]
         if len(near):
             near_points = torch.as_tensor(near, dtype=torch.float32)[None]
             distance = world.distance_to(torch.tensor([body]), near_points)
