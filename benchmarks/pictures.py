@@ -101,7 +101,7 @@ def image_costs(task: str, rounds: int) -> list[object]:
     """CPU-ms of two images by look, medians of rounds in turn, of a PickCube-v1 step, and the
     first as a multiple of the second and as a share of that step.
     """
-    drawn: dict[str, ClevrSkillsEnv] = {}
+    drawn: dict[Look, ClevrSkillsEnv] = {}
     for look in LOOKS:
         drawn[look] = ClevrSkillsEnv(task, obs_mode="none", look=look, render_backend="cpu")
         drawn[look].reset(seed=0)
