@@ -20,14 +20,6 @@ def cell_name(cell: int, size: int) -> str:
     return f"{chr(ord('A') + cell % size)}{cell // size + 1}"
 
 
-def cell_of(name: str, size: int) -> int | None:
-    """Return the cell of a name; ``None``: the board has none of this name."""
-    x, z = ord(name[:1].upper() or " ") - ord("A"), name[1:]
-    if not (z.isascii() and z.isdigit()) or not (0 <= x < size and 1 <= int(z) <= size):
-        return None
-    return (int(z) - 1) * size + x
-
-
 @dataclass(frozen=True)
 class Board:
     """A board of n x n cells.

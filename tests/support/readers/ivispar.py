@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from clevrskills.agents.prompter import write_action
 from clevrskills.core.policy import Message
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.suites.ivispar.board import DIRECTIONS, Board, cell_of
+from clevrskills.suites.ivispar.board import DIRECTIONS, Board
 from clevrskills.suites.ivispar.prompts.prompter import section
 from clevrskills.suites.ivispar.search import solve
 
@@ -44,3 +44,11 @@ def _board(text: str, title: str) -> dict[str, str]:
     found = re.search(rf"^{title}:\n((?:[A-Z]\d+ \w+ \w+\n?)+)", text, re.MULTILINE)
     lines = found[1].splitlines() if found else []
     return {piece: cell for cell, piece in (line.split(" ", 1) for line in lines)}
+
+
+def cell_of(name: str, size: int) -> int | None:
+    """Return the cell of a name; ``None``: the board has none of this name."""
+    x, z = ord(name[:1].upper() or " ") - ord("A"), name[1:]
+    if not (z.isascii() and z.isdigit()) or not (0 <= x < size and 1 <= int(z) <= size):
+        return None
+    return (int(z) - 1) * size + x
