@@ -33,6 +33,7 @@ THEIRS = {
     ),
 }
 CARTPOLE = "is about CartPole: its 4 numbers, 2 moves, 500 steps, gravity or arguments"
+SHORT = "counts films of CartPole's short episodes"
 BOX2D = "needs Box2D"
 FORK = "draws in processes that were forked from one that draws; docs/integrations.md: spawn"
 EQUAL = "wrappers/vector/test_vector_wrappers.py::test_vector_wrapper_equivalence"
@@ -44,6 +45,7 @@ NOT_OURS = {
         "envs/registration/test_make_vec.py::test_make_vec_with_spec[CartPole-v1-kwargs9": CARTPOLE,
         "envs/registration/test_make_vec.py::test_make_vec_with_spec[env_id18": CARTPOLE,
         "envs/registration/test_make_vec.py::test_make_vec_with_spec[env_id19": CARTPOLE,
+        "envs/test_rendering.py::test_pygame_selective_init": "draws by pygame",
         "test_core.py::test_get_set_wrapper_attr": CARTPOLE,
         "vector/test_async_vector_env.py::test_call_async_vector_env": FORK,
         "vector/test_async_vector_env.py::test_render_async_vector": FORK,
@@ -56,6 +58,8 @@ NOT_OURS = {
         "wrappers/test_clip_reward.py::test_clip_reward_wrapper": CARTPOLE,
         "wrappers/test_frame_stack_observation.py::test_padding_type": CARTPOLE,
         "wrappers/test_normalize_observation.py::test_normalize_obs_with_vector": BOX2D,
+        "wrappers/test_record_video.py::test_both_episodic_and_step_trigger": SHORT,
+        "wrappers/test_record_video.py::test_video_folder_and_filenames": SHORT,
         "wrappers/test_resize_observation.py::test_invalid_input": BOX2D,
         "wrappers/test_resize_observation.py::test_resize_shapes": BOX2D,
         "wrappers/test_time_limit.py::test_max_episode_steps": CARTPOLE,
