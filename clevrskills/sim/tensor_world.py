@@ -156,10 +156,8 @@ class TensorWorld(World):
         at_rest = self._body_velocity.new_zeros(())
         self._body_velocity = self._body_velocity.index_put((rows, body), at_rest)
         self._held = self._held.masked_fill(let_go, -1)
-        still = _surfaces(self)
+        still = _surfaces(self, body.tolist())
         self.invalidate()
-        for slot in body.tolist():
-            still.pop(f"surface [[{slot}]]", None)
         self._derived |= still
 
     @broadcast_slots
@@ -236,9 +234,12 @@ class TensorWorld(World):
         self._held = body.clone() if where is None else torch.where(where, body, self._held)
 
 
-def _surfaces(world: World) -> dict[str, Any]:
-    """Return the surfaces that a world keeps, each of which depends on the pose of its body."""
-    return {name: kept for name, kept in world._derived.items() if name.startswith("surface ")}
+def _surfaces(world: World, moved: Sequence[int] = ()) -> dict[str, Any]:
+    """Return the surfaces that a world keeps of single bodies but those that moved: each depends on
+    the pose of its body alone.
+    """
+    names = [f"surface [[{slot}]]" for slot in range(len(world.keys)) if slot not in moved]
+    return {name: world._derived[name] for name in names if name in world._derived}
 
 
 def _gaps(world: World) -> Tensor:

@@ -320,10 +320,14 @@ def test_surfaces_are_kept_of_what_stays():
     world = single((SLAB, pose(SLAB, 0.0, 0.0)), (CUBE, pose(CUBE, 0.3, 0.0)))
     slab, cube = index(world, 0), index(world, 1)
     before = [world.surface(body) for body in (slab, cube)]
+    both = torch.tensor([0, 1])
+    world.repeat(2).surface(both)
     for moved in (world, TensorWorld.snapshot(world)):
         moved.set_body_pose(cube, moved.pose(cube) + torch.tensor([[0.1, 0, 0, 0, 0, 0, 0]]))
         place = moved.position(cube)[:, None, :2]
         assert moved.surface(slab) is before[0]
+        several = moved.repeat(2).surface(both).height(place.expand(2, 1, 2))
+        assert several[1].tolist() == [pytest.approx(float(moved.top(cube)))]
         assert float(before[1].height(place)) == -geometry.PAD
         assert float(moved.surface(cube).height(place)) == pytest.approx(float(moved.top(cube)))
 
