@@ -101,7 +101,7 @@ def test_transparency_is_ignored(tmp_path: Path) -> None:
 
 
 def test_damaged_videos(video: Path, tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="not a readable video"):
+    with pytest.raises(DatasetError, match="is missing"):
         frame_count(tmp_path / "missing.mp4")
     cut = tmp_path / "cut.mp4"
     cut.write_bytes(video.read_bytes()[:-2000])
