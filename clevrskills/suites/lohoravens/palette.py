@@ -45,17 +45,6 @@ def look_apart(one: str, other: str) -> bool:
     return dist(lab(one), lab(other)) >= APART
 
 
-def choose_colors(
-    rng: EpisodeRng, count: int, pool: Sequence[str], apart_from: Sequence[str] = ()
-) -> list[str]:
-    """Different colors of a pool that look apart from each other and from some others.
-
-    Raises:
-        LayoutError: There are not so many.
-    """
-    return all_apart(rng, pool, apart_from, count)[:count]
-
-
 def all_apart(
     rng: EpisodeRng, pool: Sequence[str], apart_from: Sequence[str] = (), least: int = 0
 ) -> list[str]:

@@ -19,7 +19,7 @@ from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.setting import Setting
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.lohoravens.packed import PLACE_DIGITS, upright
-from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS_OF_SPLIT, choose_colors
+from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS_OF_SPLIT, all_apart
 from clevrskills.suites.lohoravens.scene import GAP_M, MIXED_GAP_M, FieldScene
 from clevrskills.suites.lohoravens.setting import SETTING
 from clevrskills.suites.lohoravens.solver.rehearsal import Placed, rehearse
@@ -76,7 +76,7 @@ class RavensTask(Task):
         Raises:
             LayoutError: There are not so many.
         """
-        return choose_colors(rng, count, self.pool(rng), apart_from)
+        return all_apart(rng, self.pool(rng), apart_from, count)[:count]
 
     def pool(self, rng: EpisodeRng) -> Sequence[str]:
         """Return the colors of the split."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.predicates import Predicate
-from clevrskills.suites.lohoravens.palette import all_apart, choose_colors
+from clevrskills.suites.lohoravens.palette import all_apart
 from clevrskills.suites.lohoravens.predicates.shapes import Forms
 from clevrskills.suites.lohoravens.scene import SMALL_M, FieldScene, padded
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
@@ -80,7 +80,7 @@ class OrderBoxes(ShapeTask):
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         colors, sides_m = self.boxes(rng)
         pool = [color for color in self.pool(rng) if color != TABLE_COLOR]
-        (drawn,) = choose_colors(rng, 1, pool, tuple(dict.fromkeys(colors)))
+        drawn, *_ = all_apart(rng, pool, tuple(dict.fromkeys(colors)), least=1)
         place = scene.line(drawn) if self.figure == "line" else scene.circle(drawn)
         count, most = len(colors), len(self.slots) - 1
         order = rng.roles.permutation(count).tolist()
