@@ -132,6 +132,31 @@ def test_pages_use_the_words_of_the_field(name: str) -> None:
     assert "``" not in text and not re.search(r":(class|func|meth|data|mod):", PAGES[name])
 
 
+REWRITTEN = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("curriculum_results", "install")),
+)
+"""Pages whose sentences are checked."""
+SENTENCE_WORDS, MEAN_WORDS = 30, 18
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences of a page outside code, tables and headings; an item of a list ends one."""
+    text = re.sub(r"^```.*?^```$|<!--.*?-->|`[^`\n]+`(?=`)", "", text, flags=re.M | re.S)
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
+    text = re.sub(r"`[^`]+`", "code", re.sub(r"\]\([^)]*\)", "]", text))
+    blocks = re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.) |^#.*$|^\s*\|.*$", text, flags=re.M)
+    found = [s for block in blocks for s in re.split(r"(?<=[.!?])[)*]*\s+", block)]
+    return [" ".join(s.split()) for s in found if re.search(r"[A-Za-z]{2}", s)]
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_sentences_are_short(name: str) -> None:
+    counts = {s: len(re.findall(r"\w[\w.,'%-]*", s)) for s in sentences(PAGES[name])}
+    assert not {s: n for s, n in counts.items() if n > SENTENCE_WORDS}
+    assert sum(counts.values()) <= MEAN_WORDS * len(counts)
+
+
 def test_the_suites_of_the_page_are_those_that_are_tested() -> None:
     code = re.findall(r"^```python\n(.*?)^```$", PAGES["docs/suites.md"], re.M | re.S)
     folder = ROOT / "tests" / "suites" / "toy_suite"
@@ -151,7 +176,7 @@ def run(*words: object) -> None:
 @pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
 def test_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    part = PAGES["README.md"].split("\n## Five minutes\n")[1].split("\n## ")[0]
+    part = PAGES["docs/install.md"].split("\n## Five minutes\n")[1].split("\n## ")[0]
     for line in lines(part):
         run(*shlex.split(line)[1:])
     assert (tmp_path / "page.html").stat().st_size > 100_000
@@ -204,7 +229,7 @@ def cut_down(line: str) -> list[str]:
 @pytest.mark.parametrize(
     "name",
     [
-        *("agents", "datasets", "evaluation", "formats", "generation", "install", "language"),
+        *("agents", "datasets", "evaluation", "formats", "generation", "language"),
         *("rl", "training"),
     ],
 )

@@ -74,7 +74,7 @@ def splits(root: Path) -> Iterator[str]:
 
 
 def learned(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """What learned policies did: means of the levels, then all tasks of each policy."""
+    """Return what learned policies did, means of the levels."""
     runs = [run for run in runs if not _is_known(run)]
     if len(runs) > 1:
         for table in composition_tables(runs):
@@ -84,12 +84,6 @@ def learned(runs: Sequence[Evaluation]) -> Iterator[str]:
             columns = ["run", *means.columns.drop("run")]
             yield markdown(means.sort_values(["run", "task"])[columns]).rstrip()
             yield table.note
-    for run in runs:
-        for table in composition_tables([run]):
-            yield f"### {table.title}, {_name(run)}"
-            yield markdown(table.texts).rstrip()
-            if len(runs) == 1:
-                yield table.note
 
 
 def known(runs: Sequence[Evaluation]) -> Iterator[str]:

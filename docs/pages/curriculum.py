@@ -25,11 +25,9 @@ from pages.trainings import PART, losses, save
 
 PAGE, COMPOSITION = DOCS / "curriculum_results.md", DOCS / "composition.md"
 CURVES, FIGURE = DOCS / "curriculum.svg", DOCS / "composition.svg"
-ORACLE = "oracle"
-REFERENCES = (ORACLE, "zero")
-"""Policies of which no table has every task."""
+TASK_BY_TASK = "bc, compact"
+"""Policy whose table has every task."""
 Solved = dict[tuple[str, str, str], list[bool]]
-PROMPTS = {"multimodal": "prompts of words and images", "language": "prompts of words alone"}
 
 
 def page(text: str, root: Path) -> str:
@@ -74,17 +72,14 @@ def _parts(root: Path) -> Iterator[str]:
     remarks = [remark for one in curricula for remark in one.remarks]
     if remarks:
         yield "\n".join(f"- {remark}" for remark in remarks)
-    (oracle,) = (_solved(one, FORMS[0]) for one in curricula if one.label == ORACLE)
     for first, *others in by_policy(curricula):
         if others:
             yield f"### Training seeds: {first.label}"
             rows = pd.DataFrame([_of_seed(run) for run in (first, *others)]).fillna("-")
             yield markdown(rows).rstrip()
-        for prompt in FORMS if first.label not in REFERENCES else ():
-            if solved := _solved(first, prompt):
-                of_seed = f", seed {first.seed}" if others else ""
-                yield f"### Task by task: {first.label}{of_seed}, {PROMPTS[prompt]}"
-                yield markdown(_by_task(solved, oracle)).rstrip()
+        if first.label == TASK_BY_TASK and (solved := _solved(first)):
+            yield f"### Task by task: {first.label}, seed {first.seed}, of 20"
+            yield markdown(_by_task(solved)).rstrip()
     yield from composition_page.splits(root)
     yield from composition_page.learned(composition_page.handovers(root))
 
@@ -101,8 +96,8 @@ def _of_seed(run: Results) -> dict[str, str]:
     return row
 
 
-def _by_task(solved: Solved, oracle: Solved) -> pd.DataFrame:
-    """Successes of each task, before and after the training on its level, and the oracle's."""
+def _by_task(solved: Solved) -> pd.DataFrame:
+    """Return the successes of each task, before and after the training on its level."""
     rows = []
     for task, level in all_levels(load_suite()).items():
         row = {"task": f"`{task}`", "level": level}
@@ -111,20 +106,17 @@ def _by_task(solved: Solved, oracle: Solved) -> pd.DataFrame:
                 found = solved.get((task, setting, split))
                 seen = curriculum_tables.SEEN[split]
                 row[f"{setting}, {seen}"] = "-" if found is None else str(sum(found))
-        for split in SPLITS:
-            (found,) = (done for key, done in oracle.items() if key[::2] == (task, split))
-            row[f"oracle, {curriculum_tables.SEEN[split]}"] = f"{sum(found)} of {len(found)}"
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _solved(one: Results, prompt: str) -> Solved:
-    """Which episodes were solved, by task, whether that was before or after the training on its
-    level, and split.
+def _solved(one: Results) -> Solved:
+    """Return which episodes with multimodal prompts were solved, by task, whether that was before
+    or after the training on its level, and split.
     """
     solved: Solved = {}
     for trial, results in one.episodes.items():
-        if trial.prompt == prompt:
+        if trial.prompt == FORMS[0]:
             setting = "zero-shot" if trial.setting == "zero-shot" else "trained"
             for result in (result for result in results if result.counts):
                 key = result.task, setting, trial.split
