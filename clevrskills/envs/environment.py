@@ -496,7 +496,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     def repaint(self, outcome: Outcome, env: int = 0) -> None:
         """Show the textures that the task wants, by what the goal says of an environment now."""
-        textures = dict(self.task.textures(self.layouts[env], outcome, env))
+        textures = dict(self.task.textures(self.layouts[0], outcome, env))
         if textures == self._repainted:
             return
         for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
