@@ -53,7 +53,6 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.setting import TABLETOP
 
 CAMERA = TABLETOP.watch[0]
-WORDS = 2048
 HELD_BELOW_M = 0.03
 """How far below the end effector the middle of what is held is taken to be."""
 SUBGOAL_STEPS, LEAST_STEPS = 120, 12
@@ -141,14 +140,14 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
             channels=(8, 8, 16), width=32, layers=2, hidden=64, batch_size=8, warm_up_steps=5
         ),
     }
-    tokenizer = WordTokenizer(WORDS)
+    tokenizer = WordTokenizer()
     prepared_by = "clevrskills.baselines.policies.compact.training:prepare"
 
     def __init__(self, config: CompactConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
         stem, fine, coarse = config.channels
         self.reader = Reader(
-            *(len(SKILLS), WORDS, config.length),
+            *(len(SKILLS), self.tokenizer.size, config.length),
             *((stem, fine, coarse), config.width, config.layers),
         )
         self.cropper, self.poser = CropNetwork(), PoseNetwork()
