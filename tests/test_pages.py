@@ -134,7 +134,7 @@ def test_pages_use_the_words_of_the_field(name: str) -> None:
 
 REWRITTEN = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("curriculum_results", "install")),
+    *(f"docs/{name}.md" for name in ("curriculum_results", "evaluation", "install", "training_results")),
 )
 """Pages whose sentences are checked."""
 SENTENCE_WORDS, MEAN_WORDS = 30, 18

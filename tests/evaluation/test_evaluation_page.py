@@ -24,27 +24,12 @@ def section(heading: str) -> str:
     return PAGE.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
 
 
-def limits() -> str:
-    """The table of step limits."""
-    lines = [
-        "| level | task | limit | oracle, median | oracle, longest | limit / longest |",
-        "|---|---|---|---|---|---|",
-    ]
+def test_step_limits_are_well_above_the_oracles_frozen_episodes() -> None:
+    assert "at least 1.2 times" in PAGE
     for key, task in tasks().items():
         heads = [ClevrSkillsSuite().frozen(key, split).header for split in ("train", "test")]
         assert {head.max_steps for head in heads} == {task.max_steps}
-        median = ", ".join(f"{head.oracle_median_steps:g}" for head in heads)
-        longest = max(head.oracle_most_steps for head in heads)
-        each = ", ".join(f"{head.oracle_most_steps}" for head in heads)
-        lines.append(
-            f"| {task.level} | `{key}` | {task.max_steps} | {median} | {each} "
-            f"| {task.max_steps / longest:.1f} |"
-        )
-    return "\n".join(lines)
-
-
-def test_step_limits_are_those_of_the_frozen_episodes() -> None:
-    assert limits() in PAGE, f"the table should be:\n{limits()}"
+        assert task.max_steps >= 1.2 * max(head.oracle_most_steps for head in heads)
 
 
 def test_what_is_measured_is_explained() -> None:
@@ -67,7 +52,7 @@ def test_options_that_are_named_exist(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_the_policy_is_one(tmp_path: Path) -> None:
-    code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
+    code = re.findall(r"```python\n(.*?)```", section("Policies"), re.DOTALL)[0]
     (tmp_path / "policy_of_the_page.py").write_text(code)
     source = PolicySource("policy_of_the_page:MyPolicy", {"checkpoint": "x"}, str(tmp_path))
     policy = source.make()
