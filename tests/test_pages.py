@@ -134,6 +134,10 @@ def test_pages_use_the_words_of_the_field(name: str) -> None:
 
 REWRITTEN = [
     "README.md",
+    *(f"docs/{name}.md" for name in ("datasets", "formats", "environment", "generation")),
+    *(f"docs/{name}.md" for name in ("agents", "remote", "abstraction", "composition")),
+    *(f"docs/{name}.md" for name in ("language", "splits", "suites", "integrations")),
+    *(f"docs/{name}.md" for name in ("images", "limitations", "paper")),
     "docs/curriculum_results.md",
     "docs/evaluation.md",
     "docs/install.md",
