@@ -141,6 +141,9 @@ REWRITTEN = [
     "docs/curriculum_results.md",
     "docs/evaluation.md",
     "docs/install.md",
+    "docs/rl.md",
+    "docs/rl_protocol.md",
+    "docs/training.md",
     "docs/training_results.md",
 ]
 """Pages whose sentences are checked."""
