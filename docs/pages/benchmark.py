@@ -46,34 +46,30 @@ clevrskills submission pack mine
 
 The same command continues. Its last line has the numbers to report, with 95 % intervals; `--dry-run` prints the cost alone.
 
-A result declares the policy's [track](datasets.md#standard-datasets), and which tasks of the suite it was trained on: {trained_on}; or none, as
-of language models.
+A result declares the policy's [track](datasets.md#standard-datasets) and the tasks it was trained on ({trained_on}; or none).
 
 ## Which number to report
 
-- **ClevrSkills** has three numbers, means over tasks with unseen objects, and no overall mean. Policies trained on L0 alone, or on nothing,
-  fill *L0* and *L1+L2 zero-shot*; those trained on more fill *L0* and *L1+L2 trained*.
-- **iVISPAR** has a row for each view. *Mean deviation* is the number of moves still needed after as many as the shortest solution has: lower
-  is better.
+- **ClevrSkills** has no overall mean: policies trained on L0 or on nothing report *L0* and *L1+L2 zero-shot*, others *L0* and
+  *L1+L2 trained*. Each is a mean over tasks with unseen objects.
+- **iVISPAR** has a row for each view. *Mean deviation* is the number of moves still needed after as many as the shortest solution has.
 - **AsgardBench** is pooled over its instances, as in its paper.
 - **LoHoRavens** has two rows, without and with noise. *Partial* is the share of the goal that is met at the end.
 
-Name the suite with its version, for example `{row}`: a re-implementation's number is not the original's. `--level`, `--cell` and
-names of tasks run a part, and the result says so. Other splits and perturbations are for [`evaluate`](evaluation.md), which
-says how it differs from the protocol.
+Name the suite with its version, for example `{row}`, as a re-implementation's number is not the original's. `--level`,
+`--cell` and names of tasks run a part. Use [`evaluate`](evaluation.md) for other splits and perturbations.
 
 ## What it costs
 
-At most, if no episode is solved: of the environment, steps x CPU seconds of a step (`benchmarks/protocol_cost.py`); of the policy,
-steps x seconds of a call / actions of a chunk. A 7B model takes 1/6 s a call (OpenVLA on one RTX 4090, arXiv 2406.09246). `--workers` and
-`--batch` divide it.
+Upper limits, if no episode is solved (`benchmarks/protocol_cost.py`). A 7B model takes 1/6 s a call (OpenVLA on one RTX 4090, arXiv
+2406.09246). `--workers` and `--batch` divide the time.
 
 {costs}
 
 ## Which difference it shows
 
-The smallest difference from {rate:.0f} % that is found with probability 80 % (level 5 %, see `clevrskills plan`): of two policies on the same
-episodes, discordant half as often as if independent; and of policies on other episodes.
+The smallest difference from {rate:.0f} % that is found with probability 80 % (level 5 %, see `clevrskills plan`). Policies on the same
+episodes are assumed to differ half as often as if independent.
 
 {differences}
 

@@ -24,12 +24,12 @@ SELF_REPORTED = "self-reported"
 INTRODUCTION = """\
 # Leaderboard
 
-Runs of each suite's [protocol](benchmark.md), each in one file of [this folder](../results/leaderboard) with the outcome of every episode and
-hashes of the episodes. The page is made from these files, and every file is checked when it is made.
+Results of policies on each suite's [protocol](benchmark.md), how to hand one in, and how it is verified. Each row is one file of
+[this folder](../results/leaderboard), with the outcome of every episode, and is checked when the page is made.
 
 ## Handing in
 
-Three commands, the last of which is optional:
+The last of three commands is optional:
 
 ```bash
 clevrskills benchmark --policy my_policy:MyPolicy --level L0 --track open --trained-on L0 --out mine
@@ -37,43 +37,35 @@ clevrskills submission pack mine --name "my policy" --by "A. Author" --link http
 clevrskills submission verify mine/submission.json
 ```
 
-Send `mine/submission.json` with your checkpoint, or with the address of a [server](remote.md) of your policy. A track or
-`--trained-on` that the run does not state can be given to `pack`: labels do not change episodes. The
-[tracks](datasets.md#standard-datasets) say what a policy has learned from.
+Send `mine/submission.json` with your checkpoint, or the address of a [server](remote.md) of your policy. `pack` takes `--track` and
+`--trained-on`, too. [Tracks](datasets.md#standard-datasets) say what a policy has learned from.
 
-- Episodes are the first N frozen ones of each task, as many of each, each once. Refused are drawn, perturbed and repeated episodes,
-  runs that stopped early, episodes that ended in errors, two results of one episode, successes without a step,
-  more second starts than 1 % of the episodes (and more than two), and settings that differ from the protocol.
-- A headline number is shown only if all of its tasks are there; else the cell says how many are.
-- Tasks that cannot be said in words are left out of the numbers of policies whose prompts are in words alone, as in the paper.
+- Episodes are the first N frozen ones of each task, each once, with the settings of the protocol. Refused are drawn, perturbed or repeated
+  episodes, early stops, episodes with errors, and successes without a step. At most 1 % of the episodes (or two) may have been restarted.
+- A headline number needs all of its tasks; else the cell says how many are there.
+- Policies prompted by words alone are not measured on tasks that words cannot express, as in the paper.
 
 ## Verification
 
-We evaluate your policy again, in a process of its own, and code that we do not know in a container:
-a process of the same user could read the verifier's files, fresh episodes among them ([isolation](evaluation.md#isolation)).
+We evaluate your policy again, unknown code in a container, for [isolation](evaluation.md#isolation):
 
 ```bash
 clevrskills submission verify submission.json --policy checkpoint:mine --out submission.verified.json
 ```
 
-- Fresh episodes, 10 of each task: drawn from 64 random bits that are revealed afterwards (`--seed` repeats them), and screened like frozen
-  ones: the start has no fault, the oracle solves it, and doing nothing does not.
-- A sample of the file's episodes, drawn from the same bits: 100, and as many more as it takes to tell an inflation of ten points from chance
-  if the first 100 leave that open.
-- Three exact one-sided tests against inflation: outcomes lost against outcomes gained in the sample (McNemar, level 0.0003), fresh
-  episodes against the file (Mantel-Haenszel by task, 0.0002), and both together, for each number and for all (0.0045). Together
-  they refuse an honest file once in 200 times at most, whether or not policy and machine repeat outcomes.
-- A single lost outcome refuses a file only if CPU, renderer, planner and all versions are those of the file, PyTorch uses no GPU, and
-  the policy loses it again, step by step.
-- A row then shows the verifier's number, the file's beside it, and a badge: `self-reported`, `sampled`, `fresh` (on a server of the
+- 10 fresh episodes of each task are drawn from 64 random bits, revealed afterwards (`--seed` repeats them), and screened like frozen ones.
+- A sample of at least 100 of the file's episodes is run again. It grows until an inflation of ten points can be told from chance.
+- Three exact one-sided tests look for inflation: the sample (McNemar, level 0.0003), the fresh episodes (Mantel-Haenszel by task, 0.0002), and
+  both, for each number and for all (0.0045). Together they refuse an honest file at most once in 200 times.
+- A single lost outcome refuses a file only if CPU, renderer, planner and versions are equal, PyTorch uses no GPU, and the policy loses it
+  again, step by step.
+- The row then shows the verifier's number beside that of the file, and a badge: `self-reported`, `sampled`, `fresh` (on a server of the
   authors), or `fresh, weights held`.
-- Rows of language models state model, date, temperature, limit of tokens, tokens and price. Their transcripts are scored
-  again without the model (`--transcripts DIR`), and a small fresh sample asks it: 2 episodes of each task.
+- Rows of language models state model, date, temperature, token limit, tokens and price. Transcripts are scored again
+  (`--transcripts DIR`), and 2 fresh episodes of each task are run.
 
-Files of 50 episodes a task that are refused, in %, of 1000 each (`python benchmarks/submissions.py`, coins): outcomes of the sample are
-those of the file (`same`), a tenth of them is drawn anew (`other CPU`), or all are (`random`, a policy that draws its actions). Inflated
-files claim ten points more than is true. Of 12,000 honest files 30 are refused, 0.25 %; of 40 files of 80 % for a policy of
-0 % all, and of 40 parrots, which solve the episodes of the file and no other, all.
+Refused files in %, of 1000 each, with 50 episodes a task (`python benchmarks/submissions.py`). Outcomes of the sample equal those of the
+file (`same`), a tenth of them is drawn anew (`other CPU`), or all are (`random`). Inflated files claim ten points too much.
 
 | numbers | rates of the tasks | outcomes | honest, % | inflated, % | sample |
 |---|---|---|---|---|---|
@@ -92,14 +84,12 @@ files claim ten points more than is true. Of 12,000 honest files 30 are refused,
 
 `sample` is the mean number of episodes of an honest file that are run again, besides the 120 or 330 fresh ones.
 
-A digest shows accidents, not intent.
-
 """  # noqa: E501
 HEADING = """\
 ## Results
 
-Rates in %, with 95 % intervals (Wilson, of as many episodes); means over tasks, or over all instances where the suite's paper pools so.
-Policies marked privileged read the state of the simulation.
+Rates in % with 95 % intervals (Wilson): means over tasks, or over all instances where the suite's paper pools so. Policies marked
+privileged read the state of the simulation.
 """  # noqa: E501
 _SPECIAL = re.compile(r"[^\w\s.,;:+=%/-]|_")
 
