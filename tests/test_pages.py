@@ -144,6 +144,7 @@ REWRITTEN = [
     "docs/install.md",
     "docs/rl.md",
     "docs/rl_protocol.md",
+    "docs/robustness.md",
     "docs/training.md",
     "docs/training_results.md",
 ]
