@@ -139,6 +139,7 @@ REWRITTEN = [
     *(f"docs/{name}.md" for name in ("language", "splits", "suites", "integrations")),
     *(f"docs/{name}.md" for name in ("images", "limitations", "paper", "leaderboard", "benchmark")),
     *(name for name in PAGES if name.startswith("docs/recipes/")),
+    *(f"docs/{name}.md" for name in ("lohoravens", "asgardbench", "ivispar", "architecture")),
     "docs/curriculum_results.md",
     "docs/evaluation.md",
     "docs/install.md",

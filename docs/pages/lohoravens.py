@@ -1,4 +1,4 @@
-"""Tasks on the page of LoHoRavens: image, sentence and goal tree of each, from the code."""
+"""Tasks on the page of LoHoRavens: image and sentence of each, from the code."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import Any
 from PIL import Image
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.goal.logical import Keeping
-from clevrskills.core.goal.predicate import Predicate
-from clevrskills.core.goal.tree import nodes
 from clevrskills.core.suite import load_suite
 from clevrskills.suites.lohoravens.tasks import tasks
 from pages import DOCS
@@ -23,36 +20,20 @@ IMAGE_PX = (480, 270)
 
 
 def entry(key: str, env: Any) -> str:
-    """What is told of a task, by an episode of it that has begun."""
+    """Return the entry of a task, of an episode that has begun."""
     task = load_suite("lohoravens").tasks[key]
     low, high = task.details["n_min"]
     moves = f"{low}" if low == high else f"{low} to {high}"
-    tree, goal = [], env.goal
-
-    def said(predicate: Predicate) -> str:
-        return str(env.prompt.plain(predicate.describe(env.world)))
-
-    for node in nodes(env.goal):
-        if node.active:
-            told = "" if node.leaf is None else f": {said(node.predicate)}"
-            tree.append(f"{'  ' * node.depth}{node.predicate.name}{told}")
-    if isinstance(goal, Keeping):
-        kept = [*goal.kept.leaves()]
-        tree += [f"  kept, {leaf.name}: {said(leaf)}" for leaf in kept]
     return "\n".join(
         (
             f"### {key}",
             "",
-            f"{task.level}, family `{task.details['family']}`, `{task.details['id']}`; asks for "
+            f"{task.level}, family `{task.details['family']}`, `{task.details['id']}`; "
             f"{', '.join(task.details['capabilities'])}; {moves} moves, limit {task.limit}.",
             "",
             f"![{key}](lohoravens/{key}.jpg)",
             "",
             f"*{env.prompt.plain()}*",
-            "",
-            "```text",
-            *tree,
-            "```",
             "",
         )
     )
