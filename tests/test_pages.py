@@ -140,6 +140,8 @@ REWRITTEN = [
     *(f"docs/{name}.md" for name in ("images", "limitations", "paper", "leaderboard", "benchmark")),
     *(name for name in PAGES if name.startswith("docs/recipes/")),
     *(f"docs/{name}.md" for name in ("lohoravens", "asgardbench", "ivispar", "architecture")),
+    "CONTRIBUTING.md",
+    "docs/curriculum.md",
     "docs/curriculum_results.md",
     "docs/evaluation.md",
     "docs/install.md",

@@ -80,6 +80,7 @@ def _parts(root: Path) -> Iterator[str]:
         if first.label == TASK_BY_TASK and (solved := _solved(first)):
             yield f"### Task by task: {first.label}, seed {first.seed}, of 20"
             yield markdown(_by_task(solved)).rstrip()
+            yield "Tasks without a row: none solved."
     yield from composition_page.splits(root)
     yield from composition_page.learned(composition_page.handovers(root))
 
@@ -106,7 +107,8 @@ def _by_task(solved: Solved) -> pd.DataFrame:
                 found = solved.get((task, setting, split))
                 seen = curriculum_tables.SEEN[split]
                 row[f"{setting}, {seen}"] = "-" if found is None else str(sum(found))
-        rows.append(row)
+        if any(any(done) for key, done in solved.items() if key[0] == task):
+            rows.append(row)
     return pd.DataFrame(rows)
 
 

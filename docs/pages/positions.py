@@ -37,8 +37,8 @@ def table(measured: dict[str, Any]) -> str:
         groups.setdefault((row["task"], row["object"]), {})[row["condition"]] = row
     columns = [
         *("task, object", "chance", *(f"right body, step {step}" for step in steps)),
-        *(f"error, step {step}" for step in steps),
-        *(f"right body; error, {swap}" for swap in swaps),
+        *(f"error, step {step}" for step in steps[:2]),
+        *(f"right body, {swap}" for swap in swaps),
     ]
     lines = []
     for (task, number), found in groups.items():
@@ -49,13 +49,8 @@ def table(measured: dict[str, Any]) -> str:
                 f"`{task}`, {number}",
                 f"{100 * np.mean(1 / np.array(start['bodies'])):.0f} %",
                 *(share(row["right"]) if row else "" for row in at),
-                *(errors(row["error_cm"]) if row else "" for row in at),
-                *(
-                    f"{100 * np.mean(row['right']):.0f}; {errors(row['error_cm'])}"
-                    if (row := found.get(swap))
-                    else ""
-                    for swap in swaps
-                ),
+                *(errors(row["error_cm"]) if row else "" for row in at[:2]),
+                *(share(row["right"]) if (row := found.get(swap)) else "" for swap in swaps),
             ]
         )
     return markdown(columns, lines)
