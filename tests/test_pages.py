@@ -145,6 +145,7 @@ REWRITTEN = [
     "docs/curriculum_results.md",
     "docs/evaluation.md",
     "docs/install.md",
+    "docs/results.md",
     "docs/rl.md",
     "docs/rl_protocol.md",
     "docs/robustness.md",
