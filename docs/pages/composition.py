@@ -29,6 +29,11 @@ COLUMNS = ("alone", "in_place", "prompted", "product", "planner", "whole", "long
 TRAIN = "train"
 ZOO = "checkpoint:zoo/"
 PARTS = ("gap", "strange", "dependence", "choosing")
+MEANS = {
+    *(f"{LEVELS[name]} %" for name in ("alone", "in_place", "planner", "whole")),
+    *(f"{LOSSES[name]} %" for name in PARTS),
+}
+"""Columns of the tables of learned policies."""
 KNOWN = ("quitter", "disorderly", "starter")
 HEADINGS = {"learned policies": False, "scripted policies with a known weakness": True}
 """Parts of the image, and whether the skill of their policies is known."""
@@ -81,9 +86,8 @@ def learned(runs: Sequence[Evaluation]) -> Iterator[str]:
             yield f"### {table.title}, means of the levels"
             means = table.texts[table.texts["task"].str.startswith("mean of")]
             means = means.assign(run=means["run"].str.removeprefix(ZOO))
-            columns = ["run", *means.columns.drop("run")]
+            columns = ["run", "task", *(name for name in means if name in MEANS)]
             yield markdown(means.sort_values(["run", "task"])[columns]).rstrip()
-            yield table.note
 
 
 def known(runs: Sequence[Evaluation]) -> Iterator[str]:
