@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from PIL import Image
@@ -23,17 +24,18 @@ def entry(key: str, env: Any) -> str:
     """Return the entry of a task, of an episode that has begun."""
     task = load_suite("lohoravens").tasks[key]
     low, high = task.details["n_min"]
-    moves = f"{low}" if low == high else f"{low} to {high}"
+    moves = f"{low} move" + "s" * (low > 1) if low == high else f"{low} to {high} moves"
+    sentence = re.sub(r"( Step by step: [^.]*\.).*", r"\1 …", env.prompt.plain())
+    of = f"{task.level}, `{task.details['family']}`; {', '.join(task.details['capabilities'])}"
     return "\n".join(
         (
             f"### {key}",
             "",
-            f"{task.level}, family `{task.details['family']}`, `{task.details['id']}`; "
-            f"{', '.join(task.details['capabilities'])}; {moves} moves, limit {task.limit}.",
+            f"{of}; {moves}.",
             "",
             f"![{key}](lohoravens/{key}.jpg)",
             "",
-            f"*{env.prompt.plain()}*",
+            f"*{sentence}*",
             "",
         )
     )
