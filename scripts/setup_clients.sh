@@ -3,7 +3,8 @@
 # that they are for, each in a folder of its own: openpi, vla-eval, torchrl and Minari. Put a folder
 # on PYTHONPATH of .venv-clients/bin/python or of .venv/bin/python (torchrl: of the latter): it holds
 # what both lack, and no numpy. Beside them are the tests of Gymnasium and ManiSkill, which run on our
-# environments. About 500 MB. Usage: setup_clients.sh [PYTHON]
+# environments; those of Gymnasium need GYMNASIUM_SOURCE, a checkout of its release 1.4.0. About
+# 500 MB. Usage: setup_clients.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -34,13 +35,11 @@ into torchrl torchrl==0.14.1 cloudpickle==3.1.2 importlib-metadata==10.2.0 orjso
 into minari minari==0.5.4
 into gymnasium-tests pygame==2.6.1 moviepy==2.2.1 proglog==0.1.12 decorator==5.3.1 imageio-ffmpeg==0.6.0 \
   python-dotenv==1.2.4 array-api-compat==1.16.0
-# its tests are in no package; those of version 1.4.0
-rm -rf $venv/gymnasium-tests/.git
-git -C $venv/gymnasium-tests init --quiet
-git -C $venv/gymnasium-tests remote add origin https://github.com/Farama-Foundation/Gymnasium.git
-git -C $venv/gymnasium-tests fetch --quiet --depth 1 --filter blob:none origin \
-  95a790e199c1ea7befa2fca03ac9fc42001c908d
-git -C $venv/gymnasium-tests checkout --quiet FETCH_HEAD -- tests
+# its tests are in no package: they are copied from a checkout of its release 1.4.0, if one is named
+if [ -n "${GYMNASIUM_SOURCE:-}" ]; then
+  rm -rf $venv/gymnasium-tests/tests
+  cp -r "$GYMNASIUM_SOURCE/tests" $venv/gymnasium-tests/tests
+fi
 $venv/bin/python -m pip download --quiet --disable-pip-version-check --progress-bar off --no-deps \
   --no-binary :all: --dest $venv/sources mani_skill==3.0.1
 tar -xzf $venv/sources/mani_skill-3.0.1.tar.gz -C $venv/sources mani_skill-3.0.1/tests

@@ -83,7 +83,7 @@ NOT_OURS = {
 def test_only_what_is_not_ours_fails(name: str, tmp_path: Path) -> None:
     source = CLIENTS / f"{name}-tests"
     if not (source / "tests").is_dir():
-        pytest.skip("make it with scripts/setup_clients.sh")
+        pytest.skip("make it with scripts/setup_clients.sh, and GYMNASIUM_SOURCE for Gymnasium's")
     shutil.copytree(source / "tests", tmp_path / "tests")
     (tmp_path / "tests/__init__.py").touch()
     options = ["-p", f"{name}_ids", "-p", "no:cacheprovider", "-m", "not gpu_sim", "-q", "-rfE"]

@@ -200,7 +200,7 @@ def test_refused_turns_change_nothing_and_say_why() -> None:
         ({"interface": "delta"}, {}, "interface"),
         ({"feedback": "loud"}, {}, "feedback"),
         ({"render_mode": "ansi"}, {}, "render_mode"),
-        ({}, {"index": 300}, "300 frozen episodes"),
+        ({}, {"index": 300}, "index=300; allowed: whole numbers from 0 to 299"),
         ({}, {"episdoe": 1}, "option"),
     ],
 )

@@ -25,7 +25,11 @@ def make_env(key: str, obs_mode: str = "none", **kwargs) -> GymnasiumEnv:
     """An environment without images, unless asked for, that may be stepped after success."""
     if obs_mode in ("none", "state", "state_dict"):
         kwargs.setdefault("render_backend", "none")
-    env = gym.make(env_id(key), obs_mode=obs_mode, **kwargs)
+    return endless(gym.make(env_id(key), obs_mode=obs_mode, **kwargs))
+
+
+def endless(env: GymnasiumEnv) -> GymnasiumEnv:
+    """Let an environment be stepped after the end of an episode."""
     env.unwrapped._life.end = lambda: None
     return env
 
@@ -131,6 +135,6 @@ def bench(*bodies: Body, **kwargs) -> GymnasiumEnv:
             ),
         ),
     ):
-        env = GymnasiumEnv("bench", **made)
+        env = endless(GymnasiumEnv("bench", **made))
     env.reset(seed=0)
     return env
