@@ -204,8 +204,11 @@ class Canned:
         (ref,) = job.episodes
         solved = bool(ref.index % 2)
         about = {"cause": "success" if solved else "step limit", "success_once": solved}
+        about["drawn"] = ref.seed is not None
         result = EpisodeResult(
-            *(ref.task, "L0", ref.split, ref.index, ref.id, 0), starts=ref.starts, **about
+            *(ref.task, "L0", ref.split, ref.index, ref.id, ref.seed or 0),
+            starts=ref.starts,
+            **about,
         )
         return Done(job, Ended((result,)))
 
