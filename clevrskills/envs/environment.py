@@ -470,7 +470,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self._look_at_goal()
 
     def get_info(self) -> dict[str, Any]:
-        """What is told of the state: steps so far, and what :meth:`evaluate` says."""
+        """Return info on the state: steps so far, and the entries of :meth:`evaluate`."""
         return {**super().get_info(), "elapsed_steps": self._elapsed_steps.clone()}
 
     def evaluate(self) -> dict[str, Any]:

@@ -252,7 +252,7 @@ class Scene(Table):
     """What is where on the field now, by name.
 
     Args:
-        env: The environment; its first scene is told of.
+        env: The environment; its first scene counts.
         hidden: Keys of what something stood on at the start.
     """
 

@@ -31,7 +31,7 @@ SKILLS = (
 )
 """Predicate of a subgoal; ``avoiding`` is ``end_effector_at_pose`` past obstacles."""
 MOTIONS = ("move", "pick", "lift", "place", "push", "throw", "swing", "turn", "touch", "topple")
-"""What the arm does: the action class of a demonstration's instruction segment."""
+"""Classes of motion: the action class of a demonstration's instruction segment."""
 SERVO_MOTIONS = ("move", "pick", "lift", "place", "turn", "touch")
 PLACES = ("body", "target", "grasp")
 ANCHORS = (*PLACES, "pose", "start", "contact")
@@ -50,7 +50,7 @@ _OFFSET_M, _PER_M = 0.05, 5.0
 
 @dataclass(frozen=True)
 class Situation(Movable):
-    """What the controller acts on, of n control steps.
+    """Inputs of the controller at n control steps.
 
     Attributes:
         effector: Pose of the end effector, (n, 7).
@@ -108,14 +108,14 @@ def _columns(matrices: Tensor) -> Tensor:
 
 
 def _known(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Whether rows (n, k) are known, (n, 1), and the rows without NaN."""
+    """Return which rows (n, k) are known, (n, 1), and the rows without NaN."""
     known = values.isfinite().all(1, keepdim=True)
     return known.to(values.dtype), torch.where(known, values, 0)
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the controller predicts of n control steps.
+    """Outputs of the controller at n control steps.
 
     Attributes:
         waypoint: Position of the end effector after the present motion, (n, 3).
@@ -176,7 +176,7 @@ class ControllerNetwork(nn.Module):
 
 @dataclass
 class Command:
-    """What the next subgoal demands of the arm; see :class:`Situation`.
+    """Command to the arm for the next subgoal; see :class:`Situation`.
 
     Attributes:
         skill: Index in :data:`SKILLS`.
@@ -204,7 +204,7 @@ class Controller:
     def __init__(self, network: ControllerNetwork, execution_horizon: int) -> None:
         self._network, self._horizon = network, execution_horizon
         self.reached = False
-        """Whether the network takes the subgoal for reached."""
+        """The network's prediction that the subgoal is reached."""
 
     def begin(self, command: Command, effector: NDArray[np.float64], holding: bool) -> None:
         """Begin a subgoal.
@@ -272,7 +272,7 @@ class Controller:
         return np.concatenate([way / TRANSLATION_M, turn / ROTATION_RAD])
 
     def _stalled(self, effector: NDArray[np.float64]) -> bool:
-        """Whether the last step of a touch was stopped by contact."""
+        """Return whether contact stopped the last step of a touch."""
         if self._pressed is None:
             return False
         before, step = self._pressed
@@ -302,7 +302,7 @@ def _around(
 
 
 def feature_count() -> int:
-    """How many features a situation has."""
+    """Return the number of features of a situation."""
     one = {name: torch.zeros(1, 7) for name in ("effector", "pose", "start", "contact")}
     zero = torch.zeros(1)
     situation = Situation(

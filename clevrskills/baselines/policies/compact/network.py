@@ -31,7 +31,7 @@ FRAMES = 3
 ANGLES = 24
 """Bins of the angle of a subgoal, of 15 degrees each."""
 COUNTS = 10
-"""Numbers of subgoals done that are told apart."""
+"""Distinct counts of completed subgoals; higher counts share the last."""
 CROP_PX = 64
 FAR_M = 1.5
 """Depth that is taken for that of the table where a pixel shows none, or one that is farther."""

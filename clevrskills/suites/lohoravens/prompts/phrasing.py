@@ -14,7 +14,7 @@ from clevrskills.suites.lohoravens.solver.rehearsal import helps
 from clevrskills.suites.lohoravens.things import BESIDE_M, SIDES, Scene, Thing, in_area, quadrant_of
 
 NEAR_M = 0.05
-"""Greatest distance from the place beside a block that is told by the block's side."""
+"""Greatest distance from a place beside a block at which its side is named."""
 
 
 def say(move: Move, env: LoHoRavensEnv) -> str:
