@@ -634,7 +634,7 @@ def _stacked(answers: Iterable[float]) -> Tensor:
 
 
 def _up(contacts: Contacts, one: int, other: int) -> float:
-    """Upward impulse on a slot of the contacts with another that are reported in this order, in N s."""
+    """Return the upward impulse, in N s, of the contacts that list a slot before another."""
     points = (point for contact in contacts.get((one, other), ()) for point in contact.points)
     # exact, as PhysX tells contacts in the order of their places in memory
     return math.fsum(float(point.impulse[2]) for point in points)
