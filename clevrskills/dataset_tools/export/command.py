@@ -22,7 +22,6 @@ FORMATS = {
     "lerobot": "lerobot.v30:write",
     "lerobot-v3.1": "lerobot.v30:write_v31",
     "lerobot-v2.1": "lerobot.v21:write",
-    "clevrskills": "paper:write",
     "maniskill": "maniskill:write",
     "rlds": "rlds:write",
     "minari": "minari:write",
@@ -48,8 +47,8 @@ class ExportArgs:
     dataset: Positional[Path]
     """Folder of the dataset."""
     to: str
-    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill, rlds, minari or, of
-    turns, chat, ivispar and cliport."""
+    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, maniskill, rlds, minari or, of turns, chat,
+    ivispar and cliport."""
     out: Path
     """Folder to write, which must not exist yet."""
     task: Repeated[str] = ()
