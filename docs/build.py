@@ -2,15 +2,14 @@
 
     python docs/build.py                       # all
     python docs/build.py tasks api film        # some parts
-    python docs/build.py cloning --measured cloning/cloning.json
+    python docs/build.py learning --measured runs/states/results.json
     python docs/build.py curriculum --measured runs/handover-mine
     python docs/build.py oracle --measured results.json --recorded states images
 
-What was measured is kept in results/; ``--measured`` adds a file of ``benchmarks/cloning.py`` or
-``clevrskills rl --protocol states``, or a folder of ``clevrskills curriculum``, ``train`` or
-``evaluate``, under the folder's name. The page of the oracle is made of files of
-``benchmarks/oracle.py --json`` and of two datasets of 20 episodes of each task, the first
-without cameras.
+What was measured is kept in results/; ``--measured`` adds a file of ``clevrskills rl --protocol
+states``, or a folder of ``clevrskills curriculum`` or ``evaluate``, under the folder's name. The
+page of the oracle is made of files of ``benchmarks/oracle.py --json`` and of two datasets of 20
+episodes of each task, the first without cameras.
 """
 
 from __future__ import annotations
@@ -118,8 +117,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "viewer": images.viewer,
 }
 MEASURED: Mapping[str, Callable[[Path | None], None]] = {
-    "cloning": trainings.CLONING.publish,
-    "learning": trainings.LEARNING.publish,
+    "learning": trainings.publish,
     "curriculum": curriculum.write,
 }
 """Parts to which what was measured is added."""

@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 
 import pandas as pd
 
 from clevrskills.assets import SPLITS
 from clevrskills.evaluation.handover.figure import composition_figure
-from clevrskills.evaluation.handover.tables import (
-    LEVELS,
-    LOSSES,
-    Composition,
-    composition_tables,
-    compositions,
-)
+from clevrskills.evaluation.handover.tables import LEVELS, LOSSES, Composition, compositions
 from clevrskills.evaluation.report.svg import on_white
 from clevrskills.evaluation.report.tables import markdown, strata
 from clevrskills.evaluation.results import RUN_FILE, Evaluation, open_evaluations
 from clevrskills.evaluation.statistics import difference, share
 
-COLUMNS = ("alone", "in_place", "prompted", "product", "planner", "whole", "longer")
+COLUMNS = ("alone", "in_place", "planner", "whole")
 TRAIN = "train"
 ZOO = "checkpoint:zoo/"
 PARTS = ("gap", "strange", "dependence", "choosing")
-MEANS = {
-    *(f"{LEVELS[name]} %" for name in ("alone", "in_place", "planner", "whole")),
-    *(f"{LOSSES[name]} %" for name in PARTS),
-}
-"""Columns of the tables of learned policies."""
 KNOWN = ("quitter", "disorderly", "starter")
 HEADINGS = {"learned policies": False, "scripted policies with a known weakness": True}
 """Parts of the image, and whether the skill of their policies is known."""
@@ -79,15 +69,15 @@ def splits(root: Path) -> Iterator[str]:
 
 
 def learned(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """Return what learned policies did, means of the levels."""
+    """Return the heading and the table of learned policies, means of the levels."""
     runs = [run for run in runs if not _is_known(run)]
     if len(runs) > 1:
-        for table in composition_tables(runs):
-            yield f"### {table.title}, means of the levels"
-            means = table.texts[table.texts["task"].str.startswith("mean of")]
-            means = means.assign(run=means["run"].str.removeprefix(ZOO))
-            columns = ["run", "task", *(name for name in means if name in MEANS)]
-            yield markdown(means.sort_values(["run", "task"])[columns]).rstrip()
+        yield "### Where composition breaks"
+        rows = [row for run in runs for row in compositions([run]) if not row.task]
+        rows.sort(key=lambda row: (row.run, row.level))
+        about = [{"policy": row.run.removeprefix(ZOO), "level": row.level} for row in rows]
+        texts = [_texts(row) for row in rows]
+        yield markdown(pd.DataFrame([a | t for a, t in zip(about, texts, strict=True)])).rstrip()
 
 
 def known(runs: Sequence[Evaluation]) -> Iterator[str]:
@@ -103,10 +93,7 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
                 cells += len(of)
                 held += sum(e.low - 1e-9 <= value <= e.high + 1e-9 for e, value in of)
                 continue
-            about = {"policy": run.label, "": f"mean of {row.level}", "leaves": f"{row.leaves:.1f}"}
-            lines.append(about | _texts(row))
-            closed = {h: _percent(wanted, n) for n, h in _headings().items()}
-            lines.append({"policy": "", "": "closed form", "leaves": "", **closed})
+            lines.append({"policy": run.label, "level": row.level, **_texts(row, wanted)})
         coverage.append(f"{held} of {cells} ({run.label})")
     if lines:
         yield markdown(pd.DataFrame(lines)).rstrip()
@@ -137,16 +124,14 @@ def _headings() -> dict[str, str]:
     return {name: f"{names[name]} %" for name in (*COLUMNS, *PARTS)}
 
 
-def _texts(row: Composition) -> dict[str, str]:
-    signs = dict.fromkeys(PARTS, "+")
-    return {
-        heading: getattr(row, name).percent(0, signs.get(name, ""))
-        for name, heading in _headings().items()
-    }
-
-
-def _percent(wanted: dict[str, float], name: str) -> str:
-    return f"{100 * wanted[name]:.0f}" if name in wanted else ""
+def _texts(row: Composition, wanted: Mapping[str, float] = MappingProxyType({})) -> dict[str, str]:
+    """Return the cells of a row, each with the value of the closed form in parentheses."""
+    names, texts = {**LEVELS, **LOSSES}, {}
+    for name in (*COLUMNS, *PARTS):
+        text = getattr(row, name).percent(0, "+" if name in PARTS else "")
+        closed = f" ({100 * wanted[name]:.0f})" if name in wanted else ""
+        texts[f"{names[name]} %"] = text + closed
+    return texts
 
 
 def _closed_form(

@@ -1,13 +1,14 @@
 """Pages of the curriculum's results and of composition, from result files.
 
-A folder that is measured is kept as ``results/curriculum/NAME``: what ``clevrskills curriculum``,
-``clevrskills train``, ``clevrskills evaluate --handover`` (named ``handover-...``) or ``clevrskills
-evaluate`` on splits of composition (named ``splits-...``) left.
+A folder that is measured is kept as ``results/curriculum/NAME``: output of ``clevrskills
+curriculum``, ``clevrskills evaluate --handover`` (named ``handover-...``) or ``clevrskills
+evaluate`` on splits of composition (named ``splits-...``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -16,17 +17,19 @@ from clevrskills.core.policy import FORMS
 from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.evaluation.report.tables import markdown
 from clevrskills.suites.clevrskills import curriculum_tables
-from clevrskills.suites.clevrskills.curriculum_tables import Results, by_policy, paper_tables
+from clevrskills.suites.clevrskills.curriculum_tables import Results, paper_tables
 from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE
 from clevrskills.suites.clevrskills.suite import SPLITS
 from pages import DOCS, kept_results
 from pages import composition as composition_page
-from pages.trainings import PART, losses, save
+from pages.trainings import PART
 
 PAGE, COMPOSITION = DOCS / "curriculum_results.md", DOCS / "composition.md"
-CURVES, FIGURE = DOCS / "curriculum.svg", DOCS / "composition.svg"
+FIGURE = DOCS / "composition.svg"
 TASK_BY_TASK = "bc, compact"
 """Policy whose table has every task."""
+BOUNDS = ("oracle", "zero")
+"""Models that the tables of the page leave out: they solve all episodes or none."""
 Solved = dict[tuple[str, str, str], list[bool]]
 
 
@@ -63,8 +66,9 @@ def _curricula(root: Path) -> list[Results]:
 def _parts(root: Path) -> Iterator[str]:
     curricula = _curricula(root)
     for table in paper_tables(curricula):
-        if any(line.source == "here" for line in table.lines):
-            texts = curriculum_tables.frame(table)
+        lines = tuple(line for line in table.lines if line.model.lower() not in BOUNDS)
+        if any(line.source == "here" for line in lines):
+            texts = curriculum_tables.frame(replace(table, lines=lines))
             texts = texts[[c for c in texts if c[1] not in curriculum_tables.MEASURES[1:]]]
             texts.columns = pd.Index([group or name for group, name in texts.columns])
             yield f"### {table.title}"
@@ -72,29 +76,13 @@ def _parts(root: Path) -> Iterator[str]:
     remarks = [remark for one in curricula for remark in one.remarks]
     if remarks:
         yield "\n".join(f"- {remark}" for remark in remarks)
-    for first, *others in by_policy(curricula):
-        if others:
-            yield f"### Training seeds: {first.label}"
-            rows = pd.DataFrame([_of_seed(run) for run in (first, *others)]).fillna("-")
-            yield markdown(rows).rstrip()
-        if first.label == TASK_BY_TASK and (solved := _solved(first)):
-            yield f"### Task by task: {first.label}, seed {first.seed}, of 20"
+    for run in curricula:
+        if run.label == TASK_BY_TASK and run.seed == 0 and (solved := _solved(run)):
+            yield f"### Task by task: {run.label}, seed 0, of 20"
             yield markdown(_by_task(solved)).rstrip()
             yield "Tasks without a row: none solved."
     yield from composition_page.splits(root)
     yield from composition_page.learned(composition_page.handovers(root))
-
-
-def _of_seed(run: Results) -> dict[str, str]:
-    """Rates of the levels after one training."""
-    row = {"seed": str(run.seed)}
-    for table in paper_tables([run]):
-        for line in (line for line in table.lines if line.source == "here"):
-            for column, entry in line.entries.items():
-                level, setting, split = column
-                objects = curriculum_tables.SEEN[split or line.split]
-                row[f"{level} {setting}, {objects}"] = entry.success.percent()
-    return row
 
 
 def _by_task(solved: Solved) -> pd.DataFrame:
@@ -135,4 +123,3 @@ def write(measured: Path | None = None) -> None:
         for path, written in ((PAGE, page), (COMPOSITION, composition)):
             path.write_text(written(path.read_text(encoding="utf-8"), root), encoding="utf-8")
         FIGURE.write_text(figure(root), encoding="utf-8")
-    save(losses(kept_results.trainings()), CURVES)

@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from clevrskills.baselines.training.trainer import LOG_FILE, read_log
 from clevrskills.evaluation.results import RESULTS_DIR, RUN_FILE, EpisodeResult, read_results
 from clevrskills.jobs.files import to_json
 from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE
 from pages import RESULTS
-from pages.trainings import Training
 
 FOLDER = RESULTS / "curriculum"
 KEPT = ("index", "cause", "success_once", "total_reward", "steps", "max_steps")
@@ -27,15 +25,10 @@ HANDOVER = "handover."
 EPISODES_FILE = "episodes.jsonl"
 """A line for the episodes of each task, split and part, with a list of what is not the same in all
 of them."""
-TRAININGS = "trainings"
-"""Folder of what is kept of trainings."""
 
 
 def take_in(folder: Path, name: str) -> None:
-    """Keep what the pages need of a folder of results, or of a training."""
-    if (folder / LOG_FILE).is_file():
-        _take_training(folder, name)
-        return
+    """Keep what the pages need of a folder of results."""
     kept = FOLDER / name
     shutil.rmtree(kept, ignore_errors=True)
     for path in sorted(folder.rglob(RUN_FILE)):
@@ -60,21 +53,6 @@ def take_in(folder: Path, name: str) -> None:
         (root / EPISODES_FILE).write_text("\n".join([*lines, ""]), encoding="utf-8")
     if (folder / CURRICULUM_FILE).is_file():
         shutil.copy(folder / CURRICULUM_FILE, kept)
-
-
-def _take_training(folder: Path, name: str) -> None:
-    log = read_log(folder).items()
-    curve = {step: round(report["loss"], 4) for step, report in log if "loss" in report}
-    kept = {"task": name, "curve": {"steps": [*curve], "loss": [*curve.values()]}}
-    path = FOLDER / TRAININGS / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(to_json(kept) + "\n", "utf-8")
-
-
-def trainings() -> list[Training]:
-    """What is kept of trainings, by name."""
-    paths = sorted((FOLDER / TRAININGS).glob("*.json"))
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
 
 @contextmanager

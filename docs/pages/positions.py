@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.core.statistics import Z, wilson
+from clevrskills.core.statistics import wilson
 from pages import DOCS, RESULTS
 from pages.trainings import markdown
 
@@ -35,40 +35,21 @@ def table(measured: dict[str, Any]) -> str:
     groups: dict[tuple[str, int], dict[str, dict[str, Any]]] = {}
     for row in measured["rows"]:
         groups.setdefault((row["task"], row["object"]), {})[row["condition"]] = row
-    columns = [
-        *("task, object", "chance", *(f"right body, step {step}" for step in steps)),
-        *(f"error, step {step}" for step in steps[:2]),
-        *(f"right body, {swap}" for swap in swaps),
-    ]
+    conditions = (*(f"step {step}" for step in steps[:2]), *swaps)
     lines = []
     for (task, number), found in groups.items():
-        start = found[f"step {first}"]
-        at = [found.get(f"step {step}") for step in steps]
+        start = found[conditions[0]]
         lines.append(
             [
                 f"`{task}`, {number}",
                 f"{100 * np.mean(1 / np.array(start['bodies'])):.0f} %",
-                *(share(row["right"]) if row else "" for row in at),
-                *(errors(row["error_cm"]) if row else "" for row in at[:2]),
-                *(share(row["right"]) if (row := found.get(swap)) else "" for swap in swaps),
+                *(share(found[name]["right"]) if name in found else "" for name in conditions),
             ]
         )
-    return markdown(columns, lines)
+    return markdown(["task, object", "chance", *conditions], lines)
 
 
 def share(right: Sequence[int]) -> str:
     """Return a rate with its 95 % interval (Wilson 1927), in percent."""
     low, high = wilson(sum(right), len(right))
     return f"{100 * np.mean(right):.0f} [{100 * low:.0f}, {100 * high:.0f}]"
-
-
-def errors(values_cm: Sequence[float]) -> str:
-    """Return median, its 95 % interval and the 90 % quantile; the interval is of order statistics,
-    by the normal approximation of the binomial distribution (Conover 1999, section 3.2).
-    """
-    ordered = np.sort(values_cm)
-    count, half = len(ordered), Z * len(ordered) ** 0.5 / 2
-    low = ordered[max(int(np.floor(count / 2 - half)) - 1, 0)]
-    high = ordered[min(int(np.ceil(count / 2 + half)), count - 1)]
-    middle, most = np.median(ordered), np.quantile(ordered, 0.9)
-    return f"{middle:.1f} [{low:.1f}, {high:.1f}], {most:.0f}"

@@ -1,13 +1,10 @@
-"""Trainings on pages: learning curves and tables of docs/training.md and docs/rl.md, from what
-``benchmarks/cloning.py`` and ``clevrskills rl --protocol states`` measured.
-"""
+"""Learning curves and table of docs/rl.md, from results of ``clevrskills rl --protocol states``."""
 
 import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,10 +14,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from clevrskills.core.statistics import wilson
 from clevrskills.rl.protocol import over_seeds
 from pages import DOCS, RESULTS
 
+PAGE, LEARNING = DOCS / "rl.md", RESULTS / "learning.json"
+CAPTION = "Success against control steps: mean over seeds, and their range"
 COLUMNS = 3
 PANEL_INCHES = (3.2, 2.3)
 PART = re.compile(r"(<!-- results -->).*?(<!-- end of results -->)", re.DOTALL)
@@ -64,39 +62,6 @@ def markdown(columns: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def losses(trainings: list[Training]) -> Figure:
-    """Loss against steps: a panel for each task, a line for each training."""
-    figure, drawn = panels(trainings)
-    for panel, group in drawn:
-        for training in group:
-            panel.plot(training["curve"]["steps"], training["curve"]["loss"])
-        panel.set(yscale="log", xlim=(0, None), xlabel="steps")
-    figure.axes[0].set_ylabel("loss")
-    return figure
-
-
-def losses_table(trainings: list[Training]) -> str:
-    """The table of results, in Markdown."""
-    columns = [
-        *("task", "policy", "demonstrations", "steps", "minutes", "split"),
-        *("success", "95 %", "progress"),
-    ]
-    rows = []
-    for training in trainings:
-        for split, result in training["evaluation"].items():
-            low, high = wilson(result["successes"], result["episodes"])
-            rows.append(
-                [
-                    *(f"`{training['task']}`", f"`{training['policy']}`"),
-                    *(str(training["demonstrations"]), f"{training['steps']:,}"),
-                    *(f"{training['minutes']:.0f}", split),
-                    f"{result['successes']} of {result['episodes']}",
-                    *(f"{100 * low:.0f}-{100 * high:.0f} %", f"{result['progress']:.2f}"),
-                ]
-            )
-    return markdown(columns, rows)
-
-
 def successes(trainings: list[Training]) -> Figure:
     """Success against control steps: for each task its mean over seeds, and their range."""
     figure, drawn = panels(trainings)
@@ -117,97 +82,44 @@ def successes(trainings: list[Training]) -> Figure:
 
 def successes_table(trainings: list[Training]) -> str:
     """The table of results, in Markdown."""
-    columns = ["task", "steps", "seeds", "minutes", "split", "each seed", "all", "95 %"]
+    splits = list(trainings[0]["evaluation"])
     rows = []
     for task, some in groupby(trainings, key=lambda training: training["task"]):
         group = list(some)
         steps = sorted({training["steps"] for training in group})
         span = " to ".join(f"{count:,}" for count in (steps[0], *steps[1:][-1:]))
         minutes = np.mean([training["minutes"] for training in group])
-        for split in group[0]["evaluation"]:
+        cells = [f"`{task}`", span, f"{minutes:.0f}"]
+        for split in splits:
             results = [training["evaluation"][split] for training in group]
-            solved = [result["successes"] for result in results]
-            found = over_seeds(results)
-            each = f"{', '.join(map(str, solved))} of {results[0]['episodes']}"
-            rows.append(
-                [
-                    *(f"`{task}`", span, str(len(group)), f"{minutes:.0f}"),
-                    *(split, each, f"{found.value:.1%}"),
-                    f"{100 * found.low:.0f}-{100 * found.high:.0f} %",
-                ]
-            )
-    return markdown(columns, rows)
+            solved = ", ".join(str(result["successes"]) for result in results)
+            cells.append(f"{solved} of {results[0]['episodes']}: {over_seeds(results).percent()}")
+        rows.append(cells)
+    return markdown(["task", "steps", "minutes", *(f"`{s}`, each seed: %" for s in splits)], rows)
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Save a figure, the same bytes each time."""
-    matplotlib.rcParams["svg.hashsalt"] = path.stem
-    figure.savefig(path, metadata={"Date": None})
-
-
-@dataclass(frozen=True)
-class ResultsPage:
-    """A page of results.
-
-    Attributes:
-        name: Of what was measured, and of the image beside it.
-        page: File of the page.
-        caption: What the image shows.
-        curves: Draws the image.
-        table: Writes the table.
-    """
-
-    name: str
-    page: str
-    caption: str
-    curves: Callable[[list[Training]], Figure]
-    table: Callable[[list[Training]], str]
-
-    @property
-    def results(self) -> Path:
-        """What was measured."""
-        return RESULTS / f"{self.name}.json"
-
-    def read(self) -> list[Training]:
-        """What is published."""
-        return _read(self.results)
-
-    def written(self, text: str, trainings: list[Training]) -> str:
-        """The page's text with its results written anew."""
-        image = f"![{self.caption}]({self.name}.svg)"
-        parts = [image, self.table(trainings), machines(trainings)]
-        return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
-
-    def publish(self, measured: Path | None) -> None:
-        """Draw and write what is published and what was measured, a file of trainings, which
-        takes the place of what is published of the same task, policy and seed.
-        """
-        rows = {_key(t): t for t in [*self.read(), *(_read(measured) if measured else [])]}
-        trainings = [rows[key] for key in sorted(rows)]
-        self.results.write_text(json.dumps({"trainings": trainings}) + "\n", encoding="utf-8")
-        save(self.curves(trainings), DOCS / f"{self.name}.svg")
-        path = DOCS / self.page
-        path.write_text(self.written(path.read_text(encoding="utf-8"), trainings), encoding="utf-8")
-
-
-def _read(path: Path) -> list[Training]:
+def read(path: Path | None = None) -> list[Training]:
+    """Return the training runs of a file, by default those that are published."""
+    path = path or LEARNING
     if not path.exists():
         sys.exit(f"there is no file {path}")
     trainings: list[Training] = json.loads(path.read_text(encoding="utf-8"))["trainings"]
     return trainings
 
 
-def _key(training: Training) -> tuple[str, str, int]:
-    return training["task"], training.get("policy", ""), training["seed"]
+def written(text: str, trainings: list[Training]) -> str:
+    """Return the text of the page with its results written anew."""
+    parts = [f"![{CAPTION}](learning.svg)", successes_table(trainings), machines(trainings)]
+    return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
 
-CLONING = ResultsPage(
-    "cloning", "training.md", "Losses against steps, by task", losses, losses_table
-)
-LEARNING = ResultsPage(
-    "learning",
-    "rl.md",
-    "Success against control steps: mean over seeds, and their range",
-    successes,
-    successes_table,
-)
+def publish(measured: Path | None) -> None:
+    """Draw and write the published runs and those of a measured file, which replace published
+    ones of the same task and seed.
+    """
+    rows = {(t["task"], t["seed"]): t for t in [*read(), *(read(measured) if measured else [])]}
+    trainings = [rows[key] for key in sorted(rows)]
+    LEARNING.write_text(json.dumps({"trainings": trainings}) + "\n", encoding="utf-8")
+    matplotlib.rcParams["svg.hashsalt"] = "learning"  # the same bytes each time
+    successes(trainings).savefig(DOCS / "learning.svg", metadata={"Date": None})
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), trainings), encoding="utf-8")
