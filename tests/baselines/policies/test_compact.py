@@ -13,6 +13,7 @@ from inline import one_worker_here
 from scipy.spatial.transform import Rotation
 from torch import Tensor, nn
 
+from clevrskills.baselines.batch import Prompts
 from clevrskills.baselines.policies.compact import controller as control
 from clevrskills.baselines.policies.compact.controller import (
     MOTIONS,
@@ -31,11 +32,15 @@ from clevrskills.baselines.policies.compact.demonstrations import (
     rows_of,
 )
 from clevrskills.baselines.policies.compact.network import (
+    BOTTOM_PX,
     NEARNESS_UNIT,
     STRIDE_PX,
+    TOP_PX,
+    WIDTH_PX,
     Answer,
     Calibration,
     CropNetwork,
+    SceneMaps,
     rotation_of,
 )
 from clevrskills.baselines.policies.compact.perception import SceneWindows
@@ -93,16 +98,32 @@ def test_pixels_are_exact_in_mixed_precision() -> None:
 def test_the_best_cell_is_read_with_its_offset_and_height() -> None:
     maps = torch.full((1, 2, 6, 8), -50.0)
     maps[0, 0, 2, 3], maps[0, 1, 5, 7] = 50.0, 50.0
-    geometry = torch.zeros(1, 3, 4, 6, 8)
+    geometry = torch.zeros(1, 2, 4, 6, 8)
     geometry[0, 0, :3, 2, 3] = torch.tensor([0.25, -0.25, 1.5])
-    geometry[0, 2, :3, 5, 7] = torch.tensor([0.5, 0.0, 4.0])  # in the key-step image
-    frames = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
+    geometry[0, 1, :3, 5, 7] = torch.tensor([0.5, 0.0, 4.0])
     nothing = torch.zeros(1)
-    answer = Answer(maps, frames, geometry, nothing, nothing, nothing)
+    answer = Answer(maps, geometry, nothing, nothing, nothing)
     pixels, nearness = answer.pixels(torch.tensor([[10.0, 20.0]]))
     expected = STRIDE_PX * torch.tensor([[3.75, 2.25], [8.0, 5.5]]) + torch.tensor([10.0, 20.0])
     torch.testing.assert_close(pixels[0], expected)
     torch.testing.assert_close(nearness[0], NEARNESS_UNIT * torch.tensor([1.5, 4.0]))
+
+
+def test_an_image_of_several_frames_is_encoded_once() -> None:
+    reader = make_policy().reader.eval()
+    images = torch.rand(3, 3, BOTTOM_PX - TOP_PX, WIDTH_PX)
+    maps = reader.see(images, torch.tensor([[0.0, TOP_PX]]).expand(3, 2))
+    tokens, index = torch.tensor([[5, 6, 7], [8, 9, 4]]), torch.tensor([[-1, 0, -1], [-1, -1, 1]])
+    prompts = Prompts(tokens, tokens > 0, torch.zeros(2, 3, 64, 64), index)
+    shown = torch.rand(2, reader.width)
+    state = torch.tensor([0, 1]), torch.tensor([0, 0]), torch.tensor([0, 1])
+    frames = torch.tensor([[0, 0, 0], [1, 1, 2]])
+    once = reader(maps, frames, prompts, shown, *state)
+    copies = SceneMaps(*(each[frames.flatten()] for each in maps))
+    apart = reader(copies, torch.arange(6).reshape(2, 3), prompts, shown, *state)
+    for one, other in zip(once, apart, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+    assert once.maps.shape == (2, 2, *maps.cells.shape[2:])
 
 
 def test_rotations_are_made_orthonormal() -> None:

@@ -22,7 +22,10 @@ from clevrskills.sim.cameras import FixedCamera
 SIZE_PX = 256
 """Width and height of the base image."""
 HEIGHT_PX, WIDTH_PX = 208, SIZE_PX
-"""Rows and columns of the base image that are seen; below there is only the edge of the table."""
+"""Rows and columns of the base image that are kept; below there is only the edge of the table."""
+TOP_PX, BOTTOM_PX = 32, 192
+"""First row of the base image that the reader gets, and the row after the last one; all objects and
+goals of the training scenes are between them."""
 STRIDE_PX = 4
 ROLES = 2
 """What is asked for: the object that is acted on, and the target."""
@@ -132,7 +135,7 @@ class SceneMaps(NamedTuple):
 
     Attributes:
         features: Features, (n, D, h, w).
-        cells: Embedding of what is in each cell, of unit length, (n, D, h, w).
+        cells: Embedding of what is in each cell, (n, D, h, w).
         geometry: Offset of the middle of what is there from that of the cell, right and down, in
             cells; its nearness in units of :data:`NEARNESS_UNIT`; logit of a body's middle being
             there; (n, 4, h, w).
@@ -142,9 +145,12 @@ class SceneMaps(NamedTuple):
     cells: Tensor
     geometry: Tensor
 
-    def of(self, index: Tensor) -> SceneMaps:
-        """Return those of some images, (m,)."""
-        return SceneMaps(*(each[index] for each in self))
+    def similarity(self, queries: Tensor) -> Tensor:
+        """Return the cosine of queries (n, k, D) of unit length and each cell, (n, k, h, w)."""
+        cells = self.cells.flatten(2)
+        length = torch.linalg.vector_norm(cells, dim=1, keepdim=True, dtype=torch.float32)
+        product = (queries.to(cells.dtype) @ cells).float() / length.clamp(min=1e-6)
+        return product.unflatten(2, self.cells.shape[2:])
 
 
 class Answer(NamedTuple):
@@ -152,8 +158,7 @@ class Answer(NamedTuple):
 
     Attributes:
         maps: Logits of the cells in which each role's object is, (n, ROLES, h, w).
-        frames: Share of each image in this, (n, ROLES, FRAMES).
-        geometry: Geometry of these images, (n, FRAMES, 4, h, w).
+        geometry: Geometry of these cells, see :class:`SceneMaps`, (n, ROLES, 4, h, w).
         pointed: Logits of the places in the prompt whose image shows each role's object, the first
             one for none, (n, ROLES, 1 + L).
         skill: Logits of the skill of the next subgoal, (n, skills).
@@ -161,7 +166,6 @@ class Answer(NamedTuple):
     """
 
     maps: Tensor
-    frames: Tensor
     geometry: Tensor
     pointed: Tensor
     skill: Tensor
@@ -169,7 +173,7 @@ class Answer(NamedTuple):
 
     def pixels(self, corner: Tensor) -> tuple[Tensor, Tensor]:
         """Return pixels (n, ROLES, 2) and nearness (n, ROLES) of each role's object: the mean of
-        what the best cell and its neighbors say.
+        what the best cell and its neighbors predict.
 
         Args:
             corner: Pixel of the upper left corner of the images, (n, 2).
@@ -179,11 +183,11 @@ class Answer(NamedTuple):
         rows, columns = around(best // w, best % w, h, w)
         cells = rows * w + columns  # (n, ROLES, 9)
         share = self.maps.flatten(2).gather(2, cells).softmax(-1)[..., None]
-        says = torch.einsum("brf,bfchw->brchw", self.frames, self.geometry).flatten(3)
-        says = says.gather(3, cells[:, :, None].expand(-1, -1, 4, -1)).transpose(2, 3)
-        at = torch.stack([columns, rows], -1) + 0.5 + says[..., :2]
+        predicted = self.geometry.flatten(3).gather(3, cells[:, :, None].expand(-1, -1, 4, -1))
+        predicted = predicted.transpose(2, 3)
+        at = torch.stack([columns, rows], -1) + 0.5 + predicted[..., :2]
         pixels = STRIDE_PX * (at * share).sum(2) + corner[:, None]
-        return pixels, NEARNESS_UNIT * (says[..., 2] * share[..., 0]).sum(2)
+        return pixels, NEARNESS_UNIT * (predicted[..., 2] * share[..., 0]).sum(2)
 
 
 def around(row: Tensor, column: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
@@ -238,7 +242,7 @@ class Reader(nn.Module):
         self.scene, self.scene_norm = nn.Linear(width, width), nn.LayerNorm(width)
         self.mix = nn.MultiheadAttention(width, 4, batch_first=True)
         self.mixed = mlp(width, 3 * width, width, activation=nn.ReLU)
-        pooled = (HEIGHT_PX // STRIDE_PX // _POOL) * (WIDTH_PX // STRIDE_PX // _POOL)
+        pooled = ((BOTTOM_PX - TOP_PX) // STRIDE_PX // _POOL) * (WIDTH_PX // STRIDE_PX // _POOL)
         self.scene_position = nn.Parameter(0.02 * torch.randn(pooled, width))
         self.scene_frame = nn.Parameter(0.02 * torch.randn(FRAMES, width))
         nn.init.normal_(self.words.weight, std=0.02)
@@ -255,9 +259,8 @@ class Reader(nn.Module):
         across = (corner[:, :1] + steps[0]) / (WIDTH_PX / 2) - 1
         down = (corner[:, 1:] + steps[1]) / (WIDTH_PX / 2) - 1
         where = torch.stack([across[:, None].expand(n, h, w), down[:, :, None].expand(n, h, w)], 1)
-        cells = functional.normalize(self.cell(features).float(), dim=1)
         seen = torch.cat([functional.relu(features), where.to(features.dtype)], 1)
-        return SceneMaps(features, cells, self.geometry(seen).float())
+        return SceneMaps(features, self.cell(features), self.geometry(seen).float())
 
     def embed(self, images: Tensor) -> Tensor:
         """Return embeddings (n, D) of images of single objects (n, 3, 64, 64) in [0, 1]."""
@@ -270,7 +273,8 @@ class Reader(nn.Module):
 
     def forward(
         self,
-        maps: list[SceneMaps],
+        maps: SceneMaps,
+        frames: Tensor,
         prompts: Prompts,
         shown: Tensor,
         count: Tensor,
@@ -280,7 +284,8 @@ class Reader(nn.Module):
         """Return what the next subgoal is.
 
         Args:
-            maps: Maps of the present, the first and the key-step image, each of n.
+            maps: Maps of N images, each of one scene.
+            frames: The present, the first and the key-step image of each scene, (n, FRAMES).
             prompts: The prompts; at most ``length`` tokens are read.
             shown: Embeddings of their images, (M, D).
             count: Number of subgoals done, (n,).
@@ -299,7 +304,7 @@ class Reader(nn.Module):
         for k, layer in enumerate(self.transformer.layers):
             x = layer(x, src_key_padding_mask=empty)
             if k == len(self.transformer.layers) - 2:
-                x = self._look(x, [each.features for each in maps])
+                x = self._look(x, maps.features, frames)
         x = x.float()
         role, whole, rest = x[:, :ROLES], x[:, ROLES], x[:, ROLES + 1 :]
         pointed = self.point(role) @ self.key(rest).transpose(1, 2) / 8
@@ -309,27 +314,39 @@ class Reader(nn.Module):
         query = share[..., 1:] @ functional.normalize(images, dim=-1)
         query = query + share[..., :1] * self.said(role) + 0.3 * torch.tanh(self.look(role))
         query = functional.normalize(query, dim=-1).float()
-        frames = self.frame(role).softmax(-1).float()
+        share = self.frame(role).softmax(-1).float()
         now = functional.one_hot(torch.zeros(n, dtype=torch.long, device=x.device), FRAMES)
-        frames = torch.stack([now.to(frames.dtype), frames[:, 1]], 1)  # the object: as it is now
-        with torch.autocast(x.device.type, enabled=False):
-            fits = [torch.einsum("nrd,ndhw->nrhw", query, each.cells) for each in maps]
-            logits = (torch.stack(fits, 2) * frames[..., None, None]).sum(2) * self.temperature
-        geometry = torch.stack([each.geometry for each in maps], 1)
+        share = torch.stack([now.to(share.dtype), share[:, 1]], 1)  # the object: as it is now
+        logits, geometry = self._found(maps, frames, query, share)
         skill, angle = self.skill(whole).float(), self.angle(whole).float()
-        return Answer(logits, frames, geometry, pointed.float(), skill, angle)
+        return Answer(logits, geometry, pointed.float(), skill, angle)
 
     @property
     def temperature(self) -> Tensor:
         """Factor from a cosine to a logit."""
         return self.scale.exp().clamp(max=50)
 
-    def _look(self, x: Tensor, features: list[Tensor]) -> Tensor:
-        """Let all tokens (n, L, D) attend to the scenes' features (n, D, h, w)."""
-        seen = []
-        for frame, each in zip(self.scene_frame, features, strict=True):
-            pooled = functional.avg_pool2d(each, _POOL).flatten(2).transpose(1, 2)
-            seen.append(self.scene(pooled) + self.scene_position + frame)
+    def _found(
+        self, maps: SceneMaps, frames: Tensor, query: Tensor, share: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return logits (n, ROLES, h, w) and geometry (n, ROLES, 4, h, w) of the cells that fit
+        queries (n, ROLES, D), as the means over images by their shares (n, ROLES, FRAMES).
+        """
+        n, images = len(frames), len(maps.cells)
+        every = torch.arange(n, device=frames.device).repeat_interleave(FRAMES)
+        owner = every.new_zeros(images).index_copy(0, frames.flatten(), every)
+        weight = share.new_zeros(images, ROLES)
+        weight = weight.index_add(0, frames.flatten(), share.transpose(1, 2).flatten(0, 1))
+        fits = maps.similarity(query[owner]) * weight[..., None, None] * self.temperature
+        says = maps.geometry[:, None] * weight[..., None, None, None]
+        logits = fits.new_zeros(n, *fits.shape[1:]).index_add(0, owner, fits)
+        return logits, says.new_zeros(n, *says.shape[1:]).index_add(0, owner, says)
+
+    def _look(self, x: Tensor, features: Tensor, frames: Tensor) -> Tensor:
+        """Let all tokens (n, L, D) attend to the features (N, D, h, w) of their images."""
+        pooled = functional.avg_pool2d(features, _POOL).flatten(2).transpose(1, 2)
+        placed = self.scene(pooled) + self.scene_position
+        seen = [placed[frames[:, k]] + frame for k, frame in enumerate(self.scene_frame)]
         memory = torch.cat(seen, 1)
         x = x + self.mix(self.scene_norm(x), memory, memory, need_weights=False)[0]
         mixed: Tensor = x + self.mixed(self.scene_norm(x))

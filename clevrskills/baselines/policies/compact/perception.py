@@ -16,12 +16,14 @@ from clevrskills.baselines.batch import Movable, Prompts
 from clevrskills.baselines.policies.compact.controller import SKILLS
 from clevrskills.baselines.policies.compact.network import (
     ANGLES,
+    BOTTOM_PX,
     COUNTS,
     HEIGHT_PX,
     NEARNESS_UNIT,
     POSE_UNIT_M,
     ROLES,
     STRIDE_PX,
+    TOP_PX,
     WIDTH_PX,
     Answer,
     Calibration,
@@ -67,7 +69,8 @@ class SceneBatch(Movable):
     Attributes:
         images: Images of scenes and key-steps, each once, (N, 3, H, W) uint8.
         owner: The scene of each, (N,).
-        frames: The present, the first and the key-step image of each scene, (B, FRAMES).
+        frames: The present, the first and the key-step image of each scene, (B, FRAMES); the first
+            one only after a subgoal is done.
         corner: Pixel of their upper left corner, (2,).
         prompts: The prompts, with images of objects and textures alone.
         prompt_owner: The scene of each of these images, (M,).
@@ -153,7 +156,7 @@ class SceneWindows:
         colors, pointed = list[np.ndarray](), list[list[int]]()
         for number, scene in enumerate(chosen):
             keys = key_steps(scene.episode)
-            names = [scene.image, scene.first]
+            names = [scene.image, scene.first if scene.done else scene.image]
             names += [keys[min(scene.done, len(keys) - 1)]] if keys else [scene.image]
             unique = list(dict.fromkeys(names))
             frames.append([len(images) + unique.index(name) for name in names])
@@ -299,18 +302,17 @@ def perception_losses(
             (batch.alone, batch.alone_of[:, 0]),
         )
     )
-    corner = batch.corner
-    maps = reader.see(images, corner.expand(len(images), 2))
+    corner = batch.corner + torch.tensor([0.0, TOP_PX], device=images.device)
+    maps = reader.see(images[:, :, TOP_PX:BOTTOM_PX], corner.expand(len(images), 2))
     embedded = reader.embed(torch.cat([shown, alone]))
     prompts = replace(batch.prompts, images=shown)
-    views = [maps.of(batch.frames[:, k]) for k in range(batch.frames.shape[1])]
     state = (batch.count, batch.holding, batch.has_key)
-    answer = reader(views, prompts, embedded[: len(shown)], *state)
+    answer = reader(maps, batch.frames, prompts, embedded[: len(shown)], *state)
     with torch.autocast(images.device.type, enabled=False):
-        terms = _reading_losses(answer, views[0], camera, batch)
-        terms |= _body_losses(reader, views[0], embedded[len(shown) :], camera, batch)
-    present = images[batch.frames[:, 0]]
-    terms["crop"] = _crop_loss(cropper, present, camera, batch)
+        present = SceneMaps(*(each[batch.frames[:, 0]] for each in maps))
+        terms = _reading_losses(answer, present, corner, camera, batch)
+        terms |= _body_losses(reader, present, embedded[len(shown) :], corner, camera, batch)
+    terms["crop"] = _crop_loss(cropper, images[batch.frames[:, 0]], camera, batch)
     terms["pose"] = _pose_loss(poser, images[batch.frames[:, -1]], batch)
     total = torch.stack([WEIGHTS[name] * value for name, value in terms.items()]).sum()
     return {"loss": total, **terms}
@@ -326,13 +328,13 @@ def _mean(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def _reading_losses(
-    answer: Answer, present: SceneMaps, camera: Calibration, batch: SceneBatch
+    answer: Answer, present: SceneMaps, corner: Tensor, camera: Calibration, batch: SceneBatch
 ) -> dict[str, Tensor]:
     """Losses of what is asked for: cells, places in the prompt, skill, angle, geometry."""
     *_, h, w = answer.maps.shape
     every = torch.arange(len(batch.object), device=answer.maps.device)
     object_at = batch.bodies[every, batch.object.clamp(min=0)]
-    roles = _Cells.of(camera.pixels(torch.stack([object_at, batch.target], 1)), batch.corner, h, w)
+    roles = _Cells.of(camera.pixels(torch.stack([object_at, batch.target], 1)), corner, h, w)
     asked = torch.stack([(batch.object >= 0) & (batch.holding == 0), every >= 0], 1) & roles.seen
     missed = functional.cross_entropy(
         answer.maps.flatten(0, 1).flatten(1), roles.number.flatten(), reduction="none"
@@ -343,9 +345,10 @@ def _reading_losses(
     named = torch.stack([batch.object, batch.target_body], 1) >= 0
     turned = functional.cross_entropy(answer.angle, batch.angle, reduction="none")
     turning = torch.isin(batch.skill, torch.tensor(TURNING, device=turned.device))
-    chosen = torch.einsum("nf,nfchw->nchw", answer.frames[:, 1], answer.geometry)
-    geometry_of_target = _geometry_loss(chosen, every, roles, 1, camera.nearness(batch.target))
-    bodies = _Cells.of(camera.pixels(batch.bodies), batch.corner, h, w)
+    geometry_of_target = _geometry_loss(
+        answer.geometry[:, 1], every, roles, 1, camera.nearness(batch.target)
+    )
+    bodies = _Cells.of(camera.pixels(batch.bodies), corner, h, w)
     scene, body = bodies.seen.nonzero(as_tuple=True)
     seen = _Cells(*(each[scene, body][:, None] for each in bodies))
     there = torch.zeros_like(present.geometry[:, 3])
@@ -381,21 +384,28 @@ def _geometry_loss(
 
 
 def _body_losses(
-    reader: Reader, present: SceneMaps, embedded: Tensor, camera: Calibration, batch: SceneBatch
+    reader: Reader,
+    present: SceneMaps,
+    embedded: Tensor,
+    corner: Tensor,
+    camera: Calibration,
+    batch: SceneBatch,
 ) -> dict[str, Tensor]:
     """Losses of finding each body by its own image: among the cells of its scene, and among the
     bodies of the batch (InfoNCE, van den Oord et al. 2018, arXiv 1807.03748).
     """
     *_, h, w = present.cells.shape
     scene, body = batch.alone_of.unbind(1)
-    cells = _Cells.of(camera.pixels(batch.bodies[scene, body]), batch.corner, h, w)
+    cells = _Cells.of(camera.pixels(batch.bodies[scene, body]), corner, h, w)
+    query = functional.normalize(embedded, dim=-1)
+    queries = query.new_zeros(len(batch.object), BODIES, query.shape[1])
+    queries = queries.index_put((scene, body), query)
     seen = cells.seen.nonzero()[:, 0]
-    scene, index = scene[seen], cells.number[seen]
-    query = functional.normalize(embedded[seen], dim=-1)
-    every = present.cells.flatten(2)
-    logits = torch.einsum("nd,ndc->nc", query, every[scene]) * reader.temperature
+    scene, body, index, query = scene[seen], body[seen], cells.number[seen], query[seen]
+    logits = present.similarity(queries)[scene, body].flatten(1) * reader.temperature
     some = torch.randperm(len(seen), device=query.device)[:CONTRASTED]
-    fits = query[some] @ every[scene[some], :, index[some]].T * reader.temperature
+    found = present.cells.flatten(2)[scene[some], :, index[some]].float()
+    fits = query[some] @ functional.normalize(found, dim=-1).T * reader.temperature
     same = torch.arange(len(some), device=fits.device)
     both = functional.cross_entropy(fits, same) + functional.cross_entropy(fits.T, same)
     return {"alone": functional.cross_entropy(logits, index), "contrast": both / 2}

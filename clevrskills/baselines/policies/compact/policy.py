@@ -24,12 +24,14 @@ from clevrskills.baselines.policies.compact.controller import (
 from clevrskills.baselines.policies.compact.demonstrations import ControlBatch, controller_losses
 from clevrskills.baselines.policies.compact.network import (
     ANGLES,
+    BOTTOM_PX,
     COUNTS,
     HEIGHT_PX,
     NEARNESS_UNIT,
     POSE_UNIT_M,
     SIZE_PX,
     STRIDE_PX,
+    TOP_PX,
     Answer,
     Calibration,
     CropNetwork,
@@ -133,6 +135,8 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         spec: What it sees and does.
     """
 
+    corner: Tensor
+    """Pixel of the upper left corner of what the reader gets, (1, 2)."""
     config_type = CompactConfig
     configurations: ClassVar[Mapping[str, PolicyConfig]] = {
         "default": CompactConfig(),
@@ -153,6 +157,8 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         self.cropper, self.poser = CropNetwork(), PoseNetwork()
         self.controller = ControllerNetwork(feature_count(), config.hidden)
         self.camera = Calibration(TABLETOP.main_camera)
+        self.register_buffer("corner", torch.tensor([[0.0, TOP_PX]]), persistent=False)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # a sixth faster
         self._episodes: dict[int, _Episode] = {}
 
     @staticmethod
@@ -240,20 +246,30 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         key = episode.keys[min(episode.done, len(episode.keys) - 1)] if has_key else image
         frames = np.stack([np.asarray(frame)[:HEIGHT_PX] for frame in (image, key)])
         images = fractions(torch.from_numpy(frames).permute(0, 3, 1, 2).to(self.device))
-        seen = self.reader.see(images[: 1 + has_key], images.new_zeros(1 + has_key, 2))
-        zero = torch.zeros(1, dtype=torch.long, device=self.device)
-        present, keyed = seen.of(zero), seen.of(zero + has_key)
+        corner = self.corner.expand(1 + has_key, 2)
+        maps = self.reader.see(images[: 1 + has_key, :, TOP_PX:BOTTOM_PX], corner)
+        present = SceneMaps(*(each[:1] for each in maps))
         episode.first = episode.first or present
-        state = [zero + k for k in (min(episode.done, COUNTS - 1), int(holding), int(has_key))]
-        views = [present, episode.first, keyed]
-        answer = self.reader(views, episode.prompts, episode.shown, *state)
+        frames = [0, 0, int(has_key)]
+        if episode.done:
+            both = zip(maps, episode.first, strict=True)
+            maps, frames[1] = SceneMaps(*(torch.cat(pair) for pair in both)), 1 + has_key
+        numbers = (min(episode.done, COUNTS - 1), int(holding), int(has_key))
+        state = torch.tensor(numbers, device=self.device)[:, None]
+        answer = self.reader(
+            maps,
+            torch.tensor([frames], device=self.device),
+            episode.prompts,
+            episode.shown,
+            *state,
+        )
         return answer, present, images
 
     def _look(self, episode: _Episode, image: Any, holding: bool) -> tuple[Command, str]:
         """Return what the next subgoal demands, and its skill."""
         answer, present, images = self._answer(episode, image, holding)
         skill = SKILLS[int(answer.skill.argmax())]
-        coarse = self.camera.points(*answer.pixels(images.new_zeros(1, 2)))[0]
+        coarse = self.camera.points(*answer.pixels(self.corner))[0]
         fine = self._located(images[0], coarse)
         places, obstacles = np.full((3, 3), np.nan), np.zeros((0, 3))
         pose = self._pose(images[1]) if skill in POSES else np.full(7, np.nan)
@@ -302,7 +318,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         down, across = down[best], across[best]
         says = maps.geometry[0, :3, down, across].T
         at = torch.stack([across, down], 1) + 0.5 + says[:, :2]
-        coarse = self.camera.points(STRIDE_PX * at, NEARNESS_UNIT * says[:, 2])
+        coarse = self.camera.points(STRIDE_PX * at + self.corner, NEARNESS_UNIT * says[:, 2])
         return self._located(image, coarse)[:, 0]
 
     def _pose(self, image: Tensor) -> NDArray[np.float64]:
