@@ -43,7 +43,7 @@ from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
 from clevrskills.suites.symbolic import SymbolicEpisode
 
 POLICIES = ("oracle", "blind", "open_loop", "cautious", "probing")
-PAGES = ("asgardbench.md", "limitations.md")
+PAGE = ROOT / "docs" / "asgardbench.md"
 BEGIN, END = "<!-- household_blind.py -->", "<!-- end of household_blind.py -->"
 ROOT = Path(__file__).parents[1]
 PLANS = 3
@@ -65,10 +65,9 @@ def main(workers: int = 1, tune: bool = False) -> None:
     print_table("Instances", list(BLIND_HEADINGS), [[*row] for row in rows])
     lines = [BLIND_HEADINGS, ["---"] * len(BLIND_HEADINGS), *rows]
     table = "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-    for page in (ROOT / "docs" / name for name in PAGES):
-        text = page.read_text(encoding="utf-8")
-        between = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOTALL)
-        page.write_text(between.sub(lambda _: table + "\n", text), encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    between = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOTALL)
+    PAGE.write_text(between.sub(lambda _: table + "\n", text), encoding="utf-8")
 
 
 def _row(policy: str, workers: int) -> list[str | int]:

@@ -24,8 +24,8 @@ def entry(key: str, env: Any) -> str:
     """Return the entry of a task, of an episode that has begun."""
     task = load_suite("lohoravens").tasks[key]
     low, high = task.details["n_min"]
-    moves = f"{low} move" + "s" * (low > 1) if low == high else f"{low} to {high} moves"
-    sentence = re.sub(r"( Step by step: [^.]*\.).*", r"\1 …", env.prompt.plain())
+    moves = f"{low} move" + "s" * (low > 1) if low == high else f"{low}-{high} moves"
+    sentence = re.sub(r"( Step by step:) .*", r"\1 …", env.prompt.plain())
     of = f"{task.level}, `{task.details['family']}`; {', '.join(task.details['capabilities'])}"
     return "\n".join(
         (
