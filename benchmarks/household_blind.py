@@ -43,9 +43,8 @@ from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
 from clevrskills.suites.symbolic import SymbolicEpisode
 
 POLICIES = ("oracle", "blind", "open_loop", "cautious", "probing")
-PAGE = ROOT / "docs" / "asgardbench.md"
 BEGIN, END = "<!-- household_blind.py -->", "<!-- end of household_blind.py -->"
-ROOT = Path(__file__).parents[1]
+PAGE = Path(__file__).parents[1] / "docs" / "asgardbench.md"
 PLANS = 3
 """Plans that are tried one after the other."""
 
