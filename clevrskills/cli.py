@@ -159,7 +159,7 @@ def tasks(args: TasksArgs) -> int:
 
 
 def _task_row(suite: str, key: str, task: "TaskInfo") -> dict[str, Any]:
-    """The description of a task as JSON data."""
+    """Return the description of a task as JSON data."""
     fields = {name: value for name, value in vars(task).items() if name != "details"}
     return {"suite": suite, "key": key, **fields, "interfaces": [*task.interfaces], **task.details}
 

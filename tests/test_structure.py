@@ -117,10 +117,22 @@ def test_every_room_says_what_it_is() -> None:
         assert ast.get_docstring(ast.parse(text)), folder
 
 
-def test_docstrings_of_modules_begin_with_the_thing() -> None:
+QUESTIONS = {"What", "Where", "Whether", "Which", "How", "When", "Who", "Whose", "Why", "Those"}
+ARTICLES = {"The", "A", "An", "Its", "Their", "All", "One", "As", "Of", "If"}
+DEFINITIONS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def test_docstrings_begin_with_a_noun_or_for_functions_a_verb() -> None:
     for name, file in modules().items():
-        first = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").split(" ")[0]
-        assert first not in {"What", "Where", "Whether", "Which", "How", "When", "Who", ""}, name
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, DEFINITIONS) or not (text := ast.get_docstring(node)):
+                continue
+            first, place = text.split()[0].strip(".,:;"), f"{name}:{getattr(node, 'lineno', 1)}"
+            assert first not in QUESTIONS, place
+            if isinstance(node, ast.ClassDef | ast.Module):
+                assert first not in {"Does", "Makes", "Says", "Something", "Takes", "Tells"}, place
+            elif not any("property" in ast.unparse(each) for each in node.decorator_list):
+                assert first not in ARTICLES and not re.search("[^s]s$", first), place
 
 
 @pytest.mark.slow

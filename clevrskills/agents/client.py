@@ -38,7 +38,7 @@ _FILTER = "refused by the provider's filter"
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model replies.
+    """Reply of a model.
 
     Attributes:
         text: Its words; empty: it said nothing, however often it was asked.
@@ -57,13 +57,13 @@ class Reply:
 
 
 class Model(Protocol):
-    """What replies to messages."""
+    """Language model that replies to messages."""
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
         """Begin an episode."""
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """The reply to messages.
+        """Return the reply to messages.
 
         Raises:
             PolicyError: None has arrived.
@@ -71,14 +71,14 @@ class Model(Protocol):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Keeps the key from other servers."""
+    """Redirect handler that keeps the key from other servers."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class _Transient(Exception):  # noqa: N818 (it is not the last word)
-    """What may be over when it is asked again.
+    """Error that may be over when the request is repeated.
 
     Args:
         told: What went wrong.
@@ -92,7 +92,7 @@ class _Transient(Exception):  # noqa: N818 (it is not the last word)
 
 
 class ChatClient:
-    """Asks one model.
+    """Client of one model behind a chat API.
 
     Args:
         url: Where the API is, up to and without ``/chat/completions``; if it contains that, it is
@@ -171,7 +171,7 @@ class ChatClient:
             self._request["seed"] = seed
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """The reply to messages; an empty one that was not cut off is asked for again, up to
+        """Return the reply to messages; an empty one that was not cut off is asked for again, up to
         :data:`EMPTY_REPLIES` times.
 
         Raises:
@@ -198,7 +198,7 @@ class ChatClient:
         return replace(said, text=said.text if said.text.strip() else "", usage=usage)
 
     def _ask(self, body: bytes) -> dict[str, Any]:
-        """What the server answers to a request, however often it must be asked.
+        """Return what the server answers to a request, repeated as often as necessary.
 
         Raises:
             PolicyError: It does not answer as it should.
@@ -250,7 +250,7 @@ class ChatClient:
         return reply
 
     def _read(self, response: Any) -> str:
-        """The body of a response, without the key, should a server repeat it.
+        """Return the body of a response, without the key, should a server repeat it.
 
         Raises:
             PolicyError: It is too large.
@@ -287,7 +287,7 @@ class ChatClient:
 
 
 def _said(reply: Mapping[str, Any]) -> Reply:
-    """The text of a reply, and why it ends.
+    """Return the text of a reply, and why it ends.
 
     Raises:
         PolicyError: It has none, or a filter kept it back.
@@ -312,7 +312,7 @@ def _said(reply: Mapping[str, Any]) -> Reply:
 
 
 def _message(text: str) -> str:
-    """What a server says went wrong, of all that it says."""
+    """Return the error message of a server, shortened to its essence."""
     try:
         problem = json.loads(text)["error"]
         return str(problem["message"] if isinstance(problem, dict) else problem)
@@ -326,7 +326,7 @@ def _clipped(text: str) -> str:
 
 
 def _wait_s(told: str | None) -> float | None:
-    """What ``Retry-After`` says, in seconds or as a date; ``None``: nothing."""
+    """Return ``Retry-After`` in seconds, from seconds or a date; ``None``: not given."""
     if told is None:
         return None
     try:

@@ -23,8 +23,8 @@ MEDIA = ("png", "jpeg")
 def budgeted(
     messages: Sequence[Message], most: int | None, largest_px: int | None
 ) -> list[Message]:
-    """Messages within a budget of images: of too many the earliest are left out, which their place
-    says in words; what is too large is shrunk.
+    """Limit messages to a budget of images: the earliest are left out and replaced by words, too
+    large ones are scaled down.
 
     Args:
         messages: The messages.
@@ -57,7 +57,7 @@ def _shrunk(part: ImagePart, largest_px: int | None) -> ImagePart:
 
 
 def to_openai(messages: Sequence[Message], media: str = "png") -> list[dict[str, Any]]:
-    """What stands under ``messages`` in a request; images as data URLs."""
+    """Return the entry ``messages`` of a request; images as data URLs."""
     data = []
     for message in messages:
         content: Any = [_part(part, media) for part in message.parts]
@@ -76,7 +76,7 @@ def _part(part: str | ImagePart, media: str) -> dict[str, Any]:
 
 
 def from_openai(data: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Messages of a request, without their images.
+    """Return messages of a request, without their images.
 
     Raises:
         KeyError, TypeError: They are none.
@@ -90,7 +90,7 @@ def from_openai(data: Sequence[Mapping[str, Any]]) -> list[Message]:
 
 
 def digest(messages: Sequence[Message]) -> str:
-    """SHA-256, in hexadecimal, of what is sent: texts, and pixels of images."""
+    """Return the SHA-256, in hexadecimal, of what is sent: texts, and pixels of images."""
     data = [[m.role, *(_mark(part) for part in m.parts)] for m in messages]
     return hashlib.sha256(json.dumps(data, ensure_ascii=False).encode()).hexdigest()
 
@@ -102,7 +102,7 @@ def _mark(part: str | ImagePart) -> Any:
 
 
 def tokens_of(messages: Sequence[Message]) -> int:
-    """How many tokens messages are, about."""
+    """Return the approximate number of tokens of messages."""
     tokens = 0.0
     for part in (part for message in messages for part in message.parts):
         if isinstance(part, str):
@@ -113,6 +113,6 @@ def tokens_of(messages: Sequence[Message]) -> int:
 
 
 def images_of(messages: Sequence[Message]) -> dict[str, np.ndarray]:
-    """The images of messages by name."""
+    """Return the images of messages by name."""
     parts = (part for message in messages for part in message.parts)
     return {part.name: part.pixels for part in parts if isinstance(part, ImagePart)}

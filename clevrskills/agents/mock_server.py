@@ -83,7 +83,7 @@ delay_s             seconds until it comes
 
 
 def behaviour(name: str) -> Answer:
-    """What is answered, by its name as in ``--behaviour``.
+    """Return the answering behavior by its name, as in ``--behaviour``.
 
     Raises:
         ClevrSkillsError: There is no such behaviour, or no such file or function.
@@ -119,7 +119,7 @@ def serving(
     fail_first: int = 0,
     status: int = 503,
 ) -> Iterator[str]:
-    """A server on this machine, in threads; gives its address as clients want it.
+    """Serve on this machine, in threads; yields its address as clients want it.
 
     Args:
         answer: What it answers.
@@ -155,7 +155,7 @@ def serving(
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Answers requests of one server."""
+    """Request handler of the mock server."""
 
     answer: Answer
 
@@ -190,7 +190,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data[: len(data) - answer.get("missing", 0)])
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is printed of requests."""
+        """Print nothing of requests."""
 
 
 def _completion(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,12 +17,12 @@ ACTION = "action:"
 
 
 def write_action(action: str) -> str:
-    """A reply that says an action."""
+    """Return a reply that says an action."""
     return f"{ACTION} {action}"
 
 
 def message(role: Literal["user", "assistant"], parts: Sequence[str | ImagePart]) -> Message:
-    """A message in which texts that follow each other are one, with a blank line between them."""
+    """Return a message in which adjacent texts are joined by a blank line."""
     joined: list[str | ImagePart] = []
     for part in parts:
         last = joined[-1] if joined else None
@@ -34,8 +34,8 @@ def message(role: Literal["user", "assistant"], parts: Sequence[str | ImagePart]
 
 
 class PlainPrompter:
-    """Tells of any suite whose commands are words: the prompt and its images, what commands there
-    are, what came of the last turns, and what is seen.
+    """Prompter for any suite whose commands are words: the prompt and its images, the commands, the
+    outcomes of the last turns, and the present observation.
 
     Args:
         interface: What is acted by.
@@ -60,7 +60,7 @@ class PlainPrompter:
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """What is sent: the rules, past turns, what is seen now."""
+        """Return the messages to send: the rules, past turns, the present observation."""
         lines = [
             f"Turn {turn['index'] + 1}: {turn['action']}. {turn['message']}"
             for turn in observation["turns"][-self.history :]
@@ -81,11 +81,11 @@ class PlainPrompter:
         return read_reply(reply, self._interface.grammar)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """A reply that says an action."""
+        """Return a reply that says an action."""
         return f"This is the next step.\n{write_action(action)}"
 
     def random(self, generator: np.random.Generator) -> str:
-        """What the interface draws."""
+        """Return a random action of the interface."""
         return str(self._interface.random(generator))
 
 

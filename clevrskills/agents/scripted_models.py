@@ -41,7 +41,7 @@ _FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 
 
 class Oracle:
-    """Says what the oracle of the suite does next.
+    """Model that replies with the next action of the suite's oracle.
 
     Args:
         suite: What it acts in.
@@ -65,7 +65,7 @@ class Oracle:
 
 
 class RandomWords:
-    """Says anything that can be said.
+    """Model that replies with random actions of the interface.
 
     Args:
         prompter: Knows what that is.
@@ -85,7 +85,7 @@ class RandomWords:
 
 
 class FunctionModel:
-    """Replies what a function makes of the messages.
+    """Model whose replies a function computes from the messages.
 
     Args:
         reply: The function.
@@ -111,7 +111,7 @@ class FunctionModel:
 
 
 class Script:
-    """Says what stands in a file, from its beginning in each episode.
+    """Model that replies with the lines of a file, from its beginning in each episode.
 
     Args:
         path: The file, see :func:`read_script`.
@@ -138,13 +138,13 @@ class Script:
 
 
 def garbage(messages: Sequence[Message]) -> str:
-    """One of :data:`GARBAGE`: always the same to the same messages, each as often."""
+    """Return one of :data:`GARBAGE`: always the same for the same messages, each equally often."""
     return GARBAGE[int(digest(messages)[:8], 16) % len(GARBAGE)]
 
 
 def read_script(path: Path) -> list[str | Mapping[str, Any]]:
-    """The replies of a script: one a line, as it is or as a text of JSON; an object of JSON is the
-    answer of a server.
+    """Return the replies of a script: one a line, as it is or as a text of JSON; an object of JSON
+    is the answer of a server.
 
     Raises:
         ClevrSkillsError: It cannot be read, or is empty.
@@ -204,7 +204,7 @@ def scripted_model(name: str, suite: Suite, interface: Interface, prompter: Prom
 
 
 def counted(messages: Sequence[Message], text: str) -> Reply:
-    """A reply with the tokens that it would cost, about; one of blanks is empty."""
+    """Return a reply with the tokens that it would cost, about; one of blanks is empty."""
     replied = tokens_of([Message("assistant", (text,))])
     usage = {"prompt_tokens": tokens_of(messages), "completion_tokens": replied}
     return Reply(text if text.strip() else "", {"requests": 1, **usage})

@@ -28,13 +28,13 @@ SHORT = 100
 
 
 class Recorder:
-    """Makes the record of each request of an episode."""
+    """Recorder of the requests of an episode."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
 
     def record(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """What is kept of a request."""
+        """Return the record of a request."""
         told = [{"role": m.role, "parts": [self._part(p) for p in m.parts]} for m in messages]
         return {"request": digest(messages), "messages": told}
 
@@ -51,7 +51,7 @@ class Recorder:
 
 
 class ReplayedModel:
-    """Replies as it stands in transcripts.
+    """Model that repeats the replies of transcripts.
 
     Args:
         folder: Folder of a run, or of its transcripts.
@@ -85,7 +85,7 @@ class ReplayedModel:
         self._turns, self._path = turns[::-1], path
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """The reply of the next turn.
+        """Return the reply of the next turn.
 
         Raises:
             PolicyError: There is none, or something else was sent then.

@@ -31,13 +31,13 @@ _X_FRONT = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
 
 def item(path: Path, density: float, pools: tuple[str, ...] = ()) -> Item:
-    """An object from a GLB or URDF file, of a density in kg/m^3, drawn from some pools."""
+    """Return an object from a GLB or URDF file, of a density in kg/m^3, drawn from some pools."""
     return Item(partial(read, path), density, pools)
 
 
 @cache
 def read(path: Path) -> Solid:
-    """The solid of a file, in millimetres.
+    """Return the solid of a file, in millimetres.
 
     Raises:
         ClevrSkillsError: The file cannot be read, has no mesh, or a part is not convex.
@@ -56,7 +56,7 @@ def read(path: Path) -> Solid:
 
 
 def _glb(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
-    """Visible meshes, convex parts, and the axes of the file."""
+    """Return visible meshes, convex parts, and the axes of the file."""
     import trimesh
 
     scene = trimesh.load_scene(path)
@@ -71,7 +71,7 @@ def _glb(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
 
 
 def _pieces(meshes: Sequence[Any]) -> list[Any]:
-    """Connected pieces, whose corners may be doubled where textures or normals part."""
+    """Return connected pieces, whose corners may be doubled where textures or normals part."""
     pieces = []
     for mesh in meshes:
         bare = mesh.copy()
@@ -106,7 +106,7 @@ def _urdf(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
 
 
 def _origin(element: ET.Element) -> np.ndarray:
-    """The transformation (4, 4) of an element's ``<origin>``."""
+    """Return the transformation (4, 4) of an element's ``<origin>``."""
     from trimesh import transformations
 
     origin = element.find("origin")
@@ -117,7 +117,7 @@ def _origin(element: ET.Element) -> np.ndarray:
 
 
 def _geometry(element: ET.Element, path: Path) -> Iterator[Any]:
-    """The meshes (metres) of a ``<visual>`` or ``<collision>``."""
+    """Yield the meshes (metres) of a ``<visual>`` or ``<collision>``."""
     import trimesh
 
     shape = next(iter(element.find("geometry")))  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ def _geometry(element: ET.Element, path: Path) -> Iterator[Any]:
 
 
 def _corners(mesh: Any, path: Path, k: int) -> np.ndarray:
-    """Corners (n, 3) of a convex part."""
+    """Return corners (n, 3) of a convex part."""
     hull = mesh.convex_hull
     share = abs(mesh.volume) / hull.volume if hull.volume else 0.0
     if not mesh.is_watertight or share < _CONVEX_SHARE:

@@ -11,7 +11,7 @@ _DEGENERATE_M2 = 1e-10
 
 
 def render_mesh(solid: Solid) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Renderable mesh of a solid given in metres.
+    """Return the renderable mesh of a solid given in metres.
 
     Returns:
         vertices (V, 3) float32, normals (V, 3) float32, uvs (V, 2) float32 (1 = one texture
@@ -40,7 +40,7 @@ def _face_normals(triangles: np.ndarray) -> np.ndarray:
 
 
 def _corner_normals(triangles: np.ndarray) -> np.ndarray:
-    """(F, 3, 3) normal of every corner: mean, by angle, over the neighbours across soft edges."""
+    """Return normals (F, 3, 3) of corners: means, by angle, over neighbours across soft edges."""
     face = _face_normals(triangles)
     before = np.roll(triangles, 1, axis=1) - triangles
     after = np.roll(triangles, -1, axis=1) - triangles
@@ -60,7 +60,7 @@ def _corner_normals(triangles: np.ndarray) -> np.ndarray:
 
 
 def _patch_uvs(patch: Patch) -> np.ndarray:
-    """(F, 3, 2) texture coordinates: from above on level faces, elsewhere along wall or axes."""
+    """Return texture coordinates (F, 3, 2): from above on level faces, else along wall or axes."""
     triangles = patch.points[patch.faces]
     normals = np.abs(_face_normals(triangles))
     axis = np.where(normals[:, 2] > _LEVEL, 2, np.argmax(normals, axis=1))
@@ -74,7 +74,7 @@ def _patch_uvs(patch: Patch) -> np.ndarray:
 
 
 def _grid_uvs(points: np.ndarray) -> np.ndarray:
-    """(rows, columns, 2) lengths along a wall; a whole number of periods round it: no seam."""
+    """Return lengths (rows, columns, 2) along a wall; whole periods round it: no seam."""
     rings = np.linalg.norm(np.diff(points, axis=1), axis=2)  # (rows, columns - 1)
     widest = rings[np.argmax(rings.sum(axis=1))]
     u = np.concatenate([[0.0], np.cumsum(widest)])

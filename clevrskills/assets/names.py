@@ -24,8 +24,8 @@ ALL_COLORS = "multicolored"
 
 
 def shape_words(shape: str, names: int = 0, others: Iterable[str] = ()) -> str:
-    """What a shape is called in a set of names, told from others that are there: a ``cube`` beside
-    a ``puzzle cube`` is a ``cuboid``. Shapes of other distributions have one name.
+    """Return the name of a shape in a set of names, distinguished from the others present: a
+    ``cube`` beside a ``puzzle cube`` is a ``cuboid``. Shapes of other distributions have one name.
 
     Args:
         shape: Name of the shape.
@@ -42,7 +42,7 @@ def shape_words(shape: str, names: int = 0, others: Iterable[str] = ()) -> str:
 
 
 def texture_words(texture: str, names: int = 0, others: Iterable[str] = ()) -> str:
-    """What a texture is called in a set of names, told from others that are there.
+    """Return the name of a texture in a set of names, distinguished from the others present.
 
     ``red`` beside ``red swirl`` is ``plain red``; ``red swirl`` beside ``dark red swirl`` is
     ``bright red swirl``.
@@ -81,7 +81,7 @@ def _names(of: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def vocabulary() -> frozenset[str]:
-    """All words that names of shapes and textures are made of, in lower case."""
+    """Return all words that names of shapes and textures are made of, in lower case."""
     tables = (_names(of).values() for of in ("shape", "texture"))
     sets = (*chain(*tables), LETTERS, DARK, PLAIN)
     names = " ".join(name for names in sets for name in names)

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z-]*( [A-Za-z][A-Za-z-]*)*")
 
 
 def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
-    """Objects or textures of other distributions, by name.
+    """Return objects or textures of other distributions, by name.
 
     Args:
         kind: ``objects`` or ``textures``.
@@ -42,7 +42,7 @@ def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
 
 
 def other_objects() -> dict[str, EntryPoint]:
-    """Objects of other distributions, by name.
+    """Return objects of other distributions, by name.
 
     Raises:
         ClevrSkillsError: See :func:`others`.
@@ -52,7 +52,7 @@ def other_objects() -> dict[str, EntryPoint]:
 
 @cache
 def other_object(name: str) -> Item | None:
-    """The object of another distribution, ``None`` if there is none of that name.
+    """Return the object of another distribution, ``None`` if there is none of that name.
 
     Raises:
         ClevrSkillsError: It cannot be imported, or is no object.
@@ -76,7 +76,7 @@ def other_object(name: str) -> Item | None:
 
 
 def other_texture(added: EntryPoint, size_px: int) -> np.ndarray:
-    """What a texture of another distribution looks like, (size_px, size_px, 3) in [0, 1].
+    """Return the image of a texture of another distribution, (size_px, size_px, 3) in [0, 1].
 
     Args:
         added: A function that draws it, given its size in pixels, or the path of an image.

@@ -25,7 +25,7 @@ class Outline:
 def arc(
     radius: float, start_deg: float, end_deg: float, n: int, x: float = 0.0, y: float = 0.0
 ) -> list[Corner]:
-    """`n` points on a circle about (x, y), both ends included."""
+    """Return `n` points on a circle about (x, y), both ends included."""
     angles = np.radians(np.linspace(start_deg, end_deg, n))
     return [(x + radius * float(np.cos(a)), y + radius * float(np.sin(a))) for a in angles]
 
@@ -33,17 +33,17 @@ def arc(
 def circle(
     radius: float, n: int = 32, x: float = 0.0, y: float = 0.0, start_deg: float = 0.0
 ) -> list[Corner]:
-    """Regular n-gon about (x, y) whose first corner is at `start_deg`."""
+    """Return a regular n-gon about (x, y) whose first corner is at `start_deg`."""
     return arc(radius, start_deg, start_deg + 360.0, n + 1, x, y)[:-1]
 
 
 def ellipse(half_width: float, half_depth: float, n: int = 32) -> list[Corner]:
-    """Ellipse about the origin."""
+    """Return an ellipse about the origin."""
     return [(half_width * x, half_depth * y) for x, y in circle(1.0, n)]
 
 
 def rectangle(width: float, depth: float, x: float = 0.0, y: float = 0.0) -> list[Corner]:
-    """Rectangle about (x, y)."""
+    """Return a rectangle about (x, y)."""
     a, b = width / 2, depth / 2
     return [(x - a, y - b), (x + a, y - b), (x + a, y + b), (x - a, y + b)]
 
@@ -51,14 +51,14 @@ def rectangle(width: float, depth: float, x: float = 0.0, y: float = 0.0) -> lis
 def rounded_rectangle(
     width: float, depth: float, radius: float, n: int = 4, x: float = 0.0, y: float = 0.0
 ) -> list[Corner]:
-    """Rectangle about (x, y) with corners rounded by `n` points each."""
+    """Return a rectangle about (x, y) with corners rounded by `n` points each."""
     a, b = width / 2 - radius, depth / 2 - radius
     corners = ((a, b, 0.0), (-a, b, 90.0), (-a, -b, 180.0), (a, -b, 270.0))
     return [p for cx, cy, deg in corners for p in arc(radius, deg, deg + 90, n, x + cx, y + cy)]
 
 
 def star(radius: float, inner: float = 0.5, tips: int = 5) -> list[Corner]:
-    """Star with a tip at +y; `inner` is the inner radius over the outer one."""
+    """Return a star with a tip at +y; `inner` is the inner radius over the outer one."""
     angles = np.radians(90 + np.arange(2 * tips) * 180 / tips)
     radii = radius * np.where(np.arange(2 * tips) % 2, inner, 1.0)
     return [
@@ -67,14 +67,14 @@ def star(radius: float, inner: float = 0.5, tips: int = 5) -> list[Corner]:
 
 
 def plus(width: float, arm: float) -> list[Corner]:
-    """Plus sign of the given width and arm width."""
+    """Return a plus sign of the given width and arm width."""
     w, a = width / 2, arm / 2
     right, top = [(w, -a), (w, a), (a, a)], [(a, w), (-a, w), (-a, a)]
     return right + top + [(-x, -y) for x, y in right + top]
 
 
 def heart(width: float) -> list[Corner]:
-    """Heart with its tip at -y."""
+    """Return a heart with its tip at -y."""
     r = width / 4.0
     right = arc(r * 1.05, -35, 140, 9, r * 0.95, 0)
     left = [(-x, y) for x, y in reversed(right)]
@@ -82,7 +82,7 @@ def heart(width: float) -> list[Corner]:
 
 
 def flower(radius: float, petals: int) -> list[Corner]:
-    """Petals round a centre; the petal radius makes neighbours meet."""
+    """Return petals round a centre; the petal radius makes neighbours meet."""
     half = 180 / petals
     ring = radius / (1 + np.sin(np.radians(half)))
     petal = radius - ring
@@ -95,7 +95,7 @@ def flower(radius: float, petals: int) -> list[Corner]:
 
 
 def crescent(radius: float, bite: float, shift: float) -> list[Corner]:
-    """Disc of `radius` with a disc of radius `bite` about (shift, 0) taken away."""
+    """Return a disc of `radius` with a disc of radius `bite` about (shift, 0) taken away."""
     x = (radius**2 - bite**2 + shift**2) / (2 * shift)
     y = float(np.sqrt(radius**2 - x**2))
     outer_deg = float(np.degrees(np.arctan2(y, x)))
@@ -106,7 +106,7 @@ def crescent(radius: float, bite: float, shift: float) -> list[Corner]:
 
 
 def clover(width: float, lobe: float) -> list[Corner]:
-    """Four round leaves of radius `lobe` in the corners of a square of the given width."""
+    """Return four round leaves of radius `lobe` in the corners of a square of the given width."""
     at = width / 2 - lobe
     reach_deg = float(np.degrees(np.arccos(at / lobe)))
     leaf = arc(lobe, reach_deg - 90, 180 - reach_deg, 14, at, at)
@@ -123,13 +123,13 @@ def raindrop(width: float, radius: float) -> list[Corner]:
 
 
 def crown(width: float, notch: float, spread: float) -> list[Corner]:
-    """Three points up; the notches between them are at (±`spread`, `notch`)."""
+    """Return three points up; the notches between them are at (±`spread`, `notch`)."""
     a = width / 2
     return [(-a, -a), (a, -a), (a, a), (spread, notch), (0.0, a), (-spread, notch), (-a, a)]
 
 
 def candy(width: float, radius: float) -> list[Corner]:
-    """Disc between two wings that flare to the lower left and the upper right of a square."""
+    """Return a disc between wings that flare to the lower left and the upper right of a square."""
     a, half_deg = width / 2, 22.0
     side = arc(radius, 45 + half_deg, 225 - half_deg, 8)
     wing = [(-a, -0.42 * a), (-0.75 * a, -0.75 * a), (-0.42 * a, -a)]
@@ -138,7 +138,7 @@ def candy(width: float, radius: float) -> list[Corner]:
 
 
 def leaf(length: float, width: float, n: int = 9) -> list[Corner]:
-    """Lens of two arcs; its tips point to lower left and upper right."""
+    """Return a lens of two arcs; its tips point to lower left and upper right."""
     half_angle_deg = 2 * float(np.degrees(np.arctan(width / length)))
     radius = length / 2 / float(np.sin(np.radians(half_angle_deg)))
     shift = radius - width / 2
@@ -210,6 +210,6 @@ LETTERS: dict[str, tuple[Points, ...]] = {
 
 
 def letter(character: str) -> Outline:
-    """Block letter, about 90 mm high."""
+    """Return a block letter, about 90 mm high."""
     outer, *holes = ([(10.0 * x, 10.0 * y) for x, y in loop] for loop in LETTERS[character])
     return Outline(outer, tuple(holes))

@@ -41,13 +41,13 @@ by default."""
 
 
 def palette_color(texture: str) -> Rgb | None:
-    """The color of a texture of a palette; ``None``: it is of none."""
+    """Return the color of a texture of a palette; ``None``: it is of none."""
     namespace, slash, name = texture.partition("/")
     return PALETTES.get(namespace, {}).get(name) if slash else None
 
 
 def bare_name(texture: str) -> str:
-    """The name of a texture without its namespace, as it stands in a sentence."""
+    """Return the name of a texture without its namespace, as it stands in a sentence."""
     return texture.rpartition("/")[2]
 
 

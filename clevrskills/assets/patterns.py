@@ -11,30 +11,30 @@ Colour = tuple[float, float, float]
 
 
 def grid(n: int) -> tuple[Array, Array]:
-    """Pixel centres: x to the right, y upwards, both (n, n) in (0, 1)."""
+    """Return pixel centres: x to the right, y upwards, both (n, n) in (0, 1)."""
     centres = (np.arange(n) + 0.5) / n
     x, y = np.meshgrid(centres, centres[::-1])
     return x, y
 
 
 def fill(distance: Array) -> Array:
-    """Mask of the points with a negative signed distance (in tile units), anti-aliased."""
+    """Return mask of the points with a negative signed distance (in tile units), anti-aliased."""
     return np.clip(0.5 - distance * len(distance), 0.0, 1.0)
 
 
 def mix(below: Colour | Array, above: Colour | Array, mask: Array) -> Array:
-    """Image that shows `above` where the mask is 1."""
+    """Return the image that shows `above` where the mask is 1."""
     low, high = np.asarray(below, dtype=float), np.asarray(above, dtype=float)
     return low + (high - low) * mask[..., None]
 
 
 def wrap(values: Array) -> Array:
-    """Values shifted by whole numbers into [-0.5, 0.5)."""
+    """Return values shifted by whole numbers into [-0.5, 0.5)."""
     return (values + 0.5) % 1.0 - 0.5
 
 
 def noise(n: int, seed: int, coarse: float, fine: float, stretch: float = 1.0) -> Array:
-    """Smooth periodic noise in [0, 1].
+    """Return smooth periodic noise in [0, 1].
 
     Args:
         n: Pixels per side.
@@ -53,7 +53,7 @@ def noise(n: int, seed: int, coarse: float, fine: float, stretch: float = 1.0) -
 
 
 def cell_borders(n: int, seed: int, per_side: int) -> Array:
-    """Distance (n, n) to the nearest border between periodic Voronoi cells, in tile units."""
+    """Return distances (n, n) to the nearest border of periodic Voronoi cells, in tile units."""
     x, y = grid(n)
     jitter = np.random.Generator(np.random.PCG64(seed)).random((per_side**2, 2)) * 0.8 + 0.1
     corner = np.stack(np.divmod(np.arange(per_side**2), per_side), axis=1)
@@ -64,13 +64,13 @@ def cell_borders(n: int, seed: int, per_side: int) -> Array:
 
 
 def stripes(n: int, share: float = 0.5, bands: int = 4) -> Array:
-    """Mask of diagonal stripes that cover a share of the tile."""
+    """Return the mask of diagonal stripes that cover a share of the tile."""
     x, y = grid(n)
     return fill((np.abs(wrap((x + y) * bands)) - share / 2) / (bands * 2**0.5))
 
 
 def polka_dots(n: int, share: float = 0.304, rows: int = 4) -> Array:
-    """Mask of dots on a diagonal lattice that cover a share of the tile, at most a half."""
+    """Return mask of dots on a diagonal lattice that cover a share of the tile, at most a half."""
     x, y = grid(n)
     radius = (2 * share / np.pi) ** 0.5 / rows
     distance = np.minimum(*(_lattice_radius(x, y, rows, shift) for shift in (0.25, 0.75)))
@@ -83,7 +83,7 @@ def _lattice_radius(x: Array, y: Array, rows: int, shift: float) -> Array:
 
 
 def checkerboard(n: int, squares: int = 4) -> Array:
-    """Mask of every other square."""
+    """Return the mask of every other square."""
     x, y = grid(n)
     across = np.abs(wrap(x * squares / 2)) - 0.25
     up = np.abs(wrap(y * squares / 2)) - 0.25
@@ -91,7 +91,7 @@ def checkerboard(n: int, squares: int = 4) -> Array:
 
 
 def swirls(n: int, per_side: int = 2, arms: int = 3) -> Array:
-    """Mask of pinwheel spirals on discs."""
+    """Return the mask of pinwheel spirals on discs."""
     x, y = grid(n)
     dx, dy = wrap(x * per_side - 0.5), wrap(y * per_side - 0.5)
     radius = np.hypot(dx, dy)
@@ -104,7 +104,7 @@ def swirls(n: int, per_side: int = 2, arms: int = 3) -> Array:
 
 
 def paisley(n: int, per_side: int = 2) -> tuple[Array, Array]:
-    """Masks of curled drops, heads up and down in turn, and of the rings drawn into them."""
+    """Return masks of curled drops, heads up and down in turn, and of the rings drawn into them."""
     x, y = grid(n)
     column = np.floor(x * per_side)
     turn = np.where(column % 2, -1.0, 1.0)
@@ -119,14 +119,14 @@ def paisley(n: int, per_side: int = 2) -> tuple[Array, Array]:
 
 
 def shaded(height: Array, strength: float) -> Array:
-    """Brightness factor of a periodic relief lit from the upper left."""
+    """Return the brightness factor of a periodic relief lit from the upper left."""
     slope = np.roll(height, 1, axis=1) - np.roll(height, -1, axis=1)
     slope = slope + np.roll(height, 1, axis=0) - np.roll(height, -1, axis=0)
     return 1.0 - strength * slope
 
 
 def rainbow(n: int) -> Array:
-    """Image of diagonal rainbow bands."""
+    """Return the image of diagonal rainbow bands."""
     x, y = grid(n)
     hue = (x + y) % 1.0
     channels = [np.clip(np.abs((hue * 6 + shift) % 6 - 3) - 1, 0, 1) for shift in (0, 4, 2)]
@@ -134,7 +134,7 @@ def rainbow(n: int) -> Array:
 
 
 def brick(n: int) -> Array:
-    """Image of a brick wall."""
+    """Return the image of a brick wall."""
     x, y = grid(n)
     row = np.floor(y * 6)
     column = x * 3 + 0.5 * (row % 2)
@@ -145,7 +145,7 @@ def brick(n: int) -> Array:
 
 
 def granite(n: int) -> Array:
-    """Image of speckled stone."""
+    """Return the image of speckled stone."""
     base = mix((0.42, 0.4, 0.4), (0.72, 0.68, 0.66), noise(n, 2, 3, 30))
     dark = np.clip((noise(n, 3, 8, 24) - 0.68) * 10, 0, 1)
     light = np.clip((noise(n, 4, 9, 26) - 0.72) * 10, 0, 1)
@@ -153,7 +153,7 @@ def granite(n: int) -> Array:
 
 
 def wooden(n: int) -> Array:
-    """Image of dark wood grain along y."""
+    """Return the image of dark wood grain along y."""
     x, _ = grid(n)
     rings = x * 6 + 1.3 * noise(n, 5, 1, 4, stretch=3)
     grain = 0.5 + 0.5 * np.sin(2 * np.pi * rings)
@@ -162,7 +162,7 @@ def wooden(n: int) -> Array:
 
 
 def tiled(n: int) -> Array:
-    """Image of glazed square tiles."""
+    """Return the image of glazed square tiles."""
     x, y = grid(n)
     edge = (0.5 - np.maximum(np.abs(wrap(x * 4 - 0.5)), np.abs(wrap(y * 4 - 0.5)))) / 4
     tone = (np.sin(np.floor(x * 4) * 12.9 + np.floor(y * 4) * 37.7) * 43.7) % 1.0
@@ -171,7 +171,7 @@ def tiled(n: int) -> Array:
 
 
 def plastic(n: int) -> Array:
-    """Image of toy bricks' round studs."""
+    """Return the image of toy bricks' round studs."""
     x, y = grid(n)
     radius = np.hypot(wrap(x * 4 - 0.5), wrap(y * 4 - 0.5)) / 4
     height = np.clip((0.085 - radius) * 40, 0, 1)
@@ -180,7 +180,7 @@ def plastic(n: int) -> Array:
 
 
 def tiger(n: int) -> Array:
-    """Image of a tiger's coat."""
+    """Return the image of a tiger's coat."""
     x, y = grid(n)
     warp = noise(n, 7, 1, 4) - 0.5
     bands = np.sin(2 * np.pi * (5 * y + 1.5 * warp)) + 1.2 * (noise(n, 8, 1, 5) - 0.5)
@@ -191,7 +191,7 @@ def tiger(n: int) -> Array:
 
 
 def magma(n: int) -> Array:
-    """Image of glowing cracks in black rock."""
+    """Return the image of glowing cracks in black rock."""
     border = cell_borders(n, 11, 5)
     glow = np.exp(-np.maximum(border - 0.004, 0) / 0.016)
     rock = mix((0.09, 0.05, 0.05), (0.25, 0.13, 0.1), noise(n, 12, 4, 50))
@@ -200,7 +200,7 @@ def magma(n: int) -> Array:
 
 
 def table_wood(n: int) -> Array:
-    """Image of a light wooden table top: planks along x."""
+    """Return the image of a light wooden table top: planks along x."""
     x, y = grid(n)
     plank = np.floor(y * 4)
     gap = (0.5 - np.abs(wrap(y * 4 - 0.5))) / 4
@@ -214,7 +214,7 @@ def table_wood(n: int) -> Array:
 
 
 def floor(n: int) -> Array:
-    """Image of a plain grey floor of large square slabs."""
+    """Return the image of a plain grey floor of large square slabs."""
     x, y = grid(n)
     edge = (0.5 - np.maximum(np.abs(wrap(x * 2 - 0.5)), np.abs(wrap(y * 2 - 0.5)))) / 2
     slab = mix((0.55, 0.56, 0.58), (0.64, 0.65, 0.66), noise(n, 15, 2, 90))

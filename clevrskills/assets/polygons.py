@@ -15,13 +15,13 @@ _EPSILON = 1e-9
 
 
 def signed_area(points: np.ndarray) -> float:
-    """Area of the closed polygon `points` (n, 2); positive when counter-clockwise."""
+    """Return the area of the closed polygon `points` (n, 2); positive when counter-clockwise."""
     x, y = points[:, 0], points[:, 1]
     return float(0.5 * np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
 
 
 def triangulate(points: np.ndarray, loops: Sequence[Loop]) -> list[Loop]:
-    """Counter-clockwise index triples that cover a polygon with holes, by clipping ears.
+    """Return counter-clockwise index triples that cover a polygon with holes, by clipping ears.
 
     Args:
         points: (n, 2) corners.
@@ -38,7 +38,7 @@ def triangulate(points: np.ndarray, loops: Sequence[Loop]) -> list[Loop]:
 
 
 def convex_pieces(points: np.ndarray, triangles: Sequence[Loop]) -> list[Loop]:
-    """Few convex loops that cover the same area as `triangles` (Hertel and Mehlhorn 1983).
+    """Return a few convex loops that cover the same area as `triangles` (Hertel and Mehlhorn 1983).
 
     Diagonals are removed, longest first, where the two pieces beside them make one convex piece.
     """
@@ -66,7 +66,7 @@ def _length(points: np.ndarray, a: int, b: int) -> float:
 
 
 def _best_ear(points: np.ndarray, loop: Loop) -> int:
-    """Index into `loop` of the ear with the shortest diagonal: avoids slivers."""
+    """Return the index into `loop` of the ear with the shortest diagonal: avoids slivers."""
     ears = [k for k in range(len(loop)) if _is_ear(points, loop, k)]
     if not ears:
         raise ValueError("polygon outline crosses itself: no ear left to clip")
@@ -89,7 +89,7 @@ def _is_ear(points: np.ndarray, loop: Loop, k: int) -> bool:
 
 
 def _bridge_holes(points: np.ndarray, loops: Sequence[Loop]) -> Loop:
-    """One loop that walks the outer boundary and, over the shortest free bridge, each hole."""
+    """Return one loop that joins the outer boundary and, by shortest free bridges, the holes."""
     outer = list(loops[0])
     for hole in loops[1:]:
         candidates = sorted(

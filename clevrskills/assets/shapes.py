@@ -127,7 +127,9 @@ class Shape:
 
     @cached_property
     def support_room_m(self) -> float:
-        """How far the centre of mass is inside the lowest face, from above; below 0: outside."""
+        """Distance of the centre of mass from the lowest face's edge from above; below 0:
+        outside.
+        """
         corners = np.concatenate(self.parts)
         foot = corners[corners[:, 2] < -self.half_extents[2] + _LEVEL_M, :2]
         try:
@@ -148,14 +150,14 @@ class Shape:
 
 
 def shape_names() -> tuple[str, ...]:
-    """All object shapes, in catalogue order."""
+    """Return all object shapes, in catalogue order."""
     return tuple(CATALOGUE)
 
 
 def shape(
     name: str, size: tuple[float, float, float] | None = None, density: float | None = None
 ) -> Shape:
-    """Geometry of an object; the same arguments give the same instance.
+    """Return the geometry of an object; the same arguments give the same instance.
 
     Args:
         name: One of `shape_names()`, a fitting such as "sphere" that no split draws, or an object
@@ -200,7 +202,7 @@ def _build(name: str, size: tuple[float, float, float] | None, density: float | 
 
 @lru_cache(maxsize=256)
 def _solid(item: Item) -> Solid:
-    """What an item builds, in its own unit, as the cameras see it: from +x."""
+    """Return the solid that an item builds, in its own unit, seen by the cameras from +x."""
     return item.build().turned("z", 90)  # builders draw for a viewer at -y
 
 
@@ -209,7 +211,7 @@ def _item(name: str) -> Item | None:
 
 
 def _fault(shape: Shape) -> str:
-    """Why a shape is no rigid body that stands; empty: it is one."""
+    """Return why a shape is no rigid body that stands; empty: it is one."""
     if not 1 <= len(shape.parts) <= _MAX_PARTS:
         return f"{len(shape.parts)} convex parts; allowed: 1 to {_MAX_PARTS}"
     for k, part in enumerate(shape.parts):
@@ -260,7 +262,7 @@ def _planes(part: np.ndarray) -> np.ndarray:
 
 
 def _volume_and_centre(part: np.ndarray) -> tuple[float, np.ndarray]:
-    """Volume and centroid, from tetrahedra between the hull's triangles and a point inside."""
+    """Return volume and centroid, from tetrahedra of the hull's triangles and a point inside."""
     hull = ConvexHull(part)
     apex = part.mean(axis=0)
     corners = part[hull.simplices]  # (f, 3, 3)
@@ -270,7 +272,7 @@ def _volume_and_centre(part: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _symmetry(points: np.ndarray) -> int:
-    """Highest order of turns about z that map the points onto themselves."""
+    """Return the highest order of turns about z that map the points onto themselves."""
     tree = cKDTree(points)
     for order in _SYMMETRY_ORDERS:
         c, s = np.cos(2 * np.pi / order), np.sin(2 * np.pi / order)

@@ -56,7 +56,7 @@ class Solid:
         return Solid(patches, tuple(apply(part) for part in self.parts))
 
     def moved(self, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> "Solid":
-        """Shifted copy."""
+        """Return a shifted copy."""
         return self.transformed(np.eye(3), (x, y, z))
 
     def turned(self, axis: str, angle_deg: float) -> "Solid":
@@ -69,7 +69,7 @@ class Solid:
         return Solid(patches, self.parts)
 
     def bounds(self) -> np.ndarray:
-        """(2, 3) lowest and highest corner of the visible surface."""
+        """Return (2, 3) lowest and highest corner of the visible surface."""
         points = np.concatenate([patch.points for patch in self.patches])
         return np.stack([points.min(axis=0), points.max(axis=0)])
 
@@ -88,7 +88,7 @@ def _lift(points: Points | np.ndarray, z: float) -> np.ndarray:
 
 
 def _wall(rings: Sequence[np.ndarray]) -> Patch:
-    """Wall through closed rings, lowest first, each (n, 3) counter-clockwise seen from above."""
+    """Return the wall through rings (n, 3), lowest first, counter-clockwise seen from above."""
     closed = [np.concatenate([ring, ring[:1]]) for ring in rings]
     rows, columns = len(closed), len(closed[0])
     index = np.arange(rows * columns).reshape(rows, columns)
@@ -105,7 +105,7 @@ def _fan(ring: np.ndarray, facing_up: bool) -> Patch:
 
 
 def prism(outline: Outline | Points, height: float, bottom: float = 0.0) -> Solid:
-    """Outline extruded upwards from z = `bottom`; any simple polygon, with or without holes."""
+    """Return the outline extruded upwards from z = `bottom`; it may have holes."""
     outline = outline if isinstance(outline, Outline) else Outline(outline)
     loops = [_oriented(outline.outer, 1.0), *(_oriented(hole, -1.0) for hole in outline.holes)]
     points = np.concatenate(loops)
@@ -131,12 +131,13 @@ def _oriented(loop: Points, sign: float) -> np.ndarray:
 def box(
     width: float, depth: float, height: float, x: float = 0, y: float = 0, bottom: float = 0
 ) -> Solid:
-    """Cuboid on z = `bottom` about (x, y)."""
+    """Return a cuboid on z = `bottom` about (x, y)."""
     return prism(rectangle(width, depth, x, y), height, bottom)
 
 
 def loft(rings: Sequence[tuple[Points, float]]) -> Solid:
-    """Convex outlines with equally many corners stacked at rising heights, closed by flat ends.
+    """Return convex outlines with equally many corners stacked at rising heights, closed by flat
+    ends.
 
     Args:
         rings: (outline, z) from the lowest to the highest; two rings at one height make a step.
@@ -150,7 +151,7 @@ def _skin(rings: Sequence[np.ndarray]) -> Solid:
 
 
 def _frusta(rings: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Convex pieces between neighbouring rings; none between two in the same plane (a step)."""
+    """Return convex pieces between adjacent rings; none where both are in one plane (a step)."""
     pieces = (np.concatenate([_thinned(a), _thinned(b)]) for a, b in pairwise(rings))
     return [piece for piece in pieces if np.ptp(piece @ _ring_normal(rings[0])) > 1e-6]
 
@@ -161,7 +162,7 @@ def _ring_normal(ring: np.ndarray) -> np.ndarray:
 
 
 def _thinned(ring: np.ndarray) -> np.ndarray:
-    """Every other (or so) corner of a convex ring: few enough for a part."""
+    """Return every other (or so) corner of a convex ring: few enough for a part."""
     return ring[:: -(-len(ring) // _PART_RING)]
 
 
@@ -186,7 +187,7 @@ class Station:
 
 
 def tube(stations: Sequence[Station], bevel: float) -> Solid:
-    """Long body that lies along a path in the plane; `bevel` is the size of its bevelled edges."""
+    """Return a long body along a path in the plane; `bevel` is the size of its bevelled edges."""
     return _skin([_section(station, bevel) for station in stations])
 
 
@@ -200,12 +201,12 @@ def _section(station: Station, bevel: float) -> np.ndarray:
 
 
 def lathe(profile: Sequence[tuple[float, float]], n: int = 32) -> Solid:
-    """Solid of revolution about z; `profile` lists (radius, z) from the lowest to the highest."""
+    """Return a solid of revolution about z; `profile` lists (radius, z), lowest first."""
     return loft([(circle(radius, n), z) for radius, z in profile])
 
 
 def vessel(outer: Sequence[tuple[Points, float]], inner: Sequence[tuple[Points, float]]) -> Solid:
-    """Open container: a floor and a wall.
+    """Return an open container: a floor and a wall.
 
     Args:
         outer: (outline, z) of the outside from the bottom up to the rim.
@@ -220,7 +221,7 @@ def vessel(outer: Sequence[tuple[Points, float]], inner: Sequence[tuple[Points, 
 
 
 def _cut(rings: Sequence[np.ndarray], z: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Rings up to height z and from there on; both contain the ring at z itself."""
+    """Return rings up to height z and from there on; both contain the ring at z itself."""
     k = next(k for k, ring in enumerate(rings) if ring[0, 2] > z)
     low, high = rings[k - 1], rings[k]
     cut = low + (high - low) * (z - low[0, 2]) / (high[0, 2] - low[0, 2])
@@ -229,7 +230,7 @@ def _cut(rings: Sequence[np.ndarray], z: float) -> tuple[list[np.ndarray], list[
 
 
 def _wall_parts(outside: Sequence[np.ndarray], inside: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Segments of a vessel's wall; those of a round one are two columns wide."""
+    """Return segments of a vessel's wall; those of a round one are two columns wide."""
     outer, inner = np.stack(outside), np.stack(inside)  # (rings, columns, 3)
     columns = outer.shape[1]
     stride = 2 if columns > _PART_RING else 1

@@ -150,7 +150,7 @@ HELD_OUT_OF = 5
 
 @dataclass(frozen=True)
 class Split:
-    """What the episodes of a split show.
+    """Content of the episodes of a split.
 
     Attributes:
         sentence: What is new in it, in words.
@@ -185,7 +185,7 @@ SPLITS: Mapping[str, Split] = {
 
 
 def split(name: str) -> Split:
-    """A split by its name.
+    """Return a split by its name.
 
     Raises:
         UnknownNameError: There is no such split.
@@ -196,7 +196,7 @@ def split(name: str) -> Split:
 
 
 def shows_pair(split_name: str, shape: str, texture: str) -> bool:
-    """Whether a split shows a shape in a texture; none is held out of what training has not."""
+    """Return whether a split shows a shape in a texture; a pair new in either is never held out."""
     shapes, textures = _numbers()
     known = shape in shapes and texture in textures
     held_out = known and (shapes[shape] + textures[texture]) % HELD_OUT_OF == 0
@@ -204,7 +204,7 @@ def shows_pair(split_name: str, shape: str, texture: str) -> bool:
 
 
 def shows_order(split_name: str, texture: str, then: str) -> bool:
-    """Whether a split has what is in one texture as the next sub-goal after what is in another."""
+    """Return whether in a split an object of one texture may be the next subgoal after another."""
     _, textures = _numbers()
     known = texture in textures and then in textures
     held_out = known and (textures[then] - textures[texture]) % HELD_OUT_OF == 1
@@ -217,13 +217,14 @@ def _shows(kind: Shown, held_out: bool) -> bool:
 
 @cache
 def _numbers() -> tuple[dict[str, int], dict[str, int]]:
-    """The shapes and the textures of training, numbered."""
+    """Return the shapes and the textures of training, numbered."""
     shapes = {name: k for k, name in enumerate(_TRAIN.shapes)}
     return shapes, {name: k for k, name in enumerate(_TRAIN.textures)}
 
 
 def pools(split_name: str, package: str = "clevrskills") -> Pools:
-    """Names that a split draws from; ``train`` and ``test`` share neither shapes nor textures.
+    """Return names that a split draws from; ``train`` and ``test`` share neither shapes nor
+    textures.
 
     Args:
         split_name: Name of the split.

@@ -47,13 +47,13 @@ _SURFACES: dict[str, Callable[[int], np.ndarray]] = {
 
 
 def texture_names() -> tuple[str, ...]:
-    """All textures that the splits use, those of training first."""
+    """Return all textures that the splits use, those of training first."""
     return pools("train").textures + pools("test").textures
 
 
 @lru_cache(maxsize=64)  # those of a split
 def texture(name: str) -> np.ndarray:
-    """(256, 256, 3) uint8 sRGB image that tiles; one tile covers 0.1 m x 0.1 m. Read-only.
+    """Return (256, 256, 3) uint8 sRGB image that tiles; one tile covers 0.1 m x 0.1 m. Read-only.
 
     Raises:
         UnknownNameError: There is no texture of that name.
@@ -73,7 +73,8 @@ def texture(name: str) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def surface_texture(name: str) -> np.ndarray:
-    """(512, 512, 3) uint8 sRGB image for the scene itself: "table wood" or "floor". Read-only.
+    """Return (512, 512, 3) uint8 sRGB image for the scene itself: "table wood" or "floor".
+    Read-only.
 
     Raises:
         UnknownNameError: There is no surface of that name.

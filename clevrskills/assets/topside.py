@@ -15,7 +15,7 @@ _PLACES_AT_ONCE = 512
 
 
 def heights(shape: Shape, xy: np.ndarray) -> np.ndarray:
-    """Height of the collision parts' upper surface, metres.
+    """Return the height of the collision parts' upper surface, metres.
 
     Args:
         shape: The shape.
@@ -38,7 +38,7 @@ def heights(shape: Shape, xy: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def sealable_places(shape: Shape) -> np.ndarray:
-    """Where a cup of a vacuum gripper that comes from above can seal.
+    """Return the places where a cup of a vacuum gripper that comes from above can seal.
 
     Args:
         shape: The shape, standing upright.
@@ -53,8 +53,8 @@ def sealable_places(shape: Shape) -> np.ndarray:
 
 
 def best_place(shape: Shape) -> np.ndarray | None:
-    """The first of :func:`sealable_places`, (3,); ``None`` if there are none. The others, of which
-    there are thousands, are not looked at.
+    """Return the first of :func:`sealable_places`, (3,); ``None`` if there are none. The others, of
+    which there are thousands, are not looked at.
     """
     xy, end = _grid(shape), 0
     while end < len(xy):
@@ -67,7 +67,7 @@ def best_place(shape: Shape) -> np.ndarray | None:
 
 
 def _grid(shape: Shape) -> np.ndarray:
-    """Places (n, 2) all over a shape, seen from above, the nearest to the centre of mass first."""
+    """Return places (n, 2) all over a shape from above, nearest to the centre of mass first."""
     half_x, half_y, _ = shape.half_extents
     center = shape.center_of_mass[:2]
     x, y = (
@@ -79,7 +79,7 @@ def _grid(shape: Shape) -> np.ndarray:
 
 
 def _sealable(shape: Shape, xy: np.ndarray) -> np.ndarray:
-    """The points (n, 3) on a shape at those of some places (m, 2) at which a cup seals."""
+    """Return the points (n, 3) on a shape at those of some places (m, 2) at which a cup seals."""
     middle = heights(shape, xy)
     good = np.isfinite(middle)
     angles = np.arange(_RIM_POINTS) * 2 * np.pi / _RIM_POINTS
@@ -95,7 +95,7 @@ def _sealable(shape: Shape, xy: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=128)
 def rim_radius_m(shape: Shape) -> float:
-    """How far from the middle of a shape its top rises, as the rim of a tray does; inf: nowhere."""
+    """Return the radius at which a shape's top rises, as a tray's rim does; inf: nowhere."""
     angles = np.arange(4 * _RIM_POINTS) * np.pi / (2 * _RIM_POINTS)
     around = np.column_stack([np.cos(angles), np.sin(angles)])
     (middle,) = heights(shape, np.zeros((1, 2)))
@@ -114,7 +114,7 @@ ORDERS = (2, 3, 4, 5, 6, 8)
 
 @lru_cache(maxsize=512)
 def change_of_outline(shape: Shape) -> np.ndarray:
-    """How much a shape looks different from above after turns by :data:`TURNS_DEG`.
+    """Return the change of a shape's outline from above after turns by :data:`TURNS_DEG`.
 
     It is turned about the middle of its outline, as a slight shift does not show that something
     was turned. Textures are not looked at.
@@ -144,7 +144,8 @@ def change_of_outline(shape: Shape) -> np.ndarray:
 
 @lru_cache(maxsize=512)
 def outline_symmetry(shape: Shape) -> int:
-    """Order of the symmetry of an outline under turns, to the eye: 1 none, 4 square, 0 round.
+    """Return the order of the symmetry of an outline under turns, to the eye: 1 none, 4 square, 0
+    round.
 
     Of an order other than 1, some turns look like smaller ones, or like none.
     """

@@ -17,7 +17,7 @@ class Movable:
     """A dataclass of tensors that can be moved to a device."""
 
     def to(self, device: torch.device | str) -> Self:
-        """The same on a device."""
+        """Return the same on a device."""
         moved = {f.name: _to(getattr(self, f.name), device) for f in fields(self)}  # type: ignore[arg-type]
         return type(self)(**moved)
 
@@ -55,7 +55,7 @@ class Prompts(Movable):
     image_index: Tensor
 
     def first(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Tokens, mask and image index of the first tokens of each prompt."""
+        """Return tokens, mask and image index of the first tokens of each prompt."""
         return self.tokens[:, :count], self.mask[:, :count], self.image_index[:, :count]
 
 
@@ -89,13 +89,13 @@ class Batch(Movable):
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the values (..., 7) where a mask (...) is set; 0 if it is set nowhere."""
+    """Return the mean of the values (..., 7) where a mask (...) is set; 0 if it is set nowhere."""
     weights = mask.unsqueeze(-1).to(values.dtype)
     return (values * weights).sum() / (weights.sum() * values.shape[-1]).clamp(min=1.0)
 
 
 def scale_images(images: Tensor, size_px: int) -> Tensor:
-    """Images (..., 3, H, W) uint8 in another size, (..., 3, size_px, size_px) uint8.
+    """Return images (..., 3, H, W) uint8 in another size, (..., 3, size_px, size_px) uint8.
 
     Training and acting scale with this one function, on the CPU, so that they see the same.
     """

@@ -26,7 +26,7 @@ from clevrskills.jobs.run_folder import versions
 
 @dataclass(frozen=True)
 class Description:
-    """What a checkpoint says of itself."""
+    """Metadata of a checkpoint."""
 
     policy: str
     config: PolicyConfig
@@ -34,7 +34,7 @@ class Description:
     provenance: Mapping[str, Any]  # what it was made of, as JSON data
 
     def to_json(self) -> dict[str, Any]:
-        """The content of ``config.json``."""
+        """Return the content of ``config.json``."""
         return {
             "policy": self.policy,
             "config": without_places(asdict(self.config)),
@@ -44,7 +44,7 @@ class Description:
 
 
 def load(path: str | Path, device: str | None = None, weights: str | None = None) -> LearnedPolicy:
-    """A trained policy, ready to act.
+    """Return a trained policy, ready to act.
 
     Args:
         path: Folder of a checkpoint, or of a training: then its latest checkpoint.

@@ -35,8 +35,8 @@ what demonstrations hardly ever do, the few times that they do it would else be 
 
 
 class Normalizer(nn.Module):
-    """Shifts and scales numbers so that over the training data each entry has mean 0 and standard
-    deviation 1; entries that hardly vary are scaled less.
+    """Normalizer of numbers: over the training data each entry has mean 0 and standard deviation 1;
+    entries that hardly vary are scaled less.
 
     Its numbers are no part of a checkpoint's weights: they are in the statistics of its
     specification.
@@ -56,11 +56,11 @@ class Normalizer(nn.Module):
         self.std.clamp_(min=LEAST_STD)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Measured numbers (..., k) -> normalized ones."""
+        """Map measured numbers (..., k) -> normalized ones."""
         return (values - self.mean) / self.std
 
     def inverse(self, values: Tensor) -> Tensor:
-        """Normalized numbers (..., k) -> as measured."""
+        """Map normalized numbers (..., k) -> as measured."""
         return values * self.std + self.mean
 
 
@@ -174,7 +174,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         """
 
     def pretrained(self) -> set[str]:
-        """Names in its state dict that are not kept in checkpoints, as they were loaded from
+        """Return names in its state dict that are not kept in checkpoints, as they were loaded from
         elsewhere when it was made and are not trained.
         """
         return set()
@@ -186,7 +186,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
 
     @property
     def starts_published(self) -> bool:
-        """Whether it starts from weights that others have published."""
+        """``True`` if it starts from weights that others have published."""
         return getattr(self.config, "weights", None) is not None or bool(self.pretrained())
 
     def write_files(self, folder: Path) -> None:
@@ -198,7 +198,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
     # --- what all have in common
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
-        """The losses of a batch as it is loaded; see :meth:`loss`."""
+        """Return the losses of a batch as it is loaded; see :meth:`loss`."""
         ready = replace(
             batch,
             observations=self._normalized(batch.observations),
@@ -255,7 +255,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return self._observations([observations[slot] for slot in slots], first)
 
     def _groups(self, slots: Mapping[int, Any]) -> Iterator[list[int]]:
-        """The slots that are worked on together."""
+        """Yield the slots that are worked on together."""
         if self.device.type == "cpu" and not self.together:
             yield from ([slot] for slot in slots)
         else:
@@ -290,7 +290,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return self._normalized(Observations(images, state, mask).to(self.device))
 
     def _state(self, proprioception: Mapping[str, Any], history: int) -> Tensor:
-        """The robot's own state, (T, P)."""
+        """Return the robot's own state, (T, P)."""
         parts = []
         for name, size in self.spec.state_parts.items():
             if name not in proprioception:
@@ -313,7 +313,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
 
 
 def fractions(images: Tensor) -> Tensor:
-    """Images uint8 -> floating point numbers in [0, 1]."""
+    """Return images uint8 -> floating point numbers in [0, 1]."""
     return images.float() / 255
 
 

@@ -27,7 +27,7 @@ _WORD = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")
 
 
 class Tokenizer(Protocol):
-    """Turns text into numbers; picklable, for worker processes.
+    """Tokenizer of text; picklable, for worker processes.
 
     Attributes:
         size: How many numbers there are, those below included.
@@ -43,7 +43,7 @@ class Tokenizer(Protocol):
     def image(self) -> int: ...
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of a piece of a prompt."""
+        """Return the numbers of a piece of a prompt."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class WordTokenizer:
     image = 1
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of the words, upper and lower case alike."""
+        """Return the numbers of the words, upper and lower case alike."""
         return [2 + crc32(word.encode()) % (self.size - 2) for word in _WORD.findall(text.lower())]
 
 
@@ -74,12 +74,12 @@ class ByteTokenizer:
     image = 1
 
     def encode(self, text: str) -> list[int]:
-        """The bytes as numbers from 2 on."""
+        """Return the bytes as numbers from 2 on."""
         return [2 + byte for byte in text.encode()]
 
 
 def pieces(prompt: PromptInput) -> list[str | np.ndarray]:
-    """The texts and images (H, W, 3) of a prompt in order; a prompt in words is one text.
+    """Return the texts and images (H, W, 3) of a prompt in order; a prompt in words is one text.
 
     A placeholder without an image stays text.
     """
@@ -133,7 +133,7 @@ def stack_images(images: Iterable[np.ndarray], size_px: int) -> Tensor:
 
 
 def stack(prompts: Sequence[EncodedPrompt], pad: int) -> Prompts:
-    """Several prompts side by side; ``pad`` stands after the end of the shorter ones."""
+    """Return several prompts side by side; ``pad`` stands after the end of the shorter ones."""
     lengths = np.array([len(prompt.tokens) for prompt in prompts])
     mask = np.arange(lengths.max()) < lengths[:, None]
     read = np.array([token for prompt in prompts for token in prompt.tokens])

@@ -24,8 +24,8 @@ PLACES = "places"
 def place(
     config: PolicyConfig, folder: Path, entries: Sequence[str] = (*KEPT, START)
 ) -> PolicyConfig:
-    """A configuration whose published weights are in a folder, in one by the name of each entry.
-    What is not there keeps its name.
+    """Return a configuration whose published weights are in a folder, in one by the name of each
+    entry. What is not there keeps its name.
 
     Args:
         config: The configuration.
@@ -50,8 +50,8 @@ def place(
 
 
 def remembered(config: PolicyConfig, checkpoint: Path) -> PolicyConfig:
-    """A checkpoint's configuration with its published weights where its training run found them,
-    if they still are there.
+    """Return a checkpoint's configuration with its published weights where its training run found
+    them, if they still are there.
 
     Args:
         config: The configuration, of names.
@@ -66,7 +66,7 @@ def remembered(config: PolicyConfig, checkpoint: Path) -> PolicyConfig:
 
 
 def places(config: PolicyConfig) -> dict[str, str]:
-    """The entries of a configuration that are folders or files of this machine, absolute."""
+    """Return the entries of a configuration that are folders or files of this machine, absolute."""
     return {
         entry: str(Path(value).absolute())
         for entry, value in _named(config).items()
@@ -75,7 +75,7 @@ def places(config: PolicyConfig) -> dict[str, str]:
 
 
 def pinned(config: PolicyConfig, placed: PolicyConfig) -> PolicyConfig:
-    """A configuration with the revisions of its published weights, as far as they are known.
+    """Return a configuration with the revisions of its published weights, as far as they are known.
 
     Args:
         config: The configuration, of names.
@@ -93,8 +93,8 @@ def pinned(config: PolicyConfig, placed: PolicyConfig) -> PolicyConfig:
 
 
 def without_places(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration as JSON data in which folders and files of this machine have their last name
-    alone.
+    """Return a configuration as JSON data in which folders and files of this machine have their
+    last name alone.
     """
     named = {
         entry: Path(value).name

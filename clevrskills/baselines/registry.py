@@ -28,7 +28,7 @@ POLICIES = {
 
 
 def policy_type(name: str) -> type[LearnedPolicy]:
-    """The class of a policy.
+    """Return the class of a policy.
 
     Raises:
         ClevrSkillsError: There is no such policy, or a package that it needs is not installed.
@@ -58,7 +58,7 @@ def policy_type(name: str) -> type[LearnedPolicy]:
 
 
 def configuration(name: str, variant: str, changes: Mapping[str, Any]) -> PolicyConfig:
-    """A named configuration of a policy, with some values changed.
+    """Return a named configuration of a policy, with some values changed.
 
     Raises:
         ClevrSkillsError: There is no such policy, configuration or entry.
@@ -70,7 +70,7 @@ def configuration(name: str, variant: str, changes: Mapping[str, Any]) -> Policy
 
 
 def build(name: str, config: PolicyConfig, spec: PolicySpec, seed: int = 0) -> LearnedPolicy:
-    """A policy with weights drawn from a seed, but for those that it loads from elsewhere.
+    """Return a policy with weights drawn from a seed, but for those that it loads from elsewhere.
 
     Raises:
         ClevrSkillsError: There is no such policy, or it cannot be built.

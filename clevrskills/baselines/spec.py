@@ -85,7 +85,7 @@ class PolicyConfig:
                 raise ClevrSkillsError(f"part_rates must be pairs [PART, FACTOR], not {part!r}")
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """The same with other values, given as JSON data.
+        """Return the same with other values, given as JSON data.
 
         Raises:
             ClevrSkillsError: There is no such entry, or its value is of another kind.
@@ -109,7 +109,8 @@ class PolicyConfig:
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """What a policy sees and does, as its training data say; part of its checkpoint.
+    """Observations and actions of a policy, as declared by its training data; part of its
+    checkpoint.
 
     Attributes:
         observation: What it is shown when it acts.
@@ -125,7 +126,7 @@ class PolicySpec:
 
     @property
     def state_size(self) -> int:
-        """How many numbers ``state`` has."""
+        """Length of ``state``."""
         return sum(self.state_parts.values())
 
     @classmethod
@@ -142,7 +143,7 @@ def _is_rate(value: Any) -> bool:
 
 
 def _of_kind(name: str, value: Any, kind: Any) -> Any:
-    """A value of JSON data as one of a kind, e.g. ``int | None`` or ``tuple[str, ...]``."""
+    """Return a value of JSON data as one of a kind, e.g. ``int | None`` or ``tuple[str, ...]``."""
     value = _tuples(value)
     union = isinstance(kind, UnionType)
     kinds = [get_origin(k) or k for k in (get_args(kind) if union else (kind,))]

@@ -38,23 +38,23 @@ FORMAT_VERSION = 1
 
 
 def folder_of(run: Path, steps: int) -> Path:
-    """Where a training run has its checkpoint after so many steps."""
+    """Return the folder of a training run's checkpoint after so many steps."""
     return run / CHECKPOINTS_DIR / f"{steps:08d}"
 
 
 def latest(run: Path) -> tuple[int, Path | None]:
-    """Steps made up to the latest checkpoint of a training run, and its folder, if there is one."""
+    """Return step and folder of the latest checkpoint of a training run, if there is one."""
     found = [folder for folder in _numbered(run) if (folder / CONFIG_FILE).is_file()]
     return (int(found[-1].name), found[-1]) if found else (0, None)
 
 
 def zoo_names() -> list[str]:
-    """Names of the published policies."""
+    """Return names of the published policies."""
     return sorted(card.parent.name for card in ZOO.glob("*/README.md"))
 
 
 def located(path: Path) -> Path:
-    """The folder that a path means: ``zoo/NAME`` is a published policy, wherever one is.
+    """Return the folder that a path means: ``zoo/NAME`` is a published policy, wherever one is.
 
     Raises:
         UnknownNameError: There is no published policy of this name.
@@ -68,7 +68,7 @@ def located(path: Path) -> Path:
 
 
 def find(path: Path) -> Path:
-    """The folder of a checkpoint: the one named, the latest one of a training run, or, for
+    """Return the folder of a checkpoint: the one named, the latest one of a training run, or, for
     ``zoo/NAME``, that of a published policy.
 
     Raises:
@@ -134,7 +134,7 @@ def write(
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """What a checkpoint is, as JSON data.
+    """Return the configuration of a checkpoint, as JSON data.
 
     Raises:
         ClevrSkillsError: It is missing, damaged or of another version of the format.
@@ -177,7 +177,7 @@ def load_weights(module: nn.Module, folder: Path, elsewhere: Collection[str] = (
 
 
 def optimizer_tensors(module: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The state of an optimizer of a module's parameters, as ``<parameter>/<entry>``."""
+    """Return the state of an optimizer of a module's parameters, as ``<parameter>/<entry>``."""
     return {
         f"{name}/{entry}": value
         for name, parameter in module.named_parameters()
@@ -238,6 +238,6 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _numbered(run: Path) -> list[Path]:
-    """Folders that are named after their steps; what somebody put aside is none."""
+    """Return folders that are named after their steps; what somebody put aside is none."""
     folders = (run / CHECKPOINTS_DIR).glob("[0-9]*")
     return sorted((one for one in folders if one.name.isdecimal()), key=lambda one: int(one.name))

@@ -17,7 +17,7 @@ LOOKS: tuple[Look, ...] = get_args(Look)
 
 @dataclass(frozen=True)
 class EnvConfig:
-    """What an environment is made from; its episodes differ in their seed.
+    """Configuration of an environment; its episodes differ in their seed.
 
     Of split, robot and criteria that are not named an environment takes the suite's first ones.
 

@@ -54,7 +54,7 @@ class RecordedName:
 
 
 def episode_id(task: str, split: str, seed: int) -> str:
-    """Name of an episode within its dataset."""
+    """Return the name of an episode within its dataset."""
     return str(RecordedName(task, split, seed))
 
 
@@ -69,7 +69,7 @@ def episode_name(
 
 
 def frozen_name(task: str, split: str) -> str:
-    """Name of the frozen episodes of a task and split, e.g. ``sort_test``."""
+    """Return the name of the frozen episodes of a task and split, e.g. ``sort_test``."""
     return f"{task}_{split}"
 
 
@@ -87,7 +87,7 @@ class SeedRange:
     stop: int
 
     def after(self, count: int) -> SeedRange:
-        """The next ``count`` seeds behind this range."""
+        """Return the next ``count`` seeds behind this range."""
         return SeedRange(self.stop, self.stop + count)
 
 

@@ -27,13 +27,13 @@ many solids take several times as long."""
 
 
 def length(vectors: Tensor) -> Tensor:
-    """Euclidean length of vectors, (..., n) -> (...)."""
+    """Return the Euclidean length of vectors, (..., n) -> (...)."""
     norm: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
     return norm
 
 
 def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
-    """Hamilton product of two quaternions, each (..., 4)."""
+    """Return the Hamilton product of two quaternions, each (..., 4)."""
     order, signs = _product_terms(b.device, b.dtype)
     # views, not unflatten, which takes twice as long as the product itself
     signed = b.index_select(-1, order).view(*b.shape[:-1], 4, 4) * signs
@@ -44,8 +44,9 @@ def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
 
 @cache
 def _product_terms(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """By which part of the second quaternion, and with which sign, a Hamilton product takes each
-    part of the first one (rows) for each of its own (columns), (16,) and (4, 4).
+    """Return the terms of a Hamilton product: by which part of the second quaternion, and with
+    which sign, it takes each part of the first one (rows) for each of its own (columns), (16,) and
+    (4, 4).
     """
     order = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
     signs = torch.tensor([[1, 1, 1, 1], [-1, 1, -1, 1], [-1, 1, 1, -1], [-1, -1, 1, 1]])
@@ -58,7 +59,7 @@ def _conjugate_signs(device: torch.device, dtype: torch.dtype) -> Tensor:
 
 
 def quaternion_conjugate(q: Tensor) -> Tensor:
-    """The inverse rotation of a unit quaternion (..., 4)."""
+    """Return the inverse rotation of a unit quaternion (..., 4)."""
     return q * _conjugate_signs(q.device, q.dtype)
 
 
@@ -72,7 +73,7 @@ def rotate(q: Tensor, v: Tensor) -> Tensor:
 
 @cache
 def _matrix_terms(device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Coefficients (16, 9) that turn the products q_i q_j of a quaternion into its rotation
+    """Return coefficients (16, 9) that turn the products q_i q_j of a quaternion into its rotation
     matrix.
     """
     w, x, y, z = range(4)
@@ -88,20 +89,20 @@ def _matrix_terms(device: torch.device, dtype: torch.dtype) -> Tensor:
 
 
 def rotation_matrix(q: Tensor) -> Tensor:
-    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
+    """Return the rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
     products = (q.unsqueeze(-1) * q.unsqueeze(-2)).flatten(-2)
     return (products @ _matrix_terms(q.device, q.dtype)).view(*q.shape[:-1], 3, 3)
 
 
 def yaw_quaternion(yaw_rad: Tensor) -> Tensor:
-    """Rotation about world z, (...) -> (..., 4)."""
+    """Return the rotation about world z, (...) -> (..., 4)."""
     half, zero = yaw_rad / 2, torch.zeros_like(yaw_rad)
     return torch.stack((half.cos(), zero, zero, half.sin()), dim=-1)
 
 
 def rotation_angle(a: Tensor, b: Tensor) -> Tensor:
-    """Angle in radians, in [0, pi], of the rotation that takes one orientation (..., 4) to
-    another.
+    """Return the angle in radians, in [0, pi], of the rotation that takes one orientation (..., 4)
+    to another.
     """
     relative = quaternion_multiply(quaternion_conjugate(a), b)
     # atan2 stays accurate for small angles, where acos of the scalar part does not
@@ -109,7 +110,7 @@ def rotation_angle(a: Tensor, b: Tensor) -> Tensor:
 
 
 def rotation_vector(q: Tensor) -> Tensor:
-    """Axis times angle, at most pi, of unit quaternions, (..., 4) -> (..., 3)."""
+    """Return the axis times angle, at most pi, of unit quaternions, (..., 4) -> (..., 3)."""
     q = torch.where(q[..., :1] < 0, -q, q)
     sine = q[..., 1:].norm(dim=-1, keepdim=True)
     angle = 2.0 * torch.atan2(sine, q[..., :1])
@@ -117,19 +118,19 @@ def rotation_vector(q: Tensor) -> Tensor:
 
 
 def rotation_quaternion(vector: Tensor) -> Tensor:
-    """Unit quaternions (..., 4) of rotation vectors (..., 3)."""
+    """Return the unit quaternions (..., 4) of rotation vectors (..., 3)."""
     half = vector.norm(dim=-1, keepdim=True) / 2
     return torch.cat((half.cos(), vector * (torch.sinc(half / torch.pi) / 2)), dim=-1)
 
 
 def length_np(vector: NDArray[Any]) -> np.floating[Any]:
-    """Euclidean length of a vector (n,), for half of what ``np.linalg.norm`` takes."""
+    """Return the Euclidean length of a vector (n,), for half of what ``np.linalg.norm`` takes."""
     norm: np.floating[Any] = np.sqrt(vector.dot(vector))
     return norm
 
 
 def rotation_vector_np(q: NDArray[Any]) -> NDArray[Any]:
-    """Axis times angle, at most pi, of a unit quaternion, (4,) -> (3,)."""
+    """Return the axis times angle, at most pi, of a unit quaternion, (4,) -> (3,)."""
     w, xyz = float(q[0]), np.asarray(q[1:], dtype=np.float64)
     if w < 0:
         w, xyz = -w, -xyz
@@ -138,32 +139,32 @@ def rotation_vector_np(q: NDArray[Any]) -> NDArray[Any]:
 
 
 def rotation_quaternion_np(vector: NDArray[Any]) -> NDArray[Any]:
-    """Unit quaternion (4,) of a rotation vector (3,)."""
+    """Return the unit quaternion (4,) of a rotation vector (3,)."""
     angle = float(length_np(vector))
     axis = vector / angle if angle > 1e-12 else np.zeros(3)
     return np.concatenate(([np.cos(angle / 2)], np.sin(angle / 2) * axis))
 
 
 def compose(a: Tensor, b: Tensor) -> Tensor:
-    """Pose ``a`` followed, in its frame, by pose ``b``; each (..., 7)."""
+    """Return the pose ``a`` followed, in its frame, by pose ``b``; each (..., 7)."""
     position = a[..., :3] + rotate(a[..., 3:], b[..., :3])
     return torch.cat((position, quaternion_multiply(a[..., 3:], b[..., 3:])), dim=-1)
 
 
 def invert(pose: Tensor) -> Tensor:
-    """The inverse of poses (..., 7)."""
+    """Return the inverse of poses (..., 7)."""
     q = quaternion_conjugate(pose[..., 3:])
     return torch.cat((-rotate(q, pose[..., :3]), q), dim=-1)
 
 
 def to_world(pose: Tensor, points: Tensor) -> Tensor:
-    """Points (..., N, 3) given in the frame of poses (..., 7), in world coordinates."""
+    """Return points (..., N, 3) given in the frame of poses (..., 7), in world coordinates."""
     matrix = rotation_matrix(pose[..., 3:])  # (..., 3, 3)
     return points @ matrix.transpose(-1, -2) + pose[..., None, :3]
 
 
 def to_local(pose: Tensor, points: Tensor) -> Tensor:
-    """World points (..., N, 3) in the frame of poses (..., 7)."""
+    """Return the world points (..., N, 3) in the frame of poses (..., 7)."""
     return (points - pose[..., None, :3]) @ rotation_matrix(pose[..., 3:])
 
 
@@ -180,7 +181,7 @@ def _in_pieces(function: Callable[[Tensor], Tensor], planes: Tensor, points: Ten
 
 
 def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
-    """Signed distance from points to solids, both in the solid's frame.
+    """Return the signed distance from points to solids, both in the solid's frame.
 
     The greatest plane distance of a convex part never exceeds the true distance and equals it
     inside the part and in front of a face, so the result is exact or, near edges, errs towards "too
@@ -206,7 +207,7 @@ def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
 
 
 class Surface:
-    """What is seen of solids from above.
+    """Upper surface of solids, seen from above.
 
     Args:
         planes: Half-spaces in the bodies' frames, (B, ..., C, F, 4).
@@ -230,7 +231,7 @@ class Surface:
         self._no_lower = nothing.masked_fill(nz >= -1e-6, -torch.inf)
 
     def height(self, xy: Tensor) -> Tensor:
-        """Height of the highest surface above given places of the table plane.
+        """Return the height of the highest surface above given places of the table plane.
 
         Args:
             xy: World places, (B, ..., N, 2).
@@ -251,7 +252,7 @@ class Surface:
         return torch.cat([self._seen(part) for part in pieces], dim=-1)
 
     def _seen(self, along: Tensor) -> Tensor:
-        """The same for places by how far along the sides they are, (B, ..., C, F, N)."""
+        """Return the same for places by how far along the sides they are, (B, ..., C, F, N)."""
         rest = self._offsets - along
         bound = rest / self._rise  # (..., C, F, N)
         upper = (bound + self._no_upper).amin(-2)  # (..., C, N)
@@ -262,8 +263,8 @@ class Surface:
 
 
 def surface_height(planes: Tensor, pose: Tensor, xy: Tensor) -> Tensor:
-    """The :class:`Surface` of solids at places that are looked at once; arguments as there, or of
-    a single body.
+    """Return the :class:`Surface` of solids at places that are looked at once; arguments as there,
+    or of a single body.
     """
     # as a batch: products of single matrices round otherwise
     return Surface(planes[None], pose[None]).height(xy[None])[0]

@@ -173,7 +173,7 @@ class Turn(Step):
 
 
 class Actuator(Protocol):
-    """Takes the actions of an interface in one environment."""
+    """Actuator of an interface's actions in one environment."""
 
     @property
     def limit(self) -> int:
@@ -184,7 +184,7 @@ class Actuator(Protocol):
 
 
 class Controller(Protocol):
-    """Carries out commands by actions of numbers, in place of skills."""
+    """Controller that carries out commands by actions of numbers, in place of skills."""
 
     def achieve(self, leaf: Any) -> Iterator[NDArray[Any]]:
         """Yield the actions by which it tries what a command says, one each control step, up to its
@@ -313,21 +313,21 @@ class BoxInterface:
         return StepActuator(env)
 
     def none(self, after: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Zeros, (n,); of what is ``kept`` the numbers of the action before."""
+        """Return zeros, (n,); of what is ``kept`` the numbers of the action before."""
         action = np.zeros(self.spec["shape"], np.float32)
         if after is not None:
             action[[*self.kept]] = after[[*self.kept]]
         return action
 
     def random(self, generator: np.random.Generator) -> NDArray[Any]:
-        """Every entry drawn evenly from -1 to 1, (n,)."""
+        """Return every entry drawn evenly from -1 to 1, (n,)."""
         drawn: NDArray[Any] = generator.uniform(-1.0, 1.0, self.spec["shape"]).astype(np.float32)
         return drawn
 
 
 @dataclass(frozen=True)
 class StepActuator:
-    """Takes actions that are one control step each.
+    """Actuator of actions that are one control step each.
 
     Attributes:
         env: The environment.
@@ -405,13 +405,13 @@ class TextInterface:
         return ""
 
     def random(self, generator: np.random.Generator) -> str:
-        """One of the examples of :attr:`spec`."""
+        """Return one of the examples of :attr:`spec`."""
         return str(generator.choice(self.spec["examples"]))
 
 
 @dataclass(frozen=True)
 class TextActuator:
-    """Takes commands.
+    """Actuator of commands.
 
     Attributes:
         env: The environment; it has a method ``command(text) -> Turn``.
@@ -491,7 +491,7 @@ def _scalar(value: Any, kind: type) -> Any:
 
 
 def _fields(spec: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Names and values; those of a part as ``rotation.scale``."""
+    """Yield names and values; those of a part as ``rotation.scale``."""
     for name, value in spec.items():
         if name != "parts":
             yield name, value

@@ -21,7 +21,7 @@ _KEYSTEP = "{ks:"
 
 
 class Observer:
-    """Shows an environment to a policy.
+    """Observer of an environment on behalf of a policy.
 
     Args:
         env: The environment; it has at least the cameras that are asked for.

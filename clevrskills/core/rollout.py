@@ -49,15 +49,15 @@ class Rollout:
 
     @property
     def watches(self) -> bool:
-        """Whether :meth:`on_control_step` is called; else an actuator may make cheaper steps."""
+        """``True`` if :meth:`on_control_step` is called; else steps may be cheaper."""
         return False
 
     def on_control_step(self, step: Step) -> None:
-        """Called after each control step of a turn."""
+        """Take note of a control step of a turn, after it was made."""
 
     @property
     def ended(self) -> bool:
-        """Whether there is nothing left to do."""
+        """``True`` if there is nothing left to do."""
         if self.cause or (self.success and self._stop_on_success):
             return True
         return self.turns >= self.limit

@@ -7,7 +7,7 @@ Z = 1.959963984540054
 
 
 def wilson(successes: float, n: float) -> tuple[float, float]:
-    """Wilson's 95 % score interval of a rate (Wilson 1927).
+    """Return Wilson's 95 % score interval of a rate (Wilson 1927).
 
     Args:
         successes: Number of successes; need not be whole, for effective numbers.

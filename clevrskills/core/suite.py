@@ -56,7 +56,7 @@ SINGLE_SKILL = "single_skill"
 
 
 class Labels(Protocol):
-    """What an action is for, in texts with placeholders and in names."""
+    """Subgoal, motion and objects of an action, as texts with placeholders and as names."""
 
     subtask: str
     step: str
@@ -68,7 +68,7 @@ class Labels(Protocol):
 
 
 class Oracle(Labels, Protocol):
-    """What solves a task in an environment; labels are those of the action just returned. One that
+    """Solver of a task in an environment; labels are those of the action just returned. One that
     picks and places may have a ``pose`` (6,): x, y and turn of the pick and of the place, in the
     world.
     """
@@ -83,7 +83,7 @@ ViewKind = Literal["image", "text", "array"]
 
 
 class TrajectoryRenderer(Protocol):
-    """Draws recorded moments as cameras see them."""
+    """Renderer of recorded moments."""
 
     @property
     def cameras(self) -> Mapping[str, Any]:
@@ -99,7 +99,7 @@ class TrajectoryRenderer(Protocol):
     def render(
         self, qpos: NDArray[Any], body_poses: NDArray[Any], textures: Mapping[str, str]
     ) -> Mapping[str, Any]:
-        """What each camera sees of a moment: joint angles (n,), poses (K, ...), textures by key."""
+        """Return each camera's image: joint angles (n,), poses (K, ...), textures by key."""
 
     def draw(
         self, qpos: NDArray[Any], body_poses: NDArray[Any], textures: Mapping[str, str]
@@ -110,7 +110,7 @@ class TrajectoryRenderer(Protocol):
         """Return the view of each camera of the state that was drawn last."""
 
     def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
-        """The images of a prompt given as JSON data, by placeholder."""
+        """Return the images of a prompt given as JSON data, by placeholder."""
 
 
 @dataclass(frozen=True)
@@ -137,11 +137,11 @@ class Axis(Protocol):
     def name(self) -> str: ...
     @property
     def sentence(self) -> str:
-        """What it changes."""
+        """Description of the change."""
 
     @property
     def unit(self) -> str:
-        """What the numbers of its levels are."""
+        """Unit of its levels."""
 
     @property
     def levels(self) -> Sequence[Mapping[str, float]]:
@@ -149,7 +149,7 @@ class Axis(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why so much."""
+        """Reason of the greatest level."""
 
     @property
     def visual(self) -> bool:
@@ -434,7 +434,7 @@ def default_splits(suite: Suite) -> tuple[str, ...]:
 
 
 def suite_names() -> tuple[str, ...]:
-    """Names of all suites, those of the package first.
+    """Return names of all suites, those of the package first.
 
     Raises:
         NameTakenError: Two have the same name.
@@ -513,7 +513,7 @@ def single_skill_task(suite: Suite, leaf: str) -> str:
 
 
 def suite_of(tasks: Sequence[str]) -> str:
-    """Name of the suite that has all of some tasks; the default one if none does."""
+    """Return the name of the suite that has all of some tasks; the default one if none does."""
     names = (DEFAULT, *(name for name in suite_names() if name != DEFAULT))
     for name in names:
         if tasks and set(tasks) <= set(task_names(name)):
@@ -610,7 +610,7 @@ def data_file(suite: Suite, name: str) -> Path | None:
 
 
 def check_axes(suite: Suite, given: Sequence[str]) -> dict[str, int]:
-    """Levels of axes from ``NAME:LEVEL``; level 0 is the clean episode.
+    """Return levels of axes from ``NAME:LEVEL``; level 0 is the clean episode.
 
     Raises:
         ClevrSkillsError: There is no such axis or level, or one is named twice.
@@ -634,7 +634,7 @@ def check_axes(suite: Suite, given: Sequence[str]) -> dict[str, int]:
 
 
 def path_of(suite: Suite) -> str:
-    """The name that :func:`load_suite` finds a suite by, or the place of its class."""
+    """Return the name that :func:`load_suite` finds a suite by, or the place of its class."""
     kind = type(suite)
     known = suite.name in suite_names()
     return suite.name if known else f"{kind.__module__}:{kind.__qualname__}"

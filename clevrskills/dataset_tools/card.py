@@ -79,7 +79,7 @@ def _croissant(root: Path, header: Header, lines: Sequence[Attempt]) -> str:
 
 
 def card_text(root: Path) -> str:
-    """The card in Markdown, with the front matter that the Hugging Face hub reads.
+    """Return the card in Markdown, with the front matter that the Hugging Face hub reads.
 
     Header, manifest and one episode of each task are read, so it is quick for any number of them.
 
@@ -162,7 +162,7 @@ def _write_episodes(root: Path, header: Header, lines: Sequence[Attempt]) -> Non
 def _rows(
     lines: Sequence[Attempt], suite: Suite
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The table of tasks and splits, and that of their failures."""
+    """Return the table of tasks and splits, and that of their failures."""
     from clevrskills.dataset_tools.manifest import KINDS
 
     known = {key: (task.level, task.sentence) for key, task in suite.tasks.items()}
@@ -197,7 +197,7 @@ def _rows(
 
 
 def _cameras(root: Path, made: Sequence[Attempt]) -> list[tuple[str, dict[str, Any]]]:
-    """The cameras of the first episode of each task and split, by name."""
+    """Return the cameras of the first episode of each task and split, by name."""
     from clevrskills.dataset_tools.dataset import Episode
 
     first = {(line.task, line.split): line.id for line in reversed(made)}
@@ -206,7 +206,7 @@ def _cameras(root: Path, made: Sequence[Attempt]) -> list[tuple[str, dict[str, A
 
 
 def _size(count: float) -> str:
-    """Bytes in words."""
+    """Return bytes in words."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

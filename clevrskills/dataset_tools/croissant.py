@@ -131,7 +131,7 @@ _RAI = {
 
 
 def croissant(root: Path, header: Header, name: str, description: str, date: str) -> str:
-    """The metadata of a dataset, as JSON-LD.
+    """Return the metadata of a dataset, as JSON-LD.
 
     Args:
         root: The dataset; ``episodes.parquet`` is there.

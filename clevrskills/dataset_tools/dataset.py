@@ -64,7 +64,7 @@ class Episode:
         return f"Episode({self.id!r})"
 
     def __len__(self) -> int:
-        """Number of control steps."""
+        """Return the number of control steps."""
         return int(self.info["steps"])
 
     @property
@@ -74,7 +74,9 @@ class Episode:
 
     @cached_property
     def info(self) -> dict[str, Any]:
-        """What is said once: task, seed, prompt, goal, scene, segments, key-steps, versions ..."""
+        """Metadata of the episode: task, seed, prompt, goal, scene, segments, key-steps and
+        versions.
+        """
         path = self.path / EPISODE_FILE
         try:
             return dict(json.loads(path.read_text(encoding="utf-8")))
@@ -83,12 +85,12 @@ class Episode:
 
     @property
     def has_steps(self) -> bool:
-        """Whether the control steps of an arm were recorded."""
+        """``True`` if the control steps of an arm were recorded."""
         return "state_layout" in self.info
 
     @property
     def has_turns(self) -> bool:
-        """Whether turns were recorded."""
+        """``True`` if turns were recorded."""
         return "turns" in self.info
 
     @cached_property
@@ -104,7 +106,7 @@ class Episode:
         return self._read_table(TURNS_FILE)
 
     def seen(self, turn: int) -> dict[str, Any]:
-        """The views after ``turn`` turns, by name: images (H, W, 3) uint8, or texts.
+        """Return the views after ``turn`` turns, by name: images (H, W, 3) uint8, or texts.
 
         Raises:
             IndexError: There are not so many turns.
@@ -129,7 +131,7 @@ class Episode:
 
     @property
     def taught(self) -> bool:
-        """Whether a teacher said at each step what it would have done."""
+        """``True`` if a teacher labeled each step with the action it would have taken."""
         return TEACHER_ACTION in self.steps
 
     @property
@@ -160,8 +162,8 @@ class Episode:
 
     @property
     def object_poses(self) -> np.ndarray:
-        """Where each of ``objects`` is at every state: position in metres and quaternion w, x, y,
-        z, (N + 1, K, 7) float32.
+        """Pose of each of ``objects`` at every state: position in metres and quaternion w, x, y, z,
+        (N + 1, K, 7) float32.
         """
         poses = self._column("object_poses")
         last = np.asarray([self.info["final"]["object_poses"]], dtype=poses.dtype)
@@ -184,11 +186,12 @@ class Episode:
 
     @property
     def state_layout(self) -> list[dict[str, Any]]:
-        """What is where in a state: ``name``, ``start``, ``stop``."""
+        """Entries of a state: ``name``, ``start``, ``stop``."""
         return list(self.info["state_layout"])
 
     def proprioception(self, name: str) -> np.ndarray:
-        """A measurement of the robot at every state, (N + 1, ...), e.g. ``qpos`` or ``ee_pose``.
+        """Return a measurement of the robot at every state, (N + 1, ...), e.g. ``qpos`` or
+        ``ee_pose``.
 
         Raises:
             UnknownNameError: There is no such measurement.
@@ -216,19 +219,19 @@ class Episode:
         return tuple(self.info["cameras"])
 
     def video_path(self, camera: str) -> Path:
-        """The file of a video."""
+        """Return the file of a video."""
         if camera not in self.cameras:
             raise UnknownNameError("camera", camera, self.cameras)
         return self.path / str(self.info["cameras"][camera]["video"])
 
     def video(self, camera: str) -> np.ndarray:
-        """All frames of a camera, (N + 1, H, W, 3) uint8."""
+        """Return all frames of a camera, (N + 1, H, W, 3) uint8."""
         from clevrskills.sim.render.video import read_video
 
         return read_video(self.video_path(camera))
 
     def frame(self, camera: str, step: int) -> np.ndarray:
-        """The frame of a camera after ``step`` steps, (H, W, 3) uint8.
+        """Return the frame of a camera after ``step`` steps, (H, W, 3) uint8.
 
         Raises:
             IndexError: There is no such step.
@@ -238,28 +241,29 @@ class Episode:
         return read_frame(self.video_path(camera), step)
 
     def boxes(self, camera: str) -> np.ndarray:
-        """Box of each object in each frame of a camera: x_min, y_min, x_max, y_max in pixels, the
-        maxima exclusive, four times -1 for what is not in the image; (N + 1, K, 4) int16.
+        """Return the box of each object in each frame of a camera: x_min, y_min, x_max, y_max in
+        pixels, the maxima exclusive, four times -1 for what is not in the image; (N + 1, K, 4)
+        int16.
         """
         return self._annotation(camera, "boxes").reshape(len(self) + 1, len(self.objects), 4)
 
     def visible(self, camera: str) -> np.ndarray:
-        """Share of each object's silhouette that each frame shows, (N + 1, K) float32."""
+        """Return share of each object's silhouette that each frame shows, (N + 1, K) float32."""
         return self._annotation(camera, "visible")
 
     def extrinsics(self, camera: str) -> np.ndarray:
-        """World to camera coordinates (x right, y down, z ahead), (N + 1, 3, 4) float32."""
+        """Return world to camera coordinates (x right, y down, z ahead), (N + 1, 3, 4) float32."""
         return self._annotation(camera, "extrinsic").reshape(-1, 3, 4)
 
     def depth(self, camera: str) -> np.ndarray:
-        """Depth in every frame of a camera, in millimetres along the optical axis, 0 where nothing
-        is within range; (N + 1, H, W) uint16.
+        """Return the depth in every frame of a camera, in millimetres along the optical axis, 0
+        where nothing is within range; (N + 1, H, W) uint16.
         """
         return self._lossless(camera, "depth")
 
     def segmentation(self, camera: str) -> np.ndarray:
-        """What each pixel of a camera shows: 0 background, 1 + k object k, 254 the table, 255 the
-        robot; (N + 1, H, W) uint8.
+        """Return the segmentation of each frame of a camera: 0 background, 1 + k object k, 254 the
+        table, 255 the robot; (N + 1, H, W) uint8.
         """
         return self._lossless(camera, "segmentation")
 
@@ -269,12 +273,12 @@ class Episode:
         return dict(self.info["prompt"])
 
     def prompt_images(self) -> dict[str, np.ndarray]:
-        """Images of the prompt by placeholder, each (H, W, 3) uint8."""
+        """Return images of the prompt by placeholder, each (H, W, 3) uint8."""
         names = self.prompt["images"]
         return dict(zip(names, self._named(names.values()), strict=True))
 
     def images(self) -> dict[str, np.ndarray]:
-        """All single images, of prompt, key-steps and turns, by name, each (H, W, 3) uint8;
+        """Return all single images, of prompt, key-steps and turns, by name, each (H, W, 3) uint8;
         views of numbers (H, W) float32.
         """
         if not (self.path / IMAGES_FILE).is_file() and not self.cameras:
@@ -291,7 +295,7 @@ class Episode:
             raise DatasetError.of(self.path / IMAGES_FILE, error) from error
 
     def turn_images(self) -> dict[str, bytes]:
-        """The images of turns as they are kept, by name."""
+        """Return the images of turns as they are kept, by name."""
         if not self.has_turns or not (self.path / IMAGES_FILE).is_file():
             return {}
         table = self._read_table(IMAGES_FILE)
@@ -304,7 +308,7 @@ class Episode:
         return list(self.info["keysteps"])
 
     def keystep_images(self) -> list[np.ndarray]:
-        """Images of the key-steps, each (H, W, 3) uint8; empty if cameras were off."""
+        """Return images of the key-steps, each (H, W, 3) uint8; empty if cameras were off."""
         return self._named([k["image"] for k in self.keysteps if k["image"]])
 
     @property
@@ -319,7 +323,7 @@ class Episode:
         return np.stack(values) if values.dtype == object else values
 
     def _named(self, names: Collection[str]) -> list[np.ndarray]:
-        """Single images by their names."""
+        """Return single images by their names."""
         images = self.images() if names else {}
         if missing := [name for name in names if name not in images]:
             raise DatasetError(f"{self.path / IMAGES_FILE} is damaged: it lacks {missing[0]}")
@@ -349,7 +353,7 @@ class Episode:
 
 
 def _pixels(image: Any) -> np.ndarray:
-    """An image (H, W, 3) uint8; one of numbers as they are, (H, W) float32."""
+    """Return an image (H, W, 3) uint8; one of numbers as they are, (H, W) float32."""
     return np.asarray(image if image.mode == "F" else image.convert("RGB"))
 
 
@@ -379,7 +383,7 @@ class Dataset(Sequence[Episode]):
         return iter(self._episodes)
 
     def __getitem__(self, index: Any) -> Any:
-        """The episode with a number; for a slice, a list of them."""
+        """Return the episode with a number; for a slice, a list of them."""
         return self._episodes[index]
 
     @property
@@ -388,7 +392,7 @@ class Dataset(Sequence[Episode]):
         return tuple(episode.id for episode in self)
 
     def episode(self, name: str) -> Episode:
-        """The episode with a name, e.g. ``sort/train_00000007``.
+        """Return the episode with a name, e.g. ``sort/train_00000007``.
 
         Raises:
             UnknownNameError: There is none; a few names that exist are given.
@@ -407,7 +411,7 @@ class Dataset(Sequence[Episode]):
         level: str | None = None,
         success: bool | None = None,
     ) -> Self:
-        """The part of the dataset that fits; ``None`` fits everything.
+        """Return the part of the dataset that fits; ``None`` fits everything.
 
         Raises:
             ClevrSkillsError: A value is neither one name nor, of ``success``, true or false.
@@ -423,5 +427,5 @@ class Dataset(Sequence[Episode]):
         return part
 
     def failures(self) -> list[Attempt]:
-        """The attempts that failed, which have no episode."""
+        """Return the attempts that failed, which have no episode."""
         return [line for line in read_manifest(self.path) if not line.success]

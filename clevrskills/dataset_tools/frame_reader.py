@@ -14,7 +14,8 @@ _NEAR = 10  # frames; seeking costs more than decoding so many, the distance of 
 
 
 class FrameReader:
-    """Keeps a video open. Frames that follow each other are decoded without seeking.
+    """Reader of a video, which it keeps open. Frames that follow each other are decoded without
+    seeking.
 
     Args:
         path: The video.
@@ -40,7 +41,7 @@ class FrameReader:
         self._frame: av.VideoFrame | None = None
 
     def __len__(self) -> int:
-        """Number of frames."""
+        """Return the number of frames."""
         return int(self._stream.frames)
 
     def close(self) -> None:

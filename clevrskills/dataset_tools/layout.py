@@ -42,7 +42,7 @@ DatasetError = DamagedError
 
 @dataclass(frozen=True)
 class Header:
-    """What all episodes of a dataset have in common; the content of ``dataset.json``.
+    """Header of a dataset, common to all its episodes; the content of ``dataset.json``.
 
     Attributes:
         robot: Key of the robot.
@@ -85,12 +85,12 @@ class Header:
 
     @property
     def in_turns(self) -> bool:
-        """Whether turns are recorded."""
+        """``True`` if turns are recorded."""
         return bool(self.interface)
 
     @property
     def in_steps(self) -> bool:
-        """Whether the control steps of an arm are recorded."""
+        """``True`` if the control steps of an arm are recorded."""
         return bool(self.fps)
 
     def config(self, task: str, split: str) -> EnvConfig:

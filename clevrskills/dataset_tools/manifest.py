@@ -73,7 +73,7 @@ class Attempt:
         return replace(self, success=not kind, kind=kind, reason=reason, ended=now(), **more)
 
     def to_json(self) -> str:
-        """The line, without its end."""
+        """Return the line, without its end."""
         return to_json({_RENAMED.get(f.name, f.name): getattr(self, f.name) for f in fields(self)})
 
     @classmethod
@@ -108,7 +108,7 @@ class Manifest:
 
 
 def read_manifest(root: Path) -> Iterator[Attempt]:
-    """All lines of all writers, those of one writer in the order in which the attempts ended.
+    """Yield all lines of all writers, those of one writer in the order in which the attempts ended.
 
     Raises:
         DatasetError: A line cannot be read.
@@ -118,7 +118,7 @@ def read_manifest(root: Path) -> Iterator[Attempt]:
 
 
 def latest_lines(root: Path) -> dict[str, Attempt]:
-    """The last line of every episode that was made, by its name.
+    """Return the last line of every episode that was made, by its name.
 
     Raises:
         DatasetError: A line cannot be read.
@@ -139,7 +139,7 @@ def in_turn(names: Sequence[str], count: int) -> list[str]:
 
 
 def file_hashes(directory: Path) -> dict[str, tuple[int, str]]:
-    """Size in bytes and SHA-256 of every file of an episode, by name.
+    """Return the size in bytes and SHA-256 of every file of an episode, by name.
 
     Raises:
         StorageError: A file cannot be read.

@@ -6,7 +6,7 @@ PACKAGE = "dataset_tools"
 
 
 def render(template: str, package: str = PACKAGE, **values: Any) -> str:
-    """A template with values; ``source(name)`` in it is another file as it is.
+    """Render a template with values; ``source(name)`` in it is another file as it is.
 
     Args:
         template: Name of the file; one that ends in ``.html`` has its values escaped.

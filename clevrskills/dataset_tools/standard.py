@@ -49,7 +49,7 @@ _LABELS = (
 
 @dataclass(frozen=True)
 class TaskDigest:
-    """What is published of a task.
+    """Published digest of a task.
 
     Attributes:
         seeds: Seed of each slot that has digests.
@@ -62,7 +62,7 @@ class TaskDigest:
     frames: Mapping[str, np.ndarray]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON data; of the seeds only those that are not the number of their slot."""
+        """Return plain JSON data; of the seeds only those that are not the number of their slot."""
         return {
             "substitutes": {str(k): seed for k, seed in enumerate(self.seeds) if seed != k},
             "digests": {part: "".join(found) for part, found in self.digests.items()},
@@ -88,7 +88,7 @@ class TaskDigest:
 
 @dataclass(frozen=True)
 class Standard:
-    """What a suite publishes of its standard datasets.
+    """Published digests of a suite's standard datasets.
 
     Attributes:
         benchmark: Version of the suite's benchmark.
@@ -101,13 +101,13 @@ class Standard:
     tasks: Mapping[str, TaskDigest]
 
     def to_json(self) -> str:
-        """The content of the file."""
+        """Return the content of the file."""
         data = {"benchmark": self.benchmark, **self.settings}
         tasks = {task: digest.to_json() for task, digest in self.tasks.items()}
         return to_json({**data, "tasks": tasks}, indent=1) + "\n"
 
     def faults(self, episode: Episode) -> Iterator[str]:
-        """How an episode differs from what is published of its slot; nothing for later slots."""
+        """Yield differences of an episode from its slot's digests; none for later slots."""
         info = episode.info
         slot = slot_of(int(info["seed"]))
         if slot >= DIGESTED or info["task"] not in self.tasks:
@@ -126,7 +126,7 @@ class Standard:
 
 
 def slot_of(seed: int) -> int:
-    """The slot that a seed is for."""
+    """Return the slot that a seed is for."""
     return seed % SUBSTITUTE
 
 
@@ -155,7 +155,7 @@ def _read(path: Path) -> Standard:
 
 
 def measure(dataset: Dataset, suite: Suite) -> Standard:
-    """What is to be published, from a dataset that has the first slots of every task.
+    """Return the digests to publish, from a dataset that has the first slots of every task.
 
     Raises:
         ClevrSkillsError: A slot is missing.
@@ -180,7 +180,7 @@ def measure(dataset: Dataset, suite: Suite) -> Standard:
 
 
 def missing_slots(episodes: Iterable[Path], size: int) -> Iterator[str]:
-    """What the tasks of a standard dataset lack, or have too much of, in words.
+    """Yield in words what the tasks of a standard dataset lack, or have too much of.
 
     Args:
         episodes: Directories of its episodes.
@@ -219,7 +219,7 @@ def check_header(root: Path, header: Header, standard: Standard) -> int:
 
 
 def digests(episode: Episode) -> dict[str, str]:
-    """Digest of each part of an episode: floating-point numbers bit for bit."""
+    """Return the digest of each part of an episode: floating-point numbers bit for bit."""
     info, steps = episode.info, episode.steps
     scene = to_json([info["scene"], info["prompt"]["text"], info["prompt"]["plain"], info["goal"]])
     labels = to_json({name: [_plain(v) for v in steps[name]] for name in _LABELS})
@@ -233,7 +233,7 @@ def digests(episode: Episode) -> dict[str, str]:
 
 
 def colours(episode: Episode, camera: str) -> np.ndarray:
-    """Mean colours of the first and the last frame of a camera, in fields, (2, 4, 4, 3) uint8."""
+    """Return mean colours of a camera's first and last frame, in fields, (2, 4, 4, 3) uint8."""
     frames = np.stack([episode.frame(camera, step) for step in (0, len(episode))])
     height, width = (size - size % _GRID for size in frames.shape[1:3])
     fields = frames[:, :height, :width].reshape(2, _GRID, height // _GRID, _GRID, width // _GRID, 3)

@@ -57,7 +57,7 @@ class DatasetTable(EpisodeTable):
 
 
 class DatasetReader(WindowReader[DatasetTable]):
-    """Reads windows of a dataset.
+    """Reader of windows of a dataset.
 
     Args:
         dataset: The dataset, or the part of it that is wanted.
@@ -211,7 +211,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         self._kept = None if failed_steps else _kept(dataset)
 
     def __len__(self) -> int:
-        """Number of samples."""
+        """Return the number of samples."""
         return int(self._stops[-1]) if self._kept is None else len(self._kept)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
@@ -246,7 +246,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         return sample
 
     def where(self, index: int) -> tuple[int, int]:
-        """Which episode of the dataset, and which step of it, a sample is.
+        """Return the episode of the dataset, and the step of it, that a sample is.
 
         Raises:
             IndexError: There is no such sample.
@@ -260,7 +260,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         return number, flat - (int(self._stops[number - 1]) if number else 0)
 
     def _image(self, images: Tensor) -> Tensor:
-        """Images uint8 in the type asked for."""
+        """Return images uint8 in the type asked for."""
         return images if self.image_dtype == torch.uint8 else images.to(self.image_dtype) / 255
 
 
@@ -274,19 +274,20 @@ def collate(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _kept(dataset: Dataset) -> np.ndarray:
-    """Numbers of the steps that do not belong to an attempt that was given up."""
+    """Return numbers of the steps that do not belong to an attempt that was given up."""
     failed = [Episode(episode.path).unlearned for episode in dataset]
     return np.flatnonzero(~np.concatenate(failed))
 
 
 def _floats(values: np.ndarray) -> np.ndarray:
-    """(N, k) float32, also of numbers and flags."""
+    """Return (N, k) float32, also of numbers and flags."""
     return values.astype(np.float32).reshape(len(values), -1)
 
 
 def _places(episode: Episode) -> np.ndarray:
-    """Where what the sub-task of each step names is, (N, 2, 3): its first object, and its second
-    one, or, where it names no other, the place that the arm's instruction names.
+    """Return the places of the objects that the subgoal of each step names, (N, 2, 3): its first
+    object, and its second one, or, where it names no other, the place that the arm's instruction
+    names.
     """
     poses, keys = episode.object_poses, [body["key"] for body in episode.objects]
     places = np.full((len(episode), 2, 3), np.nan, np.float32)
@@ -303,8 +304,9 @@ def _places(episode: Episode) -> np.ndarray:
 
 
 def _waypoints(episode: Episode) -> np.ndarray:
-    """Pose of the end effector at the end of what the arm does at each step, (N, 7); NaN where that
-    is no aim: the steps failed, no oracle took them, or a policy took over before their end.
+    """Return the pose of the end effector at the end of what the arm does at each step, (N, 7); NaN
+    where that is no aim: the steps failed, no oracle took them, or a policy took over before their
+    end.
     """
     poses = episode.proprioception("ee_pose")
     waypoints = np.full_like(poses[:-1], np.nan)
@@ -317,7 +319,7 @@ def _waypoints(episode: Episode) -> np.ndarray:
 
 
 def _sights(episode: Episode, places: np.ndarray, cameras: Sequence[str]) -> np.ndarray:
-    """Where places (N, 2, 3) are in the images of cameras, (N, 2, C, 2)."""
+    """Return the pixels of places (N, 2, 3) in the images of cameras, (N, 2, C, 2)."""
     sights = np.full((*places.shape[:2], len(cameras), 2), np.nan, np.float32)
     for k, camera in enumerate(cameras):
         about = episode.info["cameras"][camera]

@@ -80,7 +80,7 @@ Table = TypeVar("Table", bound=EpisodeTable)
 
 
 class WindowReader(ABC, Generic[Table]):
-    """Reads windows of the episodes of a folder, in any order.
+    """Reader of windows of the episodes of a folder, in any order.
 
     Can be pickled and forked: every process opens its own files.
 
@@ -109,7 +109,7 @@ class WindowReader(ABC, Generic[Table]):
         """
 
     def table(self, number: int) -> Table:
-        """An episode, which is kept for the next time."""
+        """Return an episode, which is kept for the next time."""
         self._own_files()
         return self._table(number)
 
@@ -126,7 +126,7 @@ class WindowReader(ABC, Generic[Table]):
         return cut_windows(table, 0, len(table.actions) - 1, first, steps, horizon)
 
     def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:
-        """Frames of an episode at these steps by camera, (len(steps), 3, H, W) uint8."""
+        """Return frames of an episode at these steps by camera, (len(steps), 3, H, W) uint8."""
         found = {}
         for camera, (path, first) in self.table(number).videos.items():
             frames = self._video(path).read((first + steps).tolist())

@@ -63,7 +63,7 @@ class ProbeError(Exception):
 
 
 def probe(name: str) -> dict[str, Any]:
-    """Runs one of `clevrskills.doctor.probes` in a process of its own.
+    """Run one of `clevrskills.doctor.probes` in a process of its own.
 
     Raises:
         ProbeError: It failed, crashed or took too long.
@@ -88,7 +88,7 @@ def probe(name: str) -> dict[str, Any]:
 
 
 def check_python() -> Check:
-    """Python 3.11, 3.12 or 3.13."""
+    """Check that Python is 3.11, 3.12 or 3.13."""
     ok = sys.version_info[:2] in ((3, 11), (3, 12), (3, 13))
     return Check(
         "Python", ok, platform.python_version(), "" if ok else "use Python 3.11, 3.12 or 3.13"
@@ -96,7 +96,7 @@ def check_python() -> Check:
 
 
 def check_simulator() -> Check:
-    """ManiSkill and SAPIEN can be imported and simulate."""
+    """Check that ManiSkill and SAPIEN can be imported and simulate."""
     name = "simulator"
     try:
         versions = f"ManiSkill {version('mani_skill')}, SAPIEN {version('sapien')}"
@@ -113,8 +113,8 @@ def check_simulator() -> Check:
 
 
 def check_planner() -> Check:
-    """The chosen planner plans a motion of the xArm 6; off, which is allowed, where it is missing
-    or can't run.
+    """Check that the chosen planner plans a motion of the xArm 6; off, which is allowed, where it
+    is missing or can't run.
     """
     name = "planner"
     planner = planner_name()
@@ -138,7 +138,7 @@ def check_planner() -> Check:
 
 
 def check_renderer() -> Check:
-    """A Vulkan device draws an image."""
+    """Check that a Vulkan device draws an image."""
     name = "renderer"
     try:
         result = probe("render")
@@ -155,7 +155,7 @@ def check_renderer() -> Check:
 
 
 def check_vulkan_files() -> Check:
-    """The Vulkan loader and the drivers' files, which explain a renderer that fails."""
+    """Check for the Vulkan loader and the drivers' files, which explain a renderer that fails."""
     name = "Vulkan"
     icds = vulkan_icds()
     missing = [library for library in ("libvulkan.so.1",) if not _loads(library)]
@@ -172,13 +172,13 @@ def check_vulkan_files() -> Check:
 
 
 def check_gpu() -> Check:
-    """The GPU, which nothing requires."""
+    """Check for a GPU, which nothing requires."""
     detail = _nvidia_gpu() or "none; simulation and images run on the CPU"
     return Check("GPU", True, detail, required=False)
 
 
 def check_video() -> Check:
-    """PyAV has an H.264 encoder."""
+    """Check that PyAV has an H.264 encoder."""
     try:
         import av
 
@@ -189,7 +189,7 @@ def check_video() -> Check:
 
 
 def check_disk() -> Check:
-    """Room for data in the current directory."""
+    """Check that there is room for data in the current directory."""
     free_gb = shutil.disk_usage(Path.cwd()).free / 1e9
     ok = free_gb >= MIN_FREE_DISK_GB
     remedy = "" if ok else "free some space, or write datasets elsewhere (--out)"
@@ -209,13 +209,13 @@ CHECKS: tuple[Callable[[], Check], ...] = (
 
 
 def checks() -> list[Check]:
-    """Runs all checks, side by side; none raises."""
+    """Run all checks, side by side; none raises."""
     with ThreadPoolExecutor(max_workers=len(CHECKS)) as pool:
         return list(pool.map(_guarded, CHECKS))
 
 
 def main(json: bool = False) -> int:
-    """Prints the checks as a table, or as a JSON list of objects with the fields of `Check`.
+    """Print the checks as a table, or as a JSON list of objects with the fields of `Check`.
 
     Returns:
         The exit code: 0 if everything required is present.
@@ -229,7 +229,7 @@ def main(json: bool = False) -> int:
 
 
 def vulkan_icds() -> list[str]:
-    """Names of the installed Vulkan driver files, e.g. "lvp_icd.x86_64.json"."""
+    """Return names of the installed Vulkan driver files, e.g. "lvp_icd.x86_64.json"."""
     named = os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES")
     if named:
         return [Path(file).name for file in named.split(os.pathsep) if Path(file).exists()]
@@ -237,12 +237,12 @@ def vulkan_icds() -> list[str]:
 
 
 def renderer_remedy(problem: str) -> str:
-    """What to do about a renderer that fails with this problem."""
+    """Return the remedy for a renderer that fails with this problem."""
     return _library_remedy(problem) or (NVIDIA_DRIVER if _nvidia_gpu() else SOFTWARE_DRIVER)
 
 
 def _library_remedy(problem: str) -> str:
-    """The package to install if a shared library is missing, else an empty string."""
+    """Return the package to install if a shared library is missing, else an empty string."""
     match = re.search(r"(lib[\w.+-]+): cannot open shared object file", problem)
     if match is None:
         return ""
@@ -251,7 +251,7 @@ def _library_remedy(problem: str) -> str:
 
 
 def _nvidia_gpu() -> str:
-    """Name and driver version of the first NVIDIA GPU, or an empty string."""
+    """Return the name and driver version of the first NVIDIA GPU, or an empty string."""
     command = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)

@@ -15,7 +15,7 @@ from clevrskills.sim.render.vulkan import drawing_device, vulkan_devices
 
 
 def simulate() -> dict[str, Any]:
-    """Imports the simulator and lets a box fall on the ground for one second."""
+    """Import the simulator and let a box fall on the ground for one second."""
     import mani_skill.envs  # noqa: F401  (the import is the check: it needs many system libraries)
     import sapien
     import torch
@@ -38,7 +38,7 @@ def simulate() -> dict[str, Any]:
 
 
 def render() -> dict[str, Any]:
-    """Takes a 64x64 image of a box and says which device drew it."""
+    """Take a 64x64 image of a box and says which device drew it."""
     os.environ.setdefault("LP_NUM_THREADS", "0")
     import numpy as np
     import sapien
@@ -82,7 +82,7 @@ def plan() -> dict[str, Any]:
 
 
 def _device() -> Any:
-    """A CUDA device that can draw, or else whatever the Vulkan driver offers."""
+    """Return a CUDA device that can draw, or else whatever the Vulkan driver offers."""
     import sapien
 
     try:

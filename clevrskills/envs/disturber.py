@@ -16,7 +16,7 @@ OFF = -1.0
 
 
 class Disturber:
-    """Changes the actions and pushes the bodies of one episode.
+    """Injector of disturbances: changes the actions and pushes the bodies of one episode.
 
     Args:
         disturbances: What happens.
@@ -36,8 +36,8 @@ class Disturber:
         self._failing_until = 0
 
     def __call__(self, action: NDArray[Any], step: int, holding: bool) -> NDArray[Any]:
-        """The action (7,) that is carried out at a control step in place of one that is given; a
-        push is given to the body that is due.
+        """Return the action (7,) that is carried out at a control step in place of one that is
+        given; a push is given to the body that is due.
 
         Args:
             action: What is given.

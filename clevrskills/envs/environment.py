@@ -69,7 +69,8 @@ RESET_OPTIONS = ("episode", "head_start", *MANISKILL_OPTIONS)
 
 
 class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
-    """Runs a task in simulation; torch tensors, batch first, as all ManiSkill environments.
+    """Environment of a task in simulation; torch tensors, batch first, as all ManiSkill
+    environments.
 
     Args:
         task_key: Key of the task, e.g. ``sort``.
@@ -432,8 +433,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     @single_threaded
     @torch.inference_mode()
     def step_uncopied(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
-        """The same for who copies what it gives: what was made in inference mode, part of which the
-        environment still needs.
+        """Take a step like :meth:`step`, without copies for callers who copy: what was made in
+        inference mode, part of which the environment still needs.
         """
         if self.scene is None:
             raise ClosedError(CLOSED)
@@ -474,8 +475,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         return {**super().get_info(), "elapsed_steps": self._elapsed_steps.clone()}
 
     def evaluate(self) -> dict[str, Any]:
-        """What the goal says: success, progress, reward terms and which of the :attr:`reasons` it
-        can't be achieved for any more, (B,) int64, 0 if it can; changes nothing.
+        """Return the goal's outcome: success, progress, reward terms and which of the
+        :attr:`reasons` it can't be achieved for any more, (B,) int64, 0 if it can; changes nothing.
         """
         found = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
         told = reasons(self.goal, self._failure_flags, self.outcome.state)
@@ -489,8 +490,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @property
     def reasons(self) -> list[str]:
-        """Why the goal can become unsolvable, by the number that infos have; the first, that it has
-        not, is empty.
+        """Reasons why the goal can become unsolvable, by their number in infos; the first, number
+        0, is empty: it has not.
         """
         return ["", *self.goal.unsolvable(self.outcome.state)]
 
@@ -507,15 +508,15 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self._repainted = textures
 
     def compute_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
-        """Reward on the scale of the published numbers, (B,)."""
+        """Return the reward on the scale of the published numbers, (B,)."""
         return self.outcome.reward
 
     def compute_normalized_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
-        """Reward in [0, 1], 1 exactly on success, (B,)."""
+        """Return the reward in [0, 1], 1 exactly on success, (B,)."""
         return self.outcome.progress
 
     def get_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
-        """The reward of the last step on the scale of the reward mode, (B,)."""
+        """Return the reward of the last step on the scale of the reward mode, (B,)."""
         if self._reward_mode == "potential":
             return self._gain
         return super().get_reward(obs, action, info)
@@ -524,14 +525,14 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @property
     def action_spec(self) -> dict[str, Any]:
-        """What an action means, as data."""
+        """Meaning of an action, as data."""
         return ACTION_SPEC
 
     def watcher(self) -> TabletopWatcher:
         return TabletopWatcher(self)
 
     def look(self, views: Sequence[str]) -> Mapping[str, str]:
-        """What can be told of the scene in words: the view ``state``, see
+        """Return the scene in words: the view ``state``, see
         :func:`clevrskills.envs.scene_text.scene_text`.
 
         Raises:
@@ -559,7 +560,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         }
 
     def _get_obs_extra(self, info: dict) -> dict[str, Tensor]:
-        """The pose of the end effector, by the name that ManiSkill's tasks have for it."""
+        """Return the pose of the end effector, by the name that ManiSkill's tasks have for it."""
         return {"tcp_pose": self.agent.tcp.pose.raw_pose}
 
     def _get_obs_state_dict(self, info: dict) -> dict[str, Tensor]:
@@ -589,13 +590,13 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
 @cache
 def allowed_arguments() -> frozenset[str]:
-    """Names of the arguments of environments, and those that they pass on to ManiSkill."""
+    """Return names of the arguments of environments, and those that they pass on to ManiSkill."""
     names = {*signature(ClevrSkillsEnv).parameters, *signature(BaseEnv).parameters}
     return frozenset(names - {"kwargs"})
 
 
 def _usable(found: Any) -> Any:
-    """What was made in inference mode, for callers that want gradients."""
+    """Return clones of tensors made in inference mode, for callers that need gradients."""
     if isinstance(found, Tensor):
         return found.clone() if found.is_inference() else found
     if isinstance(found, dict):
@@ -604,7 +605,7 @@ def _usable(found: Any) -> Any:
 
 
 def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: Any) -> int:
-    """The seed of a frozen episode that fits."""
+    """Return the seed of a frozen episode that fits."""
     if not isinstance(episode, EpisodeSpec):
         raise ClevrSkillsError(
             f"options['episode'] is of type {type(episode).__name__}; allowed: EpisodeSpec"
@@ -643,8 +644,8 @@ def _freeze_imports() -> None:
 
 
 def _sizes(config: EnvConfig) -> dict[str, Any]:
-    """What ManiSkill is told of the sizes of images, where they are not each camera's own: one of
-    all cameras, and those of the cameras whose images are not square.
+    """Return ManiSkill's settings of image sizes, where they are not each camera's own: one of all
+    cameras, and those of the cameras whose images are not square.
     """
     if config.size_px is None:
         return {}

@@ -98,7 +98,7 @@ class EpisodeSpec(Episode):
             )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data that :meth:`from_json` reads; every number as it is.
+        """Return plain JSON data that :meth:`from_json` reads; every number exactly.
 
         Raises:
             ClevrSkillsError: The prompt shows other bodies than the layout has.

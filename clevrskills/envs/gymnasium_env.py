@@ -213,7 +213,7 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
 
 
 def _single(found: Any) -> Any:
-    """What a batch of one environment says, as numpy, copied; what is one number, as such."""
+    """Return a value of a batch of one as numpy, copied; a single number as a scalar."""
     if isinstance(found, Tensor):
         return found.item() if found.shape == (1,) else found.numpy()[0].copy()
     if isinstance(found, dict):

@@ -124,7 +124,8 @@ class RecorderView(BaseEnv, RecordableEnv):
         return self._spoil(images, int(self.elapsed_steps[0])) if self._spoil else images
 
     def height_map(self, name: str) -> np.ndarray:
-        """Heights over the table of what an orthographic camera that looks straight down shows.
+        """Return heights over the table of what an orthographic camera that looks straight down
+        shows.
 
         Args:
             name: Its name.
@@ -145,7 +146,7 @@ class RecorderView(BaseEnv, RecordableEnv):
         return np.round(heights, 6).astype(np.float32) + np.float32(0.0)
 
     def depth_map(self, name: str) -> np.ndarray:
-        """Depths along the axis of a camera that stands still, (H, W) float64 in metres.
+        """Return depths along the axis of a camera that stands still, (H, W) float64 in metres.
 
         Args:
             name: Its name.
@@ -166,11 +167,13 @@ class RecorderView(BaseEnv, RecordableEnv):
         return orthographic_depth_m(buffer) if is_flat else perspective_depth_m(buffer)
 
     def proprioception(self) -> dict[str, np.ndarray]:
-        """qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,) of the robot."""
+        """Return qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,)."""
         return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
 
     def object_poses(self) -> np.ndarray:
-        """World poses of the bodies, (K, 7) float32, as :meth:`scene_description` orders them."""
+        """Return world poses of the bodies, (K, 7) float32 as :meth:`scene_description` orders
+        them.
+        """
         slots = [slot for slot, body in enumerate(self.layouts[0].bodies) if body]
         return self.world.body_pose[0, slots].numpy()
 

@@ -20,7 +20,7 @@ from clevrskills.tasks import Layout
 
 
 class SceneReuse(BaseEnv):
-    """Clears scenes, and loads the arm and the table into new ones.
+    """Reuse of scenes: clears them, and loads the arm and the table into new ones.
 
     Attributes:
         table: The table of the scene.

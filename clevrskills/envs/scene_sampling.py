@@ -57,12 +57,12 @@ class DrawnScene:
 
     @cached_property
     def prompt(self) -> Prompt:
-        """What is asked for, worded when somebody wants to know."""
+        """Prompt of the task, worded on first access."""
         with torch.inference_mode():
             return self.ask(self)
 
     def keysteps(self) -> tuple[Keystep, ...]:
-        """The scene at the start and after each part of the goal, without an oracle run."""
+        """Return the scene at the start and after each part of the goal, without an oracle run."""
         return keystep_scenes(self.goal, self.start, self.layout)
 
 
@@ -81,27 +81,27 @@ class NeutralPose:
     cup_tips: torch.Tensor
 
     def qpos(self, pose: torch.Tensor) -> np.ndarray | None:
-        """Joint angles (n,) for a world pose (7,) of the end effector; ``None``: out of reach."""
+        """Return joint angles (n,) for an end effector's world pose (7,); ``None``: no solution."""
         return _reached(self.robot_name, *pose.tolist())
 
     def reaches(self, pose: torch.Tensor) -> bool:
-        """Whether the arm reaches a world pose (7,) of the end effector."""
+        """Return whether the arm reaches a world pose (7,) of the end effector."""
         return self.qpos(pose) is not None
 
     def stands_clear(self, world: TensorWorld) -> bool:
-        """Whether the arm is clear of all bodies, the end effector where the world has it."""
+        """Return whether the arm, in its pose in the world, is clear of all bodies."""
         qpos = self.qpos(world.end_effector_pose[0])
         return qpos is not None and arm_surface(self.robot_name).clear(qpos, world, CLEARANCE_M)
 
     @classmethod
     @cache
     def of(cls, robot_name: str, setting: Setting = TABLETOP) -> NeutralPose:
-        """The gripper of a robot at the start, where a setting has it."""
+        """Return the gripper of a robot at the start, where a setting has it."""
         return cls.at(robot_name, setting.qpos_at_start(robot_name))
 
     @classmethod
     def at(cls, robot_name: str, qpos: np.ndarray) -> NeutralPose:
-        """The gripper of a robot that starts from other joint angles (n,)."""
+        """Return the gripper of a robot that starts from other joint angles (n,)."""
         description = robot(robot_name)
         base = Pose(description.base_position)
         tcp = base * kinematics(robot_name).forward(qpos)
@@ -115,8 +115,8 @@ class NeutralPose:
 
 @lru_cache(maxsize=64)
 def _reached(robot_name: str, *pose: float) -> np.ndarray | None:
-    """Joint angles (n,), not to be changed, for a world pose of the end effector; most are asked
-    for several times, the neutral one in every episode.
+    """Return joint angles (n,), not to be changed, for a world pose of the end effector; most are
+    asked for several times, the neutral one in every episode.
     """
     return kinematics(robot_name).reach_in_world(Pose(pose[:3], pose[3:]))
 
@@ -174,8 +174,8 @@ def draw_scene(
 
 
 def worded(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6") -> Prompt:
-    """The prompt of a scene in one of the task's wordings; its others are those that are held out
-    if it is itself, or else those that are not.
+    """Return the prompt of a scene in one of the task's wordings; its others are those that are
+    held out if it is itself, or else those that are not.
 
     Raises:
         ClevrSkillsError: There is no such wording.
@@ -214,7 +214,7 @@ def scene_of(
     prompt: Prompt = NOTHING_ASKED,
     home: NeutralPose | None = None,
 ) -> DrawnScene:
-    """The scene of a layout; nothing is drawn.
+    """Return the scene of a layout, without drawing anything.
 
     Args:
         task: The task.
@@ -242,14 +242,14 @@ def _solids(layout: Layout) -> Solids:
 
 @lru_cache(maxsize=256)
 def _stacked(shapes: tuple[Shape | None, ...], static: tuple[bool, ...]) -> Solids:
-    """Those of one environment, not to be changed; small tasks have the same ones time and again,
-    and so what is worked out of them.
+    """Return the stacked roles of one environment, not to be changed; small tasks have the same
+    ones time and again, and so what is worked out of them.
     """
     return Solids.from_shapes([shapes], [static])
 
 
 def slots_of(task: Task, layout: Layout) -> tuple[str, ...]:
-    """Keys of the slots of a layout: those of the task, and of what it has more than that."""
+    """Return keys of the slots of a layout: the task's own, then further ones."""
     further = layout.bodies[len(task.slots) :]
     return (*task.slots, *(body.key for body in further if body))
 
@@ -257,7 +257,7 @@ def slots_of(task: Task, layout: Layout) -> tuple[str, ...]:
 def start_world(
     task: Task, layout: Layout, solids: Solids, home: NeutralPose
 ) -> TensorWorld | None:
-    """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should."""
+    """Return world as laid out; ``None`` if the gripper cannot hold, in view, what it should."""
     poses = [body.pose if body else EMPTY for body in layout.bodies]
     start = torch.tensor([poses], dtype=torch.float32)
     world = TensorWorld(
@@ -276,8 +276,8 @@ def start_world(
 
 @torch.inference_mode()
 def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bool:
-    """Whether the goal does not hold yet, and there is a state in which it does; if asked for, with
-    the arm clear of everything at the start and after each part of the goal.
+    """Return whether the goal does not hold yet, and there is a state in which it does; if asked
+    for, with the arm clear of everything at the start and after each part of the goal.
     """
     if home and not home.stands_clear(start):
         return False
@@ -302,8 +302,8 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
 
 
 def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:
-    """The world after each part of a goal, worked out once for a goal and its start; rewards do not
-    matter there.
+    """Yield the world after each part of a goal, worked out once for a goal and its start; rewards
+    do not matter there.
 
     Raises:
         ValueError: A part can't be achieved.
@@ -325,7 +325,7 @@ def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:
 def keystep_scenes(
     goal: Predicate, start: TensorWorld, layout: Layout, robot_name: str | None = None
 ) -> tuple[Keystep, ...]:
-    """The scene at the start and after each part of the goal; with the arm if a robot is named."""
+    """Return scene at the start and after each part of the goal, with a robot's arm if named."""
     worlds = (start, *_stages(goal, start))
     return tuple(_keystep(world, layout, robot_name) for world in worlds)
 

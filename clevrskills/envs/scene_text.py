@@ -24,19 +24,19 @@ SUPPORT_SHARE = 0.5
 
 
 def bodies_of(env: RecorderView) -> Mapping[str, Body]:
-    """What is in the scene, by key."""
+    """Return the bodies of the scene, by key."""
     return {body.key: body for body in env.layouts[0].bodies if body}
 
 
 def shown_name(env: RecorderView, body: Body, names: int = 0) -> str:
-    """What a body is called, as it looks now, in a set of names."""
+    """Return the name of a body in a set of names, from its present texture."""
     texture = env.textures.get(body.key, body.texture)
     return replace(body, texture=texture).called(names, bodies_of(env).values())
 
 
 def scene_text(env: RecorderView) -> str:
-    """The scene in words: of each thing its key, name, place in metres, turn about the vertical in
-    degrees, and what it is on; then what the gripper holds, and where it is.
+    """Return the scene in words: of each thing its key, name, place in metres, turn about the
+    vertical in degrees, and what it is on; then what the gripper holds, and where it is.
     """
     world, lines = env.world, []
     held = int(world.held[0])
@@ -59,7 +59,7 @@ def scene_text(env: RecorderView) -> str:
 
 
 def _on(env: RecorderView, slot: int) -> list[str]:
-    """What a body stands on or in."""
+    """Return the support of a body: what it stands on or in."""
     world, found = env.world, []
     for key, body in bodies_of(env).items():
         other = world.keys.index(key)

@@ -18,7 +18,7 @@ from clevrskills.sim.simulation import Simulation, SimWorld
 
 
 class StateCodec(BaseEnv):
-    """Saves and restores the state of an environment, nested or flat.
+    """Codec of an environment's state, nested or flat.
 
     Attributes:
         world: Where everything is.
@@ -34,7 +34,7 @@ class StateCodec(BaseEnv):
     goal_state: GoalState
 
     def get_state_dict(self) -> dict[str, Any]:
-        """All that an episode depends on, contacts of the last step included; tensors (B, n)."""
+        """Return the complete state, contacts of the last step included; tensors (B, n)."""
         state = super().get_state_dict()
         state["vacuum"] = self.vacuum.state()
         if self.goal_state:
@@ -48,8 +48,8 @@ class StateCodec(BaseEnv):
         return state
 
     def get_state(self) -> Tensor:
-        """The same, flat, (B, S) float64, every number as it is; ManiSkill would round what it
-        finds in nested entries to single precision, and take twice as long.
+        """Return the same, flat, (B, S) float64, every number as it is; ManiSkill would round what
+        it finds in nested entries to single precision, and take twice as long.
         """
         robot = self.agent.robot._objs[0]
         root = robot.links[0]
@@ -86,7 +86,7 @@ class StateCodec(BaseEnv):
 
     @property
     def state_layout(self) -> list[dict[str, Any]]:
-        """Where what stands in :meth:`get_state`: entries of name, start, stop."""
+        """Entries of :meth:`get_state`: name, start, stop."""
         return layout(common.flatten_dict_keys(self.get_state_dict()))
 
     def set_state(self, state: Tensor, env_idx: Tensor | None = None) -> None:
@@ -106,7 +106,7 @@ class StateCodec(BaseEnv):
 
 
 def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Entries by name, as nested dicts where a name has slashes: HDF5 files have them so."""
+    """Return entries by name, as nested dicts where a name has slashes: HDF5 files have them so."""
     nested: dict[str, Any] = {}
     for name, value in entries.items():
         *groups, last = name.split("/")
@@ -118,7 +118,7 @@ def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _batched(state: Any) -> Any:
-    """The same state with every entry as a tensor (B, n)."""
+    """Return the same state with every entry as a tensor (B, n)."""
     if isinstance(state, Mapping):
         return {key: _batched(value) for key, value in state.items()}
     values = torch.as_tensor(state)

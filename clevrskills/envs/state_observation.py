@@ -56,7 +56,9 @@ BODY_NUMBERS = 26
 
 
 class Observer:
-    """Makes the observations of environments from a goal, its tensors (B, ...), and their world."""
+    """Observer of environments: computes observations from a goal, its tensors (B, ...), and their
+    world.
+    """
 
     def __init__(self, goal: Predicate, world: SimWorld) -> None:
         self._goal, self._world = goal, world
@@ -75,7 +77,7 @@ class Observer:
         self._nobody = torch.zeros(world.num_envs, 1, BODY_NUMBERS, device=world.device)
 
     def __call__(self, outcome: Outcome) -> dict[str, Tensor]:
-        """The observation by entry, each (B, n) float32, in the order of the module's table."""
+        """Return observation by entry, each (B, n) float32, in the order of the module's table."""
         rotation = self._world.frame_matrix[..., :2].mT.flatten(-2)
         bodies = self._bodies(rotation[:, :-1])
         return {
@@ -98,7 +100,7 @@ class Observer:
         }
 
     def _bodies(self, rotation: Tensor) -> Tensor:
-        """What is told of all bodies, and zeros for none, (B, K + 1, 26)."""
+        """Return the features of all bodies, and zeros for none, (B, K + 1, 26)."""
         world = self._world
         values = (
             self._present,
@@ -151,7 +153,7 @@ class Observer:
         return entries
 
     def _frame_of(self, named: Tensor) -> Tensor:
-        """The frame (B, 7) of what a leaf is about that names some bodies (B, n)."""
+        """Return the frame (B, 7) of what a leaf is about that names some bodies (B, n)."""
         return self._world.at(self._world.frame, named[:, self._named.index("object")])
 
 
@@ -167,17 +169,17 @@ class Observed(Protocol):
 
 
 def observe(env: Observed) -> np.ndarray:
-    """The observation of a single environment as one vector, (D,) float32."""
+    """Return the observation of a single environment as one vector, (D,) float32."""
     return flat(env.observer(env.outcome))[0].numpy()
 
 
 def flat(entries: Mapping[str, Tensor]) -> Tensor:
-    """An observation as one vector, (B, D)."""
+    """Return an observation as one vector, (B, D)."""
     return torch.cat(tuple(entries.values()), dim=-1)
 
 
 def layout(entries: Mapping[str, Tensor]) -> list[dict[str, Any]]:
-    """Where each entry stands in the vector: name, start, stop."""
+    """Return the entries of the vector: name, start, stop."""
     found: list[dict[str, Any]] = []
     for name, values in entries.items():
         start = found[-1]["stop"] if found else 0
@@ -186,8 +188,8 @@ def layout(entries: Mapping[str, Tensor]) -> list[dict[str, Any]]:
 
 
 def _fields(goal: Predicate) -> tuple[dict[str, Tensor], Tensor]:
-    """The numbers of all leaves by field, and of none, (B, L + 1, ...): where a leaf has no such
-    field, -1 for bodies and 0 for other numbers; and which leaves have a position, (L + 1,).
+    """Return the numbers of all leaves by field, and of none, (B, L + 1, ...): where a leaf has no
+    such field, -1 for bodies and 0 for other numbers; and which leaves have a position, (L + 1,).
     """
     tensors = [_tensors(leaf) for leaf in goal.leaves()]
     fields = {}
@@ -206,5 +208,5 @@ def _tensors(leaf: Predicate) -> dict[str, Tensor]:
 
 
 def _is_body(values: Tensor) -> bool:
-    """Whether values of all leaves, (B, L + 1, ...), are one body each."""
+    """Return whether values of all leaves, (B, L + 1, ...), are one body each."""
     return values.dim() == 2 and not values.is_floating_point()

@@ -27,7 +27,7 @@ class ActionSizes:
         return round(self._clipped / max(self._taken, 1), 6)
 
     def greatest(self, labels: Iterable[str]) -> dict[str, float]:
-        """The greatest absolute value of each entry, by its label; without labels by its number."""
+        """Return the greatest absolute value of each entry, by label or number."""
         names = [*labels] or map(str, count())
         return {
             name: round(float(value), 6) for name, value in zip(names, self._greatest, strict=False)

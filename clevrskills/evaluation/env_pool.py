@@ -34,7 +34,7 @@ TURNS_PER_S = 2
 
 @dataclass(frozen=True)
 class WorkerConfig:
-    """What all workers of an evaluation have in common; picklable."""
+    """Configuration common to all workers of an evaluation; picklable."""
 
     root: Path  # folder of the run, an absolute path
     suite: Suite  # where environments and episodes come from
@@ -95,7 +95,8 @@ def episode_of(
 
 
 class EnvPool:
-    """Starts episodes in slots; what it builds is used again as long as it fits.
+    """Pool of environments: starts episodes in slots; what it builds is used again as long as it
+    fits.
 
     Args:
         config: What all workers have in common.

@@ -72,7 +72,7 @@ class Mode(ABC):
 
 
 class Source(Mode):
-    """Where episodes come from."""
+    """Source of episodes."""
 
     @abstractmethod
     def select(self, tasks: Sequence[str], splits: Sequence[str]) -> Selected:
@@ -98,7 +98,7 @@ class Source(Mode):
 
     @property
     def criteria(self) -> str:
-        """When an episode counts as solved."""
+        """Criteria of success."""
         return self.args.criteria or self.suite.criteria()[0]
 
 

@@ -76,8 +76,9 @@ def plan(args: PlanArgs) -> int:
 def unpaired_episodes(
     rate: float, difference: float, power: float = 0.8, alpha: float = 0.05
 ) -> int:
-    """Episodes that each of two policies needs, other ones for each, for a two-sided z-test of two
-    proportions (Fleiss, Levin and Paik 2003, section 4.2, without correction for continuity).
+    """Return episodes that each of two policies needs, other ones for each, for a two-sided z-test
+    of two proportions (Fleiss, Levin and Paik 2003, section 4.2, without correction for
+    continuity).
 
     Raises:
         ClevrSkillsError: A number is not allowed.
@@ -95,7 +96,7 @@ def unpaired_episodes(
 def paired_episodes(
     rate: float, difference: float, discordant: float, power: float = 0.8, alpha: float = 0.05
 ) -> int:
-    """Episodes that both policies do, for McNemar's exact two-sided test.
+    """Return episodes that both policies do, for McNemar's exact two-sided test.
 
     Args:
         rate: Success rate of one policy.
@@ -118,7 +119,7 @@ def paired_episodes(
 
 
 def paired_power(n: int, difference: float, discordant: float, alpha: float = 0.05) -> float:
-    """Probability that McNemar's exact two-sided test finds a difference in n episodes."""
+    """Return probability that McNemar's exact two-sided test finds a difference in n episodes."""
     import numpy as np
     from scipy.stats import binom
 
@@ -133,12 +134,12 @@ def paired_power(n: int, difference: float, discordant: float, alpha: float = 0.
 
 
 def independent_discordance(rate: float, other: float) -> float:
-    """Share of discordant episodes if the successes of two policies are independent."""
+    """Return the share of discordant episodes if the successes of two policies are independent."""
     return rate * (1 - other) + other * (1 - rate)
 
 
 def _smallest(enough: Callable[[int], bool]) -> int:
-    """The smallest number of episodes that is enough."""
+    """Return the smallest number of episodes that is enough."""
     high = 1
     while not enough(high):
         high *= 2

@@ -55,7 +55,7 @@ NO_CAMERAS = "none"
 
 @dataclass(frozen=True)
 class EvaluationRequest:
-    """What is to be done."""
+    """Request of an evaluation."""
 
     args: EvaluateArgs  # the arguments of the command
     config: WorkerConfig  # what all workers have in common
@@ -64,7 +64,7 @@ class EvaluationRequest:
 
     @property
     def run(self) -> Run:
-        """What is recorded of the run, but for what the policy is shown and the renderer."""
+        """Record of the run, but for the policy's observations and the renderer."""
         return self.config.run
 
 
@@ -252,7 +252,8 @@ def _benchmark(heads: Iterable[FrozenHeader]) -> int:
 
 
 def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
-    """Where what carries out the commands of the policy comes from; ``None``: the interface does.
+    """Return the source of the controller that carries out the policy's commands; ``None``: the
+    interface does.
 
     Raises:
         ClevrSkillsError: There is no such policy, or nothing for it to carry out.
@@ -287,7 +288,7 @@ def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
 
 
 def _overrides(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
-    """What the policy is to be shown in place of what it asks for."""
+    """Return the observations that replace those that the policy asks for."""
     kinds, cameras = all_views(suite), args.cameras
     if args.view:
         cameras = tuple(name for name in args.view if kinds[name] == "image")
@@ -320,8 +321,8 @@ def filmed(refs: Sequence[EpisodeRef], which: Sequence[str]) -> list[EpisodeRef]
 
 
 def left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
-    """Tasks that are left out where prompts are in words alone: those that the suite leaves out
-    then and that were not asked for by name.
+    """Return tasks that are left out where prompts are in words alone: those that the suite leaves
+    out then and that were not asked for by name.
 
     Raises:
         ClevrSkillsError: A task was asked for by name, but cannot be said in words.

@@ -82,8 +82,8 @@ TURN_LIMIT = "turn limit"
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult(Record):
-    """How one episode went. Those of :mod:`clevrskills.evaluation.report.foreign` have ``None`` for
-    numbers that the other program does not state.
+    """Result of one episode. Those of :mod:`clevrskills.evaluation.report.foreign` have ``None``
+    for numbers that the other program does not state.
 
     Attributes:
         task: Key of the task.
@@ -202,17 +202,17 @@ class EpisodeResult(Record):
 
     @property
     def counts(self) -> bool:
-        """Whether it says something of the policy's skill."""
+        """``True`` if it measures the policy's skill."""
         return self.cause != ERROR
 
     @property
     def ending(self) -> str:
-        """Why it ended, as reports say it: its limit may be one of turns."""
+        """Reason of the end, as reports state it: its limit may be one of turns."""
         turns = self.cause == "step limit" and self.turns not in (0, self.steps)
         return TURN_LIMIT if turns else self.cause
 
     def to_json(self) -> str:
-        """The line of the file, without its end."""
+        """Return the line of the file, without its end."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         for name in _IF_ANY:
             if not data[name]:
@@ -330,9 +330,9 @@ class Run:
 
     @property
     def row(self) -> str:
-        """What its rows are of: the suite and the version of its frozen episodes, e.g.
-        ``clevrskills 1.0``, of a re-implementation ``ivispar (clevrskills 1.0)``; without a version
-        where the episodes were drawn.
+        """Name of its rows: the suite and the version of its frozen episodes, e.g. ``clevrskills
+        1.0``, of a re-implementation ``ivispar (clevrskills 1.0)``; without a version where the
+        episodes were drawn.
         """
         version = f" {self.benchmark}.0" if self.benchmark else ""
         rebuilt = self.suite in SUITES and self.suite != DEFAULT
@@ -373,7 +373,7 @@ class Evaluation:
 
     @cached_property
     def suite(self) -> Suite:
-        """What was evaluated on; a suite without anything if it is not installed here."""
+        """Suite of the run; one without content if it is not installed here."""
         try:
             return load_suite(self.run.suite)
         except (ClevrSkillsError, ImportError, AttributeError):
@@ -386,7 +386,7 @@ class Evaluation:
 
     @property
     def rule(self) -> str:
-        """When its episodes end, in a sentence: by the limits of its tasks."""
+        """Rule by which its episodes end, in a sentence: by the limits of its tasks."""
         known, done = self.suite.tasks, {r.task for r in self.all_results}
         limits = list(dict.fromkeys(known[task].limit for task in known if task in done))
         split = [limit.partition(" ") for limit in limits]
@@ -402,12 +402,12 @@ class Evaluation:
         return f"Episodes go on for {limit}, also after the goal held."
 
     def rank(self, split: str) -> int:
-        """The place of a split among those of the suite."""
+        """Return the place of a split among those of the suite."""
         splits = [*all_splits(self.suite), split]
         return splits.index(split)
 
     def video(self, result: EpisodeResult) -> Path | None:
-        """The video of an episode; ``None``: it was not filmed."""
+        """Return the video of an episode; ``None``: it was not filmed."""
         path = video_path(self.root, result.id)
         return path if path.is_file() else None
 
@@ -435,17 +435,17 @@ def check_track(track: str) -> None:
 
 
 def part_name(episode: str, part: str) -> str:
-    """Name of a part of an episode, e.g. ``sort_test_007_plan``."""
+    """Return the name of a part of an episode, e.g. ``sort_test_007_plan``."""
     return f"{episode}_{part}" if part else episode
 
 
 def video_path(root: Path, episode: str) -> Path:
-    """Where the video of an episode is."""
+    """Return the path of the video of an episode."""
     return root / VIDEOS_DIR / f"{episode}.mp4"
 
 
 def cost_of(root: Path) -> float:
-    """What a run has cost, its episodes that ended in errors included.
+    """Return the cost of a run, its episodes that ended in errors included.
 
     Raises:
         DatasetError: A line cannot be read.

@@ -99,7 +99,7 @@ class Views:
 
 
 class EpisodeVideo:
-    """Films an episode; the file appears when it is complete.
+    """Video of an episode; the file appears when it is complete.
 
     Args:
         film: Draws the images; it has one camera.
@@ -324,7 +324,7 @@ class PolicyRollout(Rollout):
         return self.video is not None
 
     def on_control_step(self, step: Step) -> None:
-        """Film it."""
+        """Film the control step."""
         if self.video is not None:
             self.video.add(self.env)
 

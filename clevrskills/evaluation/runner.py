@@ -84,7 +84,7 @@ _OPTIONAL = ("label", "track", "trained_on", "protocol")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a request."""
+    """Result of a request."""
 
     episodes: int  # how many were asked for
     errors: tuple[EpisodeResult, ...]  # those that do not count, as they ended in errors
@@ -187,7 +187,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             self._starts.withdraw([*self._running])
 
     def _narrow(self) -> bool:
-        """Whether the run is to stop when its interval is narrow enough, and it is."""
+        """Return whether the run is to stop when its interval is narrow enough, and it is."""
         width = self._request.args.until_width
         if width is None:
             return False
@@ -312,7 +312,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             display.print(forecast(width, len(self._pairs), self._population))
 
     def _record_unfinished(self) -> None:
-        """Record what earlier commands have started that came to no result."""
+        """Record episodes that earlier commands have started and not completed."""
         request = self._request
         self._count = max(request.total, len(request.episodes), len(self._known))
         recorded = {name: result.starts for name, result in self._known.items()}
@@ -504,7 +504,7 @@ def open_run(root: Path, before: Run | None, now: Run) -> Run:
 def _open(
     request: EvaluationRequest, known: Mapping[str, EpisodeResult], omitted: tuple[str, ...]
 ) -> list[EpisodeRef]:
-    """The episodes that do not count yet, or of which there is no video yet."""
+    """Return the episodes that do not count yet, or of which there is no video yet."""
     root, found = request.config.root, []
     for ref in request.episodes:
         done = ref.id in known and known[ref.id].counts
@@ -515,7 +515,7 @@ def _open(
 
 
 def _sequential(run: Run, request: EvaluationRequest, omitted: tuple[str, ...]) -> Run:
-    """A run that says how many episodes a round has, if it is done in rounds."""
+    """Return a run that says how many episodes a round has, if it is done in rounds."""
     if not run.sequential:
         return run
     tasks = {(ref.task, ref.split) for ref in request.episodes if ref.task not in omitted}
@@ -523,7 +523,7 @@ def _sequential(run: Run, request: EvaluationRequest, omitted: tuple[str, ...]) 
 
 
 def _plain(value: Any) -> Any:
-    """As it is when it was written and read again."""
+    """Return the plain data that writing and reading it again gives."""
     return json.loads(to_json(asdict(value) if isinstance(value, Run) else value))
 
 

@@ -22,7 +22,7 @@ def choose_tasks(
     level: str | Sequence[str] | None = None,
     in_words: bool = False,
 ) -> tuple[str, ...]:
-    """Tasks by name, or those of some levels.
+    """Return tasks by name, or those of some levels.
 
     Args:
         suite: Where they come from.
@@ -70,7 +70,7 @@ def check_in_words(
 def task_splits(
     suite: Suite, tasks: Sequence[str], splits: Sequence[str] | None, named: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
-    """Pairs of a task and a split that it has.
+    """Return pairs of a task and a split that it has.
 
     Args:
         suite: Where they come from.
@@ -93,7 +93,7 @@ def task_splits(
 
 
 def frozen_tasks(suite: Suite) -> list[str]:
-    """All tasks of a suite that have frozen episodes for its first robot."""
+    """Return all tasks of a suite that have frozen episodes for its first robot."""
     robot, split = all_robots(suite)[0], default_splits(suite)[0]
 
     def is_frozen(task: str) -> bool:
@@ -105,7 +105,7 @@ def frozen_tasks(suite: Suite) -> list[str]:
 
 
 def count_episodes(suite: Suite, task: str, split: str, robot: str, number: int | None) -> int:
-    """How many frozen episodes of a task and split are run.
+    """Return the number of frozen episodes of a task and split to run.
 
     Args:
         suite: Where they come from.

@@ -75,7 +75,7 @@ class Starts:
         return self._counts[episode]
 
     def ended(self, episode: str) -> bool:
-        """Whether the command that started an episode last has come to its end."""
+        """Return whether the command that started an episode last has come to its end."""
         writer = self._writers.get(episode, self._writer)
         if writer == self._writer:
             return True

@@ -43,11 +43,11 @@ class Estimate:
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
     def percent(self, digits: int = 1, sign: str = "") -> str:
-        """In percent, e.g. ``62.9 [56.6, 68.8]``; ``sign="+"`` marks what is above zero, too."""
+        """Return it in percent, e.g. ``62.9 [56.6, 68.8]``; ``sign="+"`` marks positive values."""
         return self.text(digits, sign, 100)
 
     def text(self, digits: int = 2, sign: str = "", scale: float = 1) -> str:
-        """As it is, e.g. ``3.06 [2.95, 3.17]``."""
+        """Return it as text, e.g. ``3.06 [2.95, 3.17]``."""
         value, low, high = self.texts(digits, sign, scale)
         return "-" if value == "-" else f"{value} [{low}, {high}]"
 
@@ -75,7 +75,8 @@ NOTHING = Estimate(math.nan, math.nan, math.nan, 0)
 
 
 def rate(outcomes: np.ndarray) -> Estimate:
-    """Share of the episodes of one task for which something is true, with Wilson's interval.
+    """Return the share of the episodes of one task for which something is true, with Wilson's
+    interval.
 
     Args:
         outcomes: (n,) bool.
@@ -87,7 +88,7 @@ def rate(outcomes: np.ndarray) -> Estimate:
 
 
 def mean(strata: Sequence[np.ndarray]) -> Estimate:
-    """Mean over tasks of the means of a quantity, with its bootstrap interval.
+    """Return the mean over tasks of the means of a quantity, with its bootstrap interval.
 
     Each task is resampled by itself, n - 1 episodes out of its n, which makes the spread of the
     resampled means unbiased (Rao and Wu 1988). A task with one episode gives no interval.
@@ -106,7 +107,7 @@ def mean(strata: Sequence[np.ndarray]) -> Estimate:
 
 
 def share(strata: Sequence[np.ndarray]) -> Estimate:
-    """Mean over tasks of the means of a quantity in [0, 1], such as success.
+    """Return the mean over tasks of the means of a quantity in [0, 1], such as success.
 
     For one task and a quantity that is 0 or 1 the interval is Wilson's. Otherwise it is that of the
     bootstrap, see :func:`mean`, but no narrower than Wilson's with the effective number of
@@ -127,8 +128,9 @@ def share(strata: Sequence[np.ndarray]) -> Estimate:
 
 
 def interquartile_mean(strata: Sequence[np.ndarray]) -> Estimate:
-    """Mean of the middle half of the scores of training runs, with the interval of the stratified
-    bootstrap: runs are resampled within each task (Agarwal et al. 2021, arXiv 2108.13264).
+    """Return the mean of the middle half of the scores of training runs, with the interval of the
+    stratified bootstrap: runs are resampled within each task (Agarwal et al. 2021, arXiv
+    2108.13264).
 
     A task with one run gives no interval.
 
@@ -152,9 +154,9 @@ def interquartile_mean(strata: Sequence[np.ndarray]) -> Estimate:
 
 
 def propagate(function: Callable[..., float], *of: Estimate) -> Estimate:
-    """A function of independent estimates: what each end of their intervals would change is squared
-    and added (Zou and Donner 2008; of a difference that is Newcombe's method). Where one of them
-    has no interval, neither has the function.
+    """Return a function of independent estimates: what each end of their intervals would change is
+    squared and added (Zou and Donner 2008; of a difference that is Newcombe's method). Where one of
+    them has no interval, neither has the function.
     """
     values = [estimate.value for estimate in of]
     if not of or any(map(math.isnan, values)):
@@ -168,13 +170,13 @@ def propagate(function: Callable[..., float], *of: Estimate) -> Estimate:
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
-    """Of independent estimates, the first less the second."""
+    """Return the first less the second of independent estimates."""
     return propagate(operator.sub, one, other)
 
 
 def over_runs(whole: Estimate, runs: Sequence[float], is_share: bool = False) -> Estimate:
-    """Mean over the training runs of a policy, with an interval for both chances: which runs these
-    are, and which episodes they were evaluated on.
+    """Return the mean over the training runs of a policy, with an interval for both chances: which
+    runs these are, and which episodes they were evaluated on.
 
     Over runs it is Student's t, which is wide: of three runs 2.5 standard deviations. Both parts
     are put together as if they were independent, which is wider than need be.
@@ -197,7 +199,7 @@ def over_runs(whole: Estimate, runs: Sequence[float], is_share: bool = False) ->
 
 
 def _middle(scores: np.ndarray) -> np.ndarray:
-    """Means of the middle half of scores (m, n), (m,): a quarter is cut off at either end."""
+    """Return interquartile means (m,) of scores (m, n): a quarter is cut off at either end."""
     cut = scores.shape[1] // 4
     ranked = np.sort(scores, axis=1)
     middle: np.ndarray = ranked[:, cut : ranked.shape[1] - cut].mean(axis=1)
@@ -206,7 +208,7 @@ def _middle(scores: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """How two policies did on the same episodes: numbers of episodes, or shares of them."""
+    """Outcomes of two policies on the same episodes: numbers of episodes, or shares of them."""
 
     both: float  # both succeeded
     only_a: float  # only the first one did
@@ -239,8 +241,8 @@ class Pairs:
 
     @property
     def p_value(self) -> float:
-        """Of the exact two-sided McNemar test: does one win more of the episodes on which they
-        differ than chance would? Needs whole numbers.
+        """P-value of the exact two-sided McNemar test: does one win more of the episodes on which
+        they differ than chance would? Needs whole numbers.
         """
         from scipy.stats import binomtest  # takes a second to import
 
@@ -248,7 +250,7 @@ class Pairs:
         return float(binomtest(int(self.only_b), discordant).pvalue) if discordant else 1.0
 
     def interval(self, n: float | None = None) -> tuple[float, float]:
-        """Newcombe's 95 % interval of the difference (Newcombe 1998, paired method 10).
+        """Return Newcombe's 95 % interval of the difference (Newcombe 1998, paired method 10).
 
         Args:
             n: Number of episodes, where the attributes are shares.
@@ -263,8 +265,8 @@ class Pairs:
         return self.difference - down, self.difference + up
 
     def _correlation(self, scale: float) -> float:
-        """Of the two outcomes, with Newcombe's correction for continuity; ``scale`` makes numbers
-        of shares.
+        """Return the correlation of the two outcomes, with Newcombe's correction for continuity;
+        ``scale`` makes numbers of shares.
         """
         both, only_a, only_b, neither = (
             scale * x for x in (self.both, self.only_a, self.only_b, self.neither)
@@ -279,7 +281,7 @@ class Pairs:
 
 
 def paired_difference(strata: Sequence[np.ndarray]) -> Estimate:
-    """Mean over tasks of the difference of two success rates, second less first.
+    """Return the mean over tasks of the difference of two success rates, second less first.
 
     The interval is Newcombe's for one task; for several it is that of the paired bootstrap (pairs
     are resampled within each task), but no narrower than Newcombe's with the effective number of
@@ -315,8 +317,8 @@ def columns(row: Any) -> dict[str, Any]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values of several tests at once, made larger so that together they err at most as often as
-    one (Holm 1979).
+    """Return p-values of several tests at once, made larger so that together they err at most as
+    often as one (Holm 1979).
     """
     order = np.argsort(p_values)
     scaled = np.asarray(p_values, float)[order] * np.arange(len(order), 0, -1)
@@ -336,7 +338,7 @@ def _bootstrap(strata: Sequence[np.ndarray]) -> tuple[float, float]:
 
 
 def _effective(strata: Sequence[np.ndarray], variance: float) -> float:
-    """How many episodes drawn from all tasks alike, each with this variance, would tell as much.
+    """Return the effective number of episodes: drawn from all tasks alike, each with this variance.
 
     Tasks that differ are told apart beforehand, so it is more than there are, where the variance
     within the tasks is less; but no fewer than if every episode had the whole variance.
@@ -349,7 +351,7 @@ def _effective(strata: Sequence[np.ndarray], variance: float) -> float:
 
 
 def _hull(estimate: Estimate, low: float, high: float) -> Estimate:
-    """The estimate with an interval that holds another one, too."""
+    """Return the estimate with an interval that holds another one, too."""
     low, high = float(np.nanmin([estimate.low, low])), float(np.nanmax([estimate.high, high]))
     return Estimate(estimate.value, low, high, estimate.n)
 

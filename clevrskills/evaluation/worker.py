@@ -47,12 +47,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Describe:
-    """Tell what the policy is like."""
+    """Request for the properties of the policy."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """What the policy is like."""
+    """Properties of the policy."""
 
     observation: ObservationOptions  # what it is shown
     renderer: str  # what draws its images, with the digest of its shaders; empty: it is shown none
@@ -65,7 +65,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Ended:
-    """How the episodes of a group ended.
+    """Result of a group of episodes.
 
     Attributes:
         results: Their results.
@@ -79,13 +79,13 @@ class Ended:
 
 
 def make_evaluator(config: WorkerConfig) -> Evaluator:
-    """An evaluator in a process of its own, whose memory is kept small."""
+    """Return an evaluator in a process of its own, whose memory is kept small."""
     return_freed_memory()
     return Evaluator(config)
 
 
 class Evaluator:
-    """Evaluates groups of episodes, one group after the other.
+    """Evaluator of groups of episodes, one group after the other.
 
     Args:
         config: What all workers have in common.
@@ -226,7 +226,7 @@ def watchdog_path(config: WorkerConfig, group: Group) -> Path:
 
 
 def joined(planner: str, controller: str) -> str:
-    """What two policies have learned from that act together; empty: one of them does not say."""
+    """Return the joint training data of two policies; empty: one does not declare its own."""
     if not planner or not controller:
         return ""
     tracks = [track for track in (planner, controller) if track != NO_TRACK]

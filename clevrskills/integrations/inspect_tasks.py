@@ -48,7 +48,7 @@ _MEASURES = ("success", "goal_fraction", "progress", "refused")
 
 @task
 def episodes(suite: str = "ivispar", **options: Any) -> Task:
-    """Episodes of any suite in words.
+    """Return episodes of any suite in words.
 
     Args:
         suite: Name of the suite.
@@ -78,25 +78,25 @@ def episodes(suite: str = "ivispar", **options: Any) -> Task:
 
 @task
 def ivispar(preset: str = "text", tasks: str = "geoms", **options: Any) -> Task:
-    """Sliding boards of iVISPAR."""
+    """Return the task of iVISPAR's sliding boards."""
     return episodes("ivispar", preset=preset, tasks=tasks, **options)
 
 
 @task
 def asgardbench(preset: str = "baseline", **options: Any) -> Task:
-    """Household tasks of AsgardBench."""
+    """Return the household tasks of AsgardBench."""
     return episodes("asgardbench", preset=preset, **options)
 
 
 @task
 def clevrskills(preset: str = "words", **options: Any) -> Task:
-    """The 33 tasks of ClevrSkills, acted in words."""
+    """Return the 33 tasks of ClevrSkills, acted in words."""
     return episodes("clevrskills", preset=preset, **options)
 
 
 @solver
 def played(request: EvaluationRequest) -> Solver:
-    """Plays an episode: each turn the model is sent what it is sent in an evaluation.
+    """Play an episode: each turn the model is sent what it is sent in an evaluation.
 
     Args:
         request: The evaluation.
@@ -137,7 +137,7 @@ def played(request: EvaluationRequest) -> Solver:
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def outcome(measures: Sequence[str]) -> Scorer:
-    """Scores of an episode: whether it was solved, and what else its result says.
+    """Return scores of an episode: whether it was solved, and what else its result says.
 
     Args:
         measures: Names of numbers of the result, or of its measures.
@@ -155,7 +155,7 @@ def outcome(measures: Sequence[str]) -> Scorer:
 
 
 def as_inspect(message: Message) -> ChatMessage:
-    """A message as inspect_ai has it, images as data."""
+    """Return a message as inspect_ai has it, images as data."""
     (told,) = to_openai([message])
     kind, content = _MESSAGES[message.role], told["content"]
     if isinstance(content, str):

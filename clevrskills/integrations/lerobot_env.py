@@ -49,7 +49,7 @@ MULTIMODAL = "`clevrskills evaluate --prompt multimodal`"
 
 
 def state_size(robot: str | None = None) -> int:
-    """Numbers in ``agent_pos`` of a robot, by default of the suite's first one."""
+    """Return numbers in ``agent_pos`` of a robot, by default of the suite's first one."""
     return sum(part.size for part in state_parts(robot or "").values())
 
 
@@ -154,7 +154,7 @@ class LeRobotEnv(gym.Env):
         return self._look(), step.progress - before, step.success, step.truncated, info
 
     def render(self) -> np.ndarray:
-        """What the first camera saw last, (H, W, 3) uint8."""
+        """Return the last image of the first camera, (H, W, 3) uint8."""
         return self._images[self._config.cameras[0]]
 
     def close(self) -> None:
@@ -247,7 +247,8 @@ def make_vector_envs(
     around: Callable[[EnvMaker], EnvMaker] = lambda make: make,
     **options: Any,
 ) -> dict[str, dict[int, VectorEnv]]:
-    """The vector environments of some tasks as LeRobot wants them: task key -> 0 -> environment.
+    """Return the vector environments of some tasks as LeRobot wants them: task key -> 0 ->
+    environment.
 
     Args:
         tasks: Keys of tasks; none: those of the levels.

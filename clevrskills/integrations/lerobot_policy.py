@@ -219,7 +219,7 @@ class LeRobotPolicy:
 
     @contextlib.contextmanager
     def _own_random(self, seed: int | None = None) -> Iterator[None]:
-        """What is drawn inside follows from the episode alone, whatever else runs here."""
+        """Seed what is drawn inside by the episode alone, whatever else runs here."""
         device = torch.device(self._config.device)
         on_gpu = [device] if device.type == "cuda" else []
         with torch.random.fork_rng(on_gpu):
@@ -236,7 +236,7 @@ class LeRobotPolicy:
 
 
 def find_checkpoint(path: Path) -> Path:
-    """The folder of a checkpoint that has its configuration.
+    """Return the folder of a checkpoint that has its configuration.
 
     Raises:
         ClevrSkillsError: There is none.
@@ -248,7 +248,7 @@ def find_checkpoint(path: Path) -> Path:
 
 
 def trained_on(folder: Path) -> Mapping[str, Any]:
-    """The ``info.json`` of the dataset that a checkpoint was trained on, if it is still there."""
+    """Return the ``info.json`` of a checkpoint's training dataset, if it is still there."""
     file = folder / "train_config.json"
     config = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     root = (config.get("dataset") or {}).get("root")
@@ -260,18 +260,18 @@ def trained_on(folder: Path) -> Mapping[str, Any]:
 
 
 def _renames(preprocess: Any) -> Mapping[str, str]:
-    """New names of observations by ours, as a preprocessor gives them."""
+    """Return new names of observations by ours, as a preprocessor gives them."""
     maps = [step.rename_map for step in preprocess.steps if hasattr(step, "rename_map")]
     return {ours: name for names in maps for ours, name in names.items()}
 
 
 def _acts_ahead(config: Any, preprocess: Any) -> bool:
-    """Whether actions that were decided on do not depend on what is seen before they are made."""
+    """Return whether queued actions are executed without further observations."""
     relative = any(getattr(step, "enabled", False) for step in preprocess.steps)
     return config.type in AHEAD and config.n_obs_steps == 1 and not relative
 
 
 def _queue(model: Any) -> Any:
-    """Actions that were decided on and are still to be made."""
+    """Return actions that were decided on and are still to be made."""
     queues = getattr(model, "_queues", None) or {}
     return queues.get(ACTION, ()) or getattr(model, "_action_queue", None) or ()

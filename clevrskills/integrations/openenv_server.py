@@ -68,7 +68,7 @@ class WordAction(Action):
 
 
 class WordObservation(Observation):
-    """What is seen before a turn, and what came of the last one."""
+    """Observation before a turn, and the outcome of the last one."""
 
     prompt: str = Field(default="", description="what is asked for")
     messages: list[dict[str, Any]] = Field(
@@ -86,7 +86,7 @@ class WordObservation(Observation):
 
 
 class WordState(State):
-    """Which episode, and how far it is."""
+    """State of an episode in progress."""
 
     task: str = ""
     split: str = ""
@@ -194,7 +194,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
 
     @property
     def state(self) -> WordState:
-        """Which episode, and how far it is."""
+        """Episode and turn."""
         return self._state
 
 
@@ -202,7 +202,7 @@ _NO_USAGE = {"requests": 1.0, "prompt_tokens": 0.0, "completion_tokens": 0.0}
 
 
 def make_app(sessions: int = 8, **options: Any) -> FastAPI:
-    """The server as an application, for uvicorn and the like.
+    """Return the server as an application, for uvicorn and the like.
 
     Args:
         sessions: Clients at the same time.

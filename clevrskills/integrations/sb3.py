@@ -80,7 +80,7 @@ class SB3VecEnv(VecEnv):
         return observation, reward.astype(np.float32), ended, outcomes
 
     def _last(self, infos: dict[str, Any], env: int) -> dict[str, Any]:
-        """Outcome of an episode that ended."""
+        """Return the outcome of an episode that ended."""
         episode = {name: of_all[env] for name, of_all in infos["final_info"]["episode"].items()}
         final = infos["final_obs"]
         once, at_end = bool(episode["success_once"]), bool(episode["success_at_end"])
@@ -115,5 +115,5 @@ class SB3VecEnv(VecEnv):
         raise ClevrSkillsError(f"{method_name} cannot be called: the environments are one object")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Whether environments do what a wrapper does; what ``Monitor`` does they do."""
+        """Return whether environments do what a wrapper does; what ``Monitor`` does they do."""
         return [issubclass(wrapper_class, Monitor)] * len(list(self._get_indices(indices)))

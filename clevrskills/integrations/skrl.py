@@ -65,12 +65,12 @@ class SkrlEnv(GymnasiumWrapper):
         return observation, reward, terminated, truncated, infos
 
     def render(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing is drawn; trainers that are not ``headless`` ask for it."""
+        """Draw nothing; trainers that are not ``headless`` ask for it."""
 
 
 class FinalObservations:
-    """To be put before a class of agents, which then learn what an episode that ended led to from
-    its last observation, not from the first one of the next episode.
+    """Mixin for a class of agents, which then learn what an episode that ended led to from its last
+    observation, not from the first one of the next episode.
     """
 
     def record_transition(self, *, next_observations: Tensor, infos: Any, **others: Any) -> None:

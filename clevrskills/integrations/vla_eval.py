@@ -135,13 +135,13 @@ class ClevrSkillsBenchmark(StepBenchmark):
     # ---- what there is ----
 
     def get_tasks(self) -> list[dict[str, Any]]:
-        """The tasks; their suite is their level."""
+        """Return the tasks; their suite is their level."""
         split, of = self._config.split, self._suite.tasks
         return [{"name": task, "suite": of[task].level, "split": split} for task in self._tasks]
 
     def get_metadata(self) -> dict[str, Any]:
-        """Step limits and what the episodes are. The harness knows one limit for all tasks; each
-        task ends at its own.
+        """Return the step limits and what the episodes are. The harness knows one limit for all
+        tasks; each task ends at its own.
         """
         limits = {task: self._suite.tasks[task].details["max_steps"] for task in self._tasks}
         split = self._config.split
@@ -160,11 +160,11 @@ class ClevrSkillsBenchmark(StepBenchmark):
         }
 
     def get_metric_keys(self) -> dict[str, str]:
-        """What is averaged."""
+        """Return the metrics that are averaged."""
         return dict.fromkeys(METRICS, "mean")
 
     def get_action_spec(self) -> dict[str, DimSpec]:
-        """What the numbers of an action mean."""
+        """Return the meaning of an action's numbers."""
         spec = find_interface(self._suite).spec
         parts = {part["name"]: part for part in spec["parts"]}
         frame, form = spec["frame"], parts["rotation"]["form"]
@@ -179,7 +179,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         }
 
     def get_observation_spec(self) -> dict[str, DimSpec]:
-        """What is shown."""
+        """Return the spec of the observations."""
         specs = {"language": LANGUAGE, **dict.fromkeys(self._options.cameras, IMAGE_RGB)}
         if self._options.cameras:
             specs["image"] = IMAGE_RGB  # servers ask for images by this name
@@ -259,9 +259,9 @@ class ClevrSkillsBenchmark(StepBenchmark):
         return StepResult(rollout.observation, reward, done, asdict(result))
 
     def make_obs(self, raw_obs: Any, task: Mapping[str, Any]) -> dict[str, Any]:
-        """The observation as it is sent: ``images`` by camera, ``task_description``, ``states``,
-        ``proprioception`` by name, ``step``, ``seed`` and, see the arguments, ``prompt_images``
-        and ``episode``.
+        """Return the observation as it is sent: ``images`` by camera, ``task_description``,
+        ``states``, ``proprioception`` by name, ``step``, ``seed`` and, see the arguments,
+        ``prompt_images`` and ``episode``.
         """
         from clevrskills.serving.message_fields import identity
         from clevrskills.serving.vla_eval import to_payload
@@ -274,7 +274,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         return {**to_payload(raw_obs, prompt), **name}
 
     def get_step_result(self, step_result: StepResult) -> dict[str, Any]:
-        """How the episode went."""
+        """Return the result of the episode."""
         info = step_result.info
         names = (*METRICS[1:], "depth", "depth_of", "steps", "max_steps", *EPISODE)
         cause = "gave up" if self._gave_up else info["cause"]
@@ -304,7 +304,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         return applied
 
     def render(self) -> np.ndarray | None:
-        """What the first camera shows, (H, W, 3) uint8; ``None``: there is none."""
+        """Return the image of the first camera, (H, W, 3) uint8; ``None``: there is none."""
         if self._rollout is None:
             return None
         return next(iter(self._rollout.observation["images"].values()), None)

@@ -30,7 +30,7 @@ def word_request(
     seed: int | None = None,
     policy_arg: Names = (),
 ) -> EvaluationRequest:
-    """What ``clevrskills evaluate --policy chat:…`` would do with the same options.
+    """Return the request of ``clevrskills evaluate --policy chat:…`` with the same options.
 
     Args:
         suite: Name of the suite.

@@ -143,7 +143,7 @@ class CameraArgs:
     """Film which object each pixel shows, too."""
 
     def filmed(self, chosen: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
-        """What is filmed, as environments and datasets have it; cameras in the known order."""
+        """Return cameras to film, as environments and datasets have them; in the known order."""
         return {
             "cameras": tuple(name for name in known if name in chosen),
             "size_px": self.size,
@@ -156,7 +156,7 @@ class CameraArgs:
 def select_tasks(
     levels: Mapping[str, str], tasks: Sequence[str] = (), level: Sequence[str] = ()
 ) -> list[str]:
-    """Tasks that are named and those of some levels, in the order of the registry.
+    """Return tasks that are named and those of some levels, in the order of the registry.
 
     Args:
         levels: Level of every task, by key of the task.

@@ -7,8 +7,8 @@ FILE_WIDTH = 1000
 
 
 def console(stderr: bool = False) -> Console:
-    """A console. On a narrow terminal the cells of tables are folded; in a file or a pipe nothing
-    is.
+    """Return a console. On a narrow terminal the cells of tables are folded; in a file or a pipe
+    nothing is.
 
     Args:
         stderr: Whether it prints to the standard error.

@@ -24,7 +24,7 @@ class StorageError(ClevrSkillsError):
 
 
 class TakenError(StorageError):
-    """Something is already where a complete directory was to go."""
+    """Error: something is already where a complete directory was to go."""
 
 
 @contextlib.contextmanager
@@ -44,7 +44,7 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def _jsonable(value: Any) -> Any:
-    """Numpy and torch values as plain JSON data."""
+    """Return numpy and torch values as plain JSON data."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if hasattr(value, "detach"):  # a torch tensor, without importing torch
@@ -55,7 +55,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def to_json(data: Any, indent: int | None = None) -> str:
-    """JSON text of plain, numpy and torch values."""
+    """Return the JSON text of plain, numpy and torch values."""
     return json.dumps(data, indent=indent, default=_jsonable, ensure_ascii=False)
 
 
@@ -142,7 +142,7 @@ class PartialDirectory:
 
 
 def partial_writers(root: Path) -> set[str]:
-    """The writers of what lies half-written in ``root``."""
+    """Return the writers of what lies half-written in ``root``."""
     names = (path.name for path in root.glob(f"{PARTIAL_PREFIX}*"))
     return {name.removeprefix(PARTIAL_PREFIX).rpartition("-")[0] for name in names}
 

@@ -55,7 +55,7 @@ class Journal:
 
 
 def read_lines(path: Path, parse: Callable[[bytes], Line]) -> Iterator[Line]:
-    """The lines of a journal, in order.
+    """Yield the lines of a journal, in order.
 
     Args:
         path: The file.
@@ -79,7 +79,8 @@ def read_lines(path: Path, parse: Callable[[bytes], Line]) -> Iterator[Line]:
 def parse_record(
     kind: Callable[..., Line], text: str | bytes, renamed: Mapping[str, str] = MappingProxyType({})
 ) -> Line:
-    """A dataclass from a line that has its fields as a JSON object, all that have no default.
+    """Return a dataclass from a line that has its fields as a JSON object, all that have no
+    default.
 
     Args:
         kind: The dataclass.

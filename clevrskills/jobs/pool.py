@@ -25,14 +25,14 @@ class Ready:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a job gave."""
+    """Result of a job."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """It makes no sense to go on; ``reason`` is for the user."""
+    """Error after which it makes no sense to go on; ``reason`` is for the user."""
 
     reason: str
 
@@ -53,7 +53,7 @@ class TimedOut:
 
     @property
     def reason(self) -> str:
-        """What happened, in words."""
+        """Reason of the failure, in words."""
         return f"not done after {self.limit_s:g} s"
 
 
@@ -69,15 +69,15 @@ class Done(Generic[Job, Result]):
 
 
 class Pool(Protocol[Job, Result]):
-    """Where jobs are done."""
+    """Pool of workers, or this process."""
 
     @property
     def idle(self) -> int:
-        """How many jobs can be submitted now."""
+        """Number of jobs that can be submitted now."""
 
     @property
     def busy(self) -> int:
-        """How many jobs were submitted and have not ended."""
+        """Number of jobs that were submitted and have not ended."""
 
     def submit(self, job: Job) -> None:
         """Start a job; only while :attr:`idle` is positive."""
@@ -94,7 +94,7 @@ class Pool(Protocol[Job, Result]):
 
 
 class InlinePool(Generic[Job, Result]):
-    """Does one job at a time in this process, in the order in which they are submitted.
+    """Pool that does one job at a time in this process, in the order in which they are submitted.
 
     Args:
         make: Builds the function that does the jobs.
@@ -124,7 +124,7 @@ class InlinePool(Generic[Job, Result]):
 
 
 class Driver(Protocol):
-    """Starts workers somewhere and talks to them; a worker is an opaque handle."""
+    """Driver that starts workers somewhere and talks to them; a worker is an opaque handle."""
 
     def start(self) -> Any:
         """Start a worker; it will say :class:`Ready`, and end itself if this process dies."""
@@ -133,7 +133,7 @@ class Driver(Protocol):
         """Give a job to a ready worker; a dead one says so later."""
 
     def wait(self, workers: Sequence[Any], timeout_s: float | None) -> tuple[Any, Message] | None:
-        """The next message of any worker, ``None`` if there is none in time.
+        """Return the next message of any worker, ``None`` if there is none in time.
 
         A worker says nothing more after :class:`Refusal` and :class:`WorkerDied`.
         """
@@ -155,7 +155,7 @@ class _Worker(Generic[Job]):
 
 
 class WorkerPool(Generic[Job, Result]):
-    """Does jobs with the workers of a driver; replaces those that died or did many jobs.
+    """Pool of a driver's workers; replaces those that died or did many jobs.
 
     Args:
         driver: Starts the workers.
@@ -244,7 +244,7 @@ class WorkerPool(Generic[Job, Result]):
         return None if job is None else Done(job, message)
 
     def _patience_s(self) -> float | None:
-        """Time until the first running job is overdue."""
+        """Return the time until the first running job is overdue."""
         due_s = [w.started_s + self._limit_s(w.job) for w in self._workers if w.job is not None]
         if self._timeout_s is None or not due_s:
             return None

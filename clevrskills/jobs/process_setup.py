@@ -142,7 +142,7 @@ def watched(path: Path) -> tuple[str, str]:
 
 
 def now() -> str:
-    """The time, ISO 8601, UTC."""
+    """Return the time, ISO 8601, UTC."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 

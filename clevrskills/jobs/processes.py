@@ -82,7 +82,7 @@ def _death_report(worker: WorkerProcess) -> WorkerDied:
 
 @contextlib.contextmanager
 def _for_children() -> Iterator[None]:
-    """Processes started here do not get Ctrl-C (this one ends them) and use one thread each."""
+    """Shield processes started here from Ctrl-C (this one ends them), with one thread each."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(THREADS)
     resource_tracker.ensure_running()  # starting it later would unblock the signal
@@ -113,7 +113,7 @@ def _serve(connection: Connection, make: Callable[[], Callable[[Any], Any]]) -> 
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed must not go on writing."""
+    """End this worker when its parent is killed: it must not go on writing."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -80,7 +80,7 @@ class Display:
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _speed(self, done: int) -> str:
-        """Rate so far and time left at that rate; empty before anything is done."""
+        """Return the rate so far and time left at that rate; empty before anything is done."""
         if done <= self._before:
             return ""
         per_s = (done - self._before) / (time.monotonic() - self._began_s)

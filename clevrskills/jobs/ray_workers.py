@@ -102,7 +102,7 @@ class RayActors:
 
 
 class _Server:
-    """What an actor does."""
+    """Actor that does jobs."""
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]], marker: Path) -> None:
         self._make, self._marker = make, marker
@@ -151,6 +151,6 @@ def _join(address: str | None, workers: int) -> None:
 
 
 def _line(error: BaseException) -> str:
-    """An error of Ray in one line: of a traceback the last one, of an explanation the first."""
+    """Return a line for an error of Ray: a traceback's last, an explanation's first."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[-1 if "ray::" in lines[0] else 0].rstrip(".")

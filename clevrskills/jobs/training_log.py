@@ -15,7 +15,7 @@ TENSORBOARD_DIR = "tensorboard"
 
 
 def read_reports(path: Path) -> list[dict[str, Any]]:
-    """All reports of a training run, in order.
+    """Return all reports of a training run, in order.
 
     Raises:
         DamagedError: A line cannot be read.
@@ -24,7 +24,7 @@ def read_reports(path: Path) -> list[dict[str, Any]]:
 
 
 class TrainingLog:
-    """Takes down how a training run goes.
+    """Log of a training run.
 
     A line has the number of steps, ``seconds`` of training up to there, and what is reported, by
     name.

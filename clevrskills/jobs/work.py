@@ -42,11 +42,11 @@ class JobQueue(ABC, Generic[Job, Result]):
         self.waiting = deque(jobs)
 
     def key(self, job: Job) -> Hashable:
-        """What tells a job from others."""
+        """Return the identifier of a job."""
         return job
 
     def next(self) -> Job | None:
-        """The next job, ``None`` if there is none for now."""
+        """Return the next job, ``None`` if there is none for now."""
         return self.waiting.popleft() if self.waiting else None
 
     def requeue(self, job: Job) -> None:
@@ -70,7 +70,7 @@ class JobQueue(ABC, Generic[Job, Result]):
         """
 
     def update(self) -> None:
-        """Called whenever all that can be handed out is, before waiting for a result."""
+        """Take note that all that can be handed out is, before waiting for a result."""
 
 
 def work(queue: JobQueue[Job, Result], start_pool: Callable[[], Pool[Job, Result]]) -> None:

@@ -18,8 +18,7 @@ M_PER_RAD = 0.1
 
 @dataclass(frozen=True, eq=False)
 class AtPose(AtPosition):
-    """As :class:`AtPosition`, and turned by at most ``criteria.angle_rad`` away from an
-    orientation.
+    """Position as in :class:`AtPosition`, and an orientation within ``criteria.angle_rad``.
 
     Reward: as of :class:`AtPosition`; but held 0.03 m or more aside of the place, or turned by 9
     degrees or more, 2 to 4: half of it for height, the other half for distance and angle alike.

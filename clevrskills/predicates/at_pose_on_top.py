@@ -10,7 +10,8 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class AtPoseOnTop(AtPose):
-    """As :class:`AtPose`, but on another body instead of the table. Reward: as of :class:`AtPose`.
+    """Pose as in :class:`AtPose`, on another body instead of the table. Reward: as of
+    :class:`AtPose`.
 
     Args:
         bottom: Index of the body below, (B,).

@@ -1,4 +1,4 @@
-"""Something is achieved, and the robot has never touched some bodies."""
+"""Avoidance: a goal is achieved, and the robot has never touched some bodies."""
 
 from dataclasses import dataclass
 

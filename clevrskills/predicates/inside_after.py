@@ -13,9 +13,9 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class InsideAfter(Inside):
-    """As :class:`Inside`, and another body has rested on the lower one for as long as this one has;
-    whatever came too early must be taken out, clear of the outline of the lower one as seen from
-    above, and put there anew.
+    """Place as in :class:`Inside`, after another body: that has rested on the lower one for as long
+    as this one; whatever came too early must be taken out, clear of the outline of the lower one as
+    seen from above, and put there anew.
 
     Reward: as of :class:`Inside`; for what came too early reach 0 to 2.
 

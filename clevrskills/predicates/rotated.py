@@ -17,7 +17,7 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class Rotated(AtPose):
-    """As :class:`AtPose`, and turned on the way there by an angle about the vertical, not the other
+    """Pose as in :class:`AtPose`, reached by a turn by an angle about the vertical, not the other
     way round and not by a whole turn more.
 
     The goal state counts the turn since the start of the episode, with whole turns. Tilting does

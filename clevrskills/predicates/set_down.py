@@ -12,7 +12,7 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class SetDown(OnTop):
-    """As :class:`OnTop`, and the body was not thrown there: since the gripper held it last it has
+    """Place as in :class:`OnTop`, body was not thrown there: since the gripper held it last it has
     not flown ``criteria.fling_distance_m`` or more, horizontally. What was thrown counts once it
     has been held again. An object that drops straight down is not thrown.
 

@@ -29,7 +29,7 @@ Tensors = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Spaces:
-    """What an agent sees and does.
+    """Observation and action spaces of an agent.
 
     Attributes:
         state: How many numbers its state has.
@@ -48,7 +48,7 @@ class Spaces:
 
     @classmethod
     def of(cls, envs: VectorEnv) -> Self:
-        """Those of environments; with moves, ``places`` is an attribute of theirs."""
+        """Return the spaces of environments; with moves, ``places`` is an attribute of theirs."""
         space = envs.single_observation_space
         if isinstance(envs.single_action_space, Discrete):
             moves = int(envs.single_action_space.n)
@@ -61,7 +61,7 @@ class Spaces:
 
 
 def to_tensors(observation: Array | Mapping[str, Array], device: str = "cpu") -> Tensors:
-    """An observation as the agent is given it, images stacked.
+    """Return an observation as tensors, images stacked.
 
     Args:
         observation: States (B, P), or ``state`` (B, P) and by camera (B, S, S, 3) uint8.
@@ -112,15 +112,15 @@ class RunningScale(nn.Module):
 
     @property
     def std(self) -> Tensor:
-        """What numbers are divided by, (P,): their standard deviation, or the least that counts."""
+        """Scale of the numbers, (P,): their standard deviation, or the least that counts."""
         return self.variance.sqrt().clamp(min=self.least_std)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Values (..., P) in standard deviations from the mean."""
+        """Return values (..., P) in standard deviations from the mean."""
         return (values - self.mean) / self.std
 
     def undo(self, values: Tensor) -> Tensor:
-        """Values from what :meth:`forward` made of them."""
+        """Return values from what :meth:`forward` made of them."""
         return values * self.std + self.mean
 
 
@@ -151,27 +151,27 @@ class Agent(nn.Module):
         self.log_std = nn.Parameter(torch.tensor(start).log())
 
     def forward(self, observation: Tensors) -> tuple[Independent, Tensor]:
-        """The distribution of actions (B, A), and values (B,) on the scale of ``returns``."""
+        """Return distribution of actions (B, A), and values (B,) on the scale of ``returns``."""
         features = self._features(observation)
         mean = self.policy(features)
         actions = Independent(Normal(mean, self.log_std.exp().expand_as(mean)), 1)
         return actions, self.critic(features).squeeze(-1)
 
     def value(self, observation: Tensors) -> Tensor:
-        """The expected return, (B,)."""
+        """Return the expected return, (B,)."""
         return self.returns.undo(self.critic(self._features(observation))).squeeze(-1)
 
     def sample(self, chosen: Independent, generator: torch.Generator) -> Tensor:
-        """Actions (B, A) drawn from their distribution."""
+        """Return actions (B, A) drawn from their distribution."""
         noise = torch.randn(chosen.mean.shape, generator=generator).to(chosen.mean.device)
         return chosen.mean + chosen.stddev * noise
 
     def bounded(self, actions: Tensor) -> Tensor:
-        """Actions as environments take them."""
+        """Return actions as environments take them."""
         return actions.clamp(-1.0, 1.0)
 
     def act(self, observation: Tensors) -> Tensor:
-        """The mean action (B, A), cut to [-1, 1]."""
+        """Return the mean action (B, A), cut to [-1, 1]."""
         action: Tensor = self.policy(self._features(observation)).clamp(-1.0, 1.0)
         return action
 
@@ -209,26 +209,26 @@ class MovesAgent(nn.Module):
         self.critic = _layers(inputs, config.hidden, 1, last_gain=1.0)
 
     def forward(self, observation: Tensors) -> tuple[Categorical, Tensor]:
-        """The distribution of moves, and values (B,) on the scale of ``returns``."""
+        """Return the distribution of moves, and values (B,) on the scale of ``returns``."""
         features, possible = self._parts(observation)
         here = self.here(features.unflatten(-1, (self.spaces.places, -1))).flatten(-2)
         scores = (self.policy(features) + here).masked_fill(possible == 0, -1e9)
         return Categorical(logits=scores), self.critic(features).squeeze(-1)
 
     def value(self, observation: Tensors) -> Tensor:
-        """The expected return, (B,)."""
+        """Return the expected return, (B,)."""
         return self.returns.undo(self.critic(self._parts(observation)[0])).squeeze(-1)
 
     def sample(self, chosen: Categorical, generator: torch.Generator) -> Tensor:
-        """Moves (B,) drawn from their distribution."""
+        """Return moves (B,) drawn from their distribution."""
         return torch.multinomial(chosen.probs, 1, generator=generator).squeeze(-1)
 
     def bounded(self, actions: Tensor) -> Tensor:
-        """Moves as environments take them."""
+        """Return moves as environments take them."""
         return actions
 
     def act(self, observation: Tensors) -> Tensor:
-        """The likeliest move, (B,)."""
+        """Return the likeliest move, (B,)."""
         return self(observation)[0].probs.argmax(-1)
 
     def _parts(self, observation: Tensors) -> tuple[Tensor, Tensor]:
@@ -237,7 +237,7 @@ class MovesAgent(nn.Module):
 
 
 def make_agent(spaces: Spaces, config: PPOConfig) -> Agent | MovesAgent:
-    """The networks for what is seen and done."""
+    """Return the networks for these observations and actions."""
     return MovesAgent(spaces, config) if spaces.places else Agent(spaces, config)
 
 
@@ -256,7 +256,7 @@ def _layers(inputs: int, hidden: tuple[int, ...], outputs: int, last_gain: float
 
 
 def _image_encoder(channels: int, size_px: int) -> nn.Sequential:
-    """Three convolutions, as in Mnih et al. (2015)."""
+    """Return three convolutions, as in Mnih et al. (2015)."""
     convolutions: list[nn.Module] = []
     for outputs, kernel, stride in ((32, 8, 4), (64, 4, 2), (64, 3, 1)):
         layer = _linear(nn.Conv2d(channels, outputs, kernel, stride), math.sqrt(2))

@@ -79,7 +79,7 @@ def adopt(ppo: PPO, run: Run) -> None:
 
 
 def load_agent(root: Path, run: Run) -> Agent | MovesAgent:
-    """The networks of a training run.
+    """Return the networks of a training run.
 
     Raises:
         ClevrSkillsError: There is no checkpoint, or it is damaged.

@@ -159,7 +159,7 @@ def _by_protocol(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None
 
 
 def _check(args: RLArgs, suite: Suite) -> Run:
-    """The training that is asked for.
+    """Return the training that is asked for.
 
     Raises:
         ClevrSkillsError: An argument is not allowed.
@@ -187,7 +187,7 @@ def _check(args: RLArgs, suite: Suite) -> Run:
 
 
 def _check_moves(args: RLArgs, suite: Suite) -> Run:
-    """The training that is asked for, in a suite without a robot.
+    """Return the training that is asked for, in a suite without a robot.
 
     Raises:
         ClevrSkillsError: An argument is not allowed, or says what is of ClevrSkills alone.

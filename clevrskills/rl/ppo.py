@@ -30,7 +30,7 @@ EPISODE = ("return", "length", "success_once", "success_at_end")
 
 @dataclass
 class Rollout:
-    """What happened in T control steps of B environments, all (T, B, ...)."""
+    """Rollout of T control steps of B environments, all (T, B, ...)."""
 
     observations: Tensors
     actions: Tensor
@@ -39,14 +39,14 @@ class Rollout:
     advantages: Tensor
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Rollout:
-        """The same with each tensor changed."""
+        """Return the same with each tensor changed."""
         observations = {name: change(entry) for name, entry in self.observations.items()}
         parts = (self.actions, self.log_probs, self.values, self.advantages)
         return Rollout(observations, *(change(part) for part in parts))
 
 
 class PPO:
-    """Learns in a vector environment, one update after the other.
+    """PPO in a vector environment, one update after the other.
 
     Args:
         envs: The environments; they start anew within the step in which an episode ends.
@@ -78,7 +78,7 @@ class PPO:
 
     @property
     def done(self) -> bool:
-        """Whether all steps were made."""
+        """``True`` if all steps were made."""
         return self.steps >= self.total_steps
 
     def start(self, seed: int) -> None:
@@ -163,7 +163,7 @@ class PPO:
         return rollout, stats.means()
 
     def _next_value(self, terminated: Array, truncated: Array, infos: Mapping[str, Any]) -> Tensor:
-        """The value of the last observation where an episode was cut off, else 0, (B,)."""
+        """Return the value of the last observation where an episode was cut off, else 0, (B,)."""
         cut_off = truncated & ~terminated
         if not cut_off.any():
             return torch.zeros(len(cut_off), device=self.device)
@@ -255,8 +255,8 @@ class EpisodeStats:
                 self._values[f"episode/{name}"].append(torch.as_tensor(values[ended]))
 
     def means(self) -> dict[str, float]:
-        """Means by name, and the number of episodes that ended; of these nothing else is told if
-        there were none.
+        """Return means by name, and the number of episodes that ended; of these nothing else is
+        told if there were none.
         """
         all_of = {name: torch.cat(values).double() for name, values in self._values.items()}
         means = {name: float(values.mean()) for name, values in all_of.items() if len(values)}
@@ -271,8 +271,8 @@ def estimate_advantages(
     gamma: float,
     gae_lambda: float,
 ) -> Tensor:
-    """How much better each action was than expected, (T, B): generalized advantage estimation
-    (Schulman et al. 2016, arXiv 1506.02438).
+    """Return the advantage of each action, (T, B): generalized advantage estimation (Schulman et
+    al. 2016, arXiv 1506.02438).
 
     Args:
         rewards: After each step, (T, B).

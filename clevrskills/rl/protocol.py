@@ -145,7 +145,7 @@ def write_results(root: Path) -> dict[str, Any]:
 
 
 def describe(training: Path, evaluation: Path) -> dict[str, Any]:
-    """A training run and how well it did, as JSON data."""
+    """Return a training run and its results, as JSON data."""
     run, lines = read_run(training), read_progress(training)
     begun = training.parent / MACHINE_FILE
     solved: dict[str, list[bool]] = defaultdict(list)
@@ -167,8 +167,8 @@ def describe(training: Path, evaluation: Path) -> dict[str, Any]:
 
 
 def curve(lines: Sequence[Mapping[str, float]], total_steps: int) -> dict[str, list[float | None]]:
-    """Means over the episodes that ended in each of :data:`BINS` parts of a training run; ``None``
-    where none ended.
+    """Return means over the episodes that ended in each of :data:`BINS` parts of a training run;
+    ``None`` where none ended.
     """
     ended = [line for line in lines if line["episode/count"]]
     place = [min(BINS - 1, int(BINS * line["steps"] / total_steps)) for line in ended]
@@ -187,7 +187,7 @@ def curve(lines: Sequence[Mapping[str, float]], total_steps: int) -> dict[str, l
 
 
 def summarize(trainings: Sequence[Mapping[str, Any]]) -> dict[str, Estimate]:
-    """By split: the interquartile mean of the success rates of all training runs."""
+    """Return the interquartile mean of the success rates of all training runs by split."""
     rates: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in trainings:
         for split, result in row["evaluation"].items():
@@ -199,8 +199,8 @@ def summarize(trainings: Sequence[Mapping[str, Any]]) -> dict[str, Estimate]:
 
 
 def table_rows(trainings: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    """Task, seeds, steps, split, successes of each seed, rate with interval; a row for each task
-    and split.
+    """Yield task, seeds, steps, split, successes of each seed, rate with interval; a row for each
+    task and split.
     """
     tasks = dict.fromkeys(row["task"] for row in trainings)
     for task in tasks:
@@ -216,8 +216,8 @@ def table_rows(trainings: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
 
 
 def over_seeds(results: Sequence[Mapping[str, int]]) -> Estimate:
-    """Success rate on one split, from the ``successes`` in the same ``episodes`` of each training
-    run: the mean, with an interval for both chances, runs and episodes.
+    """Return the success rate on one split, from the ``successes`` in the same ``episodes`` of each
+    training run: the mean, with an interval for both chances, runs and episodes.
     """
     rates = [result["successes"] / result["episodes"] for result in results]
     mean, episodes = float(np.mean(rates)), min(result["episodes"] for result in results)
@@ -229,7 +229,7 @@ COLUMNS = ("task", "seeds", "steps", "split", "successes", "% [95 %]")
 
 
 def differing(settings: Settings) -> list[str]:
-    """Names of settings that are not as they are by default, which a protocol decides itself."""
+    """Return names of settings that differ from their defaults, but those a protocol decides."""
     default = Settings(task=settings.task)
     names = [f.name for f in fields(Settings) if f.name != "ppo"]
     found = [name for name in names if getattr(settings, name) != getattr(default, name)]
@@ -238,7 +238,7 @@ def differing(settings: Settings) -> list[str]:
 
 
 def machine() -> str:
-    """The processor and how many of its cores there are."""
+    """Return the processor and how many of its cores there are."""
     cpuinfo = Path("/proc/cpuinfo")
     text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
     models = [line.split(":")[1].strip() for line in text.splitlines() if "model name" in line]

@@ -145,7 +145,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Settings):
-    """What is learned and how; what is not said here does not change the result.
+    """Settings of a training run that change its result.
 
     Attributes:
         size_px: Width and height of the images.
@@ -192,7 +192,7 @@ class Run(Settings):
 
 
 def read_run(root: Path) -> Run:
-    """The settings of the training run in a folder.
+    """Return the settings of the training run in a folder.
 
     Raises:
         ClevrSkillsError: It holds no training, or one that cannot be read.
@@ -223,7 +223,7 @@ def open_run(root: Path, run: Run) -> None:
 
 
 def _settings(run: Run) -> dict[str, Any]:
-    """All that must be the same, by name."""
+    """Return all that must be the same, by name."""
     settings = json.loads(to_json(asdict(run)))
     del settings["versions"]
     return {**settings.pop("ppo"), **settings}

@@ -91,7 +91,7 @@ class RecentSuccess:
 
 
 def read_progress(root: Path) -> list[dict[str, float]]:
-    """All reports of a training run, in order: ``steps``, ``seconds``, and others by name.
+    """Return all reports of a training run, in order: ``steps``, ``seconds``, and others by name.
 
     Raises:
         DamagedError: A line cannot be read.
@@ -100,8 +100,8 @@ def read_progress(root: Path) -> list[dict[str, float]]:
 
 
 def first_seed(seed: int, steps: int) -> int:
-    """Seed of the first episode of a training that starts, or goes on, after some steps: what goes
-    on does not repeat the episodes that it began with.
+    """Return the seed of the first episode of a training that starts, or goes on, after some steps:
+    what goes on does not repeat the episodes that it began with.
     """
     drawn = np.random.SeedSequence((seed, steps)).generate_state(1, np.uint64)[0]
     return int(drawn % RL_TRAINING.stop)

@@ -32,7 +32,7 @@ def connect(
     rename: Mapping[str, str] | None = None,
     api_key_env: str | None = None,
 ) -> RemotePolicy:
-    """A policy behind a server.
+    """Return a policy behind a server.
 
     Args:
         url: ``openpi://host:port``, ``vla-eval://host:port`` or ``gr00t://host:port``.

@@ -12,7 +12,7 @@ SCHEME = "Api-Key"
 
 
 def read_api_key(variable: str | None, option: str = "api_key_env") -> str | None:
-    """The key that a variable of the environment holds; ``None``: no variable is named.
+    """Return the key that a variable of the environment holds; ``None``: no variable is named.
 
     Args:
         variable: Its name.
@@ -34,12 +34,12 @@ def read_api_key(variable: str | None, option: str = "api_key_env") -> str | Non
 
 
 def authorization(key: str | None) -> dict[str, str]:
-    """The headers that show a key."""
+    """Return the headers that show a key."""
     return {} if key is None else {"Authorization": f"{SCHEME} {key}"}
 
 
 def is_authorized(shown: Iterable[str], key: str | None) -> bool:
-    """Whether one of the headers ``Authorization`` shows the key, compared in constant time."""
+    """Return whether a header ``Authorization`` shows the key, compared in constant time."""
     if key is None:
         return True
     expected = f"{SCHEME} {key}".encode()
@@ -49,7 +49,7 @@ def is_authorized(shown: Iterable[str], key: str | None) -> bool:
 
 
 def quiet_log() -> logging.Logger:
-    """A logger for websockets, whose debugging lines would show headers."""
+    """Return a logger for websockets, whose debugging lines would show headers."""
     log = logging.getLogger("clevrskills.serving.websockets")
     log.setLevel(max(logging.INFO, log.getEffectiveLevel()))
     return log

@@ -24,7 +24,7 @@ class CodecError(ValueError):
 
 
 def pack_openpi(data: Any) -> bytes:
-    """A message in the openpi dialect."""
+    """Return a message in the openpi dialect."""
     return _pack(data, _openpi_map)
 
 
@@ -38,7 +38,7 @@ def unpack_openpi(message: bytes | str) -> Any:
 
 
 def pack_vla_eval(data: Any) -> bytes:
-    """A message in the vla-eval dialect."""
+    """Return a message in the vla-eval dialect."""
     return _pack(data, _vla_eval_map)
 
 
@@ -52,7 +52,7 @@ def unpack_vla_eval(message: bytes | str) -> Any:
 
 
 def pack_gr00t(data: Any, npy: bool) -> bytes:
-    """A message in the dialect of GR00T.
+    """Return a message in the dialect of GR00T.
 
     Args:
         data: The message.
@@ -88,7 +88,7 @@ def _unpack(message: bytes | str, from_map: Callable[[dict[Any, Any]], Any]) -> 
 
 
 def _array_map(value: Any, key: Callable[[str], Any]) -> dict[Any, Any]:
-    """The map that marks an array; the dialects differ in its keys."""
+    """Return the map that marks an array; the dialects differ in its keys."""
     layout = {"dtype": _dtype(value).str, "shape": value.shape}
     entries = {"__ndarray__": True, "data": value.tobytes(), **layout}
     return {key(name): entry for name, entry in entries.items()}
@@ -149,7 +149,7 @@ def _from_gr00t_map(data: dict[Any, Any]) -> Any:
 
 
 def _array(data: bytes, dtype: str, shape: list[int]) -> np.ndarray:
-    """An array of its own memory, as policies may want to change it."""
+    """Return an array of its own memory, as policies may want to change it."""
     return np.frombuffer(data, dtype=_number(np.dtype(dtype))).reshape(shape).copy()
 
 

@@ -50,13 +50,13 @@ class Wire(ABC):
 
     @property
     def no_answer(self) -> str:
-        """What is said of a server that does not answer."""
+        """Message about a server that does not answer."""
         return f"no answer within {self._timeout_s:g} s"
 
     @property
     @abstractmethod
     def is_open(self) -> bool:
-        """Whether the connection stands, as far as is known."""
+        """``True`` if the connection stands, as far as is known."""
 
     @abstractmethod
     def open(self) -> None:

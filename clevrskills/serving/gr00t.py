@@ -29,7 +29,7 @@ _HINT = '; which is meant says --policy-arg rename=\'{"OUR_NAME": "ITS_NAME"}\''
 
 
 def states() -> dict[str, tuple[str, slice]]:
-    """Which part of which measurement each state is."""
+    """Return the part of a measurement that each state is."""
     return {
         name: (measured, part)
         for measured in state_parts()
@@ -38,7 +38,7 @@ def states() -> dict[str, tuple[str, slice]]:
 
 
 def actions() -> dict[str, int]:
-    """Size of each part of an action, in their order."""
+    """Return the size of each part of an action, in their order."""
     parts = find_interface(load_suite()).spec["parts"]
     return {ACTION_MODALITIES.get(p["name"], p["name"]): p["stop"] - p["start"] for p in parts}
 
@@ -83,7 +83,7 @@ class Gr00tPolicy(RemotePolicy):
         return {"modalities": said, "observation_options": asdict(options)}
 
     def _check_action_spec(self, declared: Any) -> None:
-        """Which parts an action has was checked on greeting; more is not declared."""
+        """Accept any action: its parts were checked on greeting; more is not declared."""
         missing = [name for name in self._sizes if name not in self._actions]
         if missing:
             raise ClevrSkillsError(f"{self.url}: its actions have no {', '.join(missing)}{_HINT}")
@@ -145,7 +145,7 @@ class Gr00tPolicy(RemotePolicy):
     def _modality(
         self, kind: str, said: Mapping[str, Any]
     ) -> tuple[Mapping[str, str], Sequence[int]]:
-        """Names of a modality, theirs by ours, and how far it looks back."""
+        """Return names of a modality, theirs by ours, and how far it looks back."""
         config = _read(said, kind)
         known = self._cameras if kind == "video" else [*self._states]
         return self._ours(kind, config["modality_keys"], known), config["delta_indices"]
@@ -161,7 +161,7 @@ class Gr00tPolicy(RemotePolicy):
 
 
 def _read(said: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """What a server says of a modality; it may know none."""
+    """Return what a server declares of a modality; possibly nothing."""
     entry = said.get(kind) or {"modality_keys": [], "delta_indices": [0]}
     try:
         config = entry.get("as_json", entry)
@@ -175,7 +175,7 @@ def _read(said: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
 
 
 def _at(shown: np.ndarray, dims: int, times: Sequence[int]) -> np.ndarray:
-    """What was shown at some times, counted from now, (T, ...).
+    """Return the observations at some times, counted from now, (T, ...).
 
     Args:
         shown: With a history or without.

@@ -17,7 +17,7 @@ from clevrskills.sim.state_vector import parts_of, state_parts
 
 
 def state_vector(observation: Observation) -> np.ndarray | None:
-    """The state, (n,) float32, with a history (T, n); ``None``: nothing is shown of the robot."""
+    """Return the state, (n,) float32, with a history (T, n); ``None``: not observed."""
     measured = observation.get("proprioception") or {}
     parts = [measured[name] for name in state_parts() if name in measured]
     return np.concatenate(parts, axis=-1, dtype=np.float32) if parts else None
@@ -26,7 +26,7 @@ def state_vector(observation: Observation) -> np.ndarray | None:
 def common(
     observation: Observation, prompt: PromptInput, sent: Callable[[np.ndarray], Any]
 ) -> dict[str, Any]:
-    """The part that is the same in both dialects.
+    """Return the part that is the same in both dialects.
 
     Args:
         observation: What a policy is shown.
@@ -44,8 +44,8 @@ def common(
 def read(
     data: Mapping[str, Any], images: Mapping[Any, Any], state: Any, text: Any
 ) -> tuple[dict[str, Any], PromptInput]:
-    """An observation and the prompt as policies know them, from what a client sent; without the
-    ``step`` if that was not.
+    """Return an observation and the prompt as policies know them, from what a client sent; without
+    the ``step`` if that was not.
 
     Args:
         data: The whole message, with what :func:`common` gave if the client knows of it.
@@ -87,7 +87,7 @@ def identified(data: Mapping[str, Any]) -> RecordedName | None:
 
 
 def as_asked(observation: Observation, asked: ObservationOptions | None) -> Observation:
-    """What a policy is shown of what a client sent: what it asked for, as in process.
+    """Return the part of a client's observation that the policy asked for, as in process.
 
     Args:
         observation: What was sent.
@@ -132,7 +132,7 @@ def _check_image(name: str, image: np.ndarray, asked: ObservationOptions | None)
 
 
 def unclipped(answer: Any) -> np.ndarray:
-    """Actions (A,) or (H, A) as float32; that they lie in [-1, 1] is for the runner to see to.
+    """Return actions (A,) or (H, A) as float32; clipping to [-1, 1] is left to the runner.
 
     Raises:
         PolicyError: They are of another shape, or not finite.
@@ -154,7 +154,7 @@ def encode_file(image: np.ndarray, form: str) -> bytes:
 
 
 def decode_file(file: bytes) -> np.ndarray:
-    """The image in a JPEG or PNG file, (H, W, 3) uint8; grey ones are (H, W)."""
+    """Return the image in a JPEG or PNG file, (H, W, 3) uint8; grey ones are (H, W)."""
     from PIL import Image
 
     return np.array(Image.open(io.BytesIO(file), formats=("JPEG", "PNG")))
@@ -163,7 +163,8 @@ def decode_file(file: bytes) -> np.ndarray:
 def image_encoder(
     compress: str, mark: Callable[[bytes, np.ndarray], Any] = lambda file, image: file
 ) -> Callable[[np.ndarray], Any]:
-    """What makes of an image (H, W, 3) what is sent; of a history (T, H, W, 3), a list of T such.
+    """Return an encoder of images (H, W, 3) for the message; a history (T, H, W, 3) becomes a list
+    of T such.
 
     Args:
         compress: One of :data:`COMPRESSIONS`; with ``none`` images are sent as they are.
@@ -181,7 +182,8 @@ def image_encoder(
 
 
 def received(image: Any) -> np.ndarray:
-    """What was sent of a camera: an array, a file, or a list of either, one for each step.
+    """Return the images received of a camera: an array, a file, or a list of either, one for each
+    step.
 
     Raises:
         ValueError: It is none of these.
@@ -215,7 +217,7 @@ _ANYTHING = "raw"
 
 @functools.cache
 def action_dims() -> dict[str, DimSpec]:
-    """The parts of an action by name."""
+    """Return the parts of an action by name."""
     found: dict[str, DimSpec] = {}
     for part in find_interface(load_suite()).spec["parts"]:
         name, form = _FORMATS[part["name"]]

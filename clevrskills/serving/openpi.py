@@ -75,7 +75,7 @@ class OpenPiPolicy(RemotePolicy):
 def to_message(
     observation: Observation, prompt: PromptInput, starts: bool, compress: str = "none"
 ) -> dict[str, Any]:
-    """An observation as it is sent.
+    """Return an observation as it is sent.
 
     Args:
         observation: What a policy is shown.
@@ -97,7 +97,7 @@ def to_message(
 
 
 def renamed(data: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
-    """A message under the names of a server.
+    """Return a message under the names of a server.
 
     Args:
         data: The message.
@@ -120,7 +120,7 @@ def renamed(data: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any
 
 
 def from_message(data: Any) -> tuple[dict[str, Any], PromptInput]:
-    """The observation of a message and its prompt.
+    """Return the observation of a message and its prompt.
 
     Raises:
         ValueError: Something in it is not what it should be.

@@ -29,7 +29,7 @@ def through(proxy: str | None) -> str:
 
 
 def _is_here(host: str) -> bool:
-    """Whether a name or an address is that of this machine."""
+    """Return whether a name or an address is that of this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -90,13 +90,13 @@ class VlaEvalPolicy(RemotePolicy):
 
 
 def sealed(kind: str, payload: Mapping[str, Any], number: int) -> bytes:
-    """A message in its envelope."""
+    """Return a message in its envelope."""
     stamped = {"type": kind, "payload": payload, "seq": number, "timestamp": time.time()}
     return pack_vla_eval(stamped)
 
 
 def opened(message: bytes | str) -> tuple[str, Any, int]:
-    """Kind, payload and number of a message.
+    """Return kind, payload and number of a message.
 
     Raises:
         CodecError: It is damaged.
@@ -110,7 +110,7 @@ def opened(message: bytes | str) -> tuple[str, Any, int]:
 def to_payload(
     observation: Observation, prompt: PromptInput, compress: str = "none"
 ) -> dict[str, Any]:
-    """An observation as it is sent.
+    """Return an observation as it is sent.
 
     Args:
         observation: What a policy is shown.
@@ -130,7 +130,7 @@ def to_payload(
 
 
 def from_payload(data: Any) -> tuple[dict[str, Any], PromptInput]:
-    """The observation of a message and its prompt.
+    """Return the observation of a message and its prompt.
 
     Raises:
         ValueError: Something in it is not what it should be.
@@ -155,12 +155,12 @@ class _Turns:
         self.begin()
 
     def begin(self) -> None:
-        """The next observation is the first of an episode."""
+        """Mark the next observation as the first of an episode."""
         self._starts, self._answered = True, 0
         self._left.clear()
 
     async def answer(self, payload: Any) -> dict[str, Any]:
-        """The payload of an action."""
+        """Return the payload of an action."""
         observation, prompt = from_payload(payload)
         if self._starts:
             await self._session.reset(prompt, identified(payload))
@@ -197,7 +197,7 @@ async def talk(connection: ServerConnection, session: Session, policy: LoadedPol
 async def _reply(
     kind: str, payload: Any, turns: _Turns, policy: LoadedPolicy
 ) -> tuple[str, Mapping[str, Any]] | None:
-    """Kind and payload of the reply to a message, if there is to be one."""
+    """Return the kind and payload of the reply to a message, if there is to be one."""
     if kind == "hello":
         turns.takes_chunks = _CHUNKS in payload
         return "hello", _server_hello(policy)
@@ -238,7 +238,7 @@ def _server_hello(policy: LoadedPolicy) -> dict[str, Any]:
 
 
 def _params(options: ObservationOptions) -> dict[str, Any]:
-    """The options as arguments of a benchmark of vla-eval, ours or, where it has them, another."""
+    """Return options as arguments of a vla-eval benchmark, ours or another with these options."""
     params: dict[str, Any] = {
         "cameras": list(options.cameras),
         "send_state": options.proprioception,

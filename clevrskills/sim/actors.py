@@ -33,12 +33,12 @@ FIRST_SCENE = torch.zeros(1, dtype=torch.int32)
 
 
 class _BodyBuilder(ActorBuilder):
-    """Builds a body from convex pieces in memory."""
+    """Builder of a body from convex pieces in memory."""
 
     body: Body
 
     def build_physx_component(self, link_parent: Any = None) -> Any:
-        """A rigid body of the shape's convex parts."""
+        """Return a rigid body of the shape's convex parts."""
         static = self.body.static
         component = (
             physx.PhysxRigidStaticComponent() if static else physx.PhysxRigidDynamicComponent()
@@ -60,7 +60,7 @@ class _BodyBuilder(ActorBuilder):
         return component
 
     def build(self, name: str) -> Actor:
-        """The actor of a body, in the only scene that there is; as the parent's, which takes
+        """Return the actor of a body, in the only scene that there is; as the parent's, which takes
         several times as long.
         """
         self.set_name(name)
@@ -139,7 +139,7 @@ def give_back(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> 
 
 
 def traits(components: Iterable[Any]) -> list[Any]:
-    """What somebody can change of bodies that are built, and would stay: masses, materials, ..."""
+    """Return properties of built bodies that persist when a user changes them: masses, ..."""
     found: list[Any] = []
     for component in components:
         found += [len(component.entity.components)]
@@ -157,7 +157,7 @@ def traits(components: Iterable[Any]) -> list[Any]:
 
 
 def _kind(body: Body) -> tuple[Shape, bool, bool]:
-    """What makes bodies without looks alike."""
+    """Return the key of bodies that are alike but for looks."""
     return body.geometry, body.static, body.ghost
 
 
@@ -200,7 +200,7 @@ def _joint(
     in_parent: sapien.Pose,
     in_child: sapien.Pose,
 ) -> physx.PhysxDriveComponent:
-    """A joint between two bodies, or a body and the world, that leaves all freedom so far."""
+    """Return an unconstrained joint between two bodies, or a body and the world."""
     joint = physx.PhysxDriveComponent(
         child.find_component_by_type(physx.PhysxRigidDynamicComponent)
     )

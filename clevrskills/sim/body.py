@@ -19,7 +19,7 @@ Pose = tuple[float, float, float, float, float, float, float]
 
 @dataclass(frozen=True)
 class Hinge:
-    """What a body turns about; it moves as physics has it, but nobody can take it away.
+    """Hinge of a body; it moves as physics has it, but nobody can take the body away.
 
     Attributes:
         parent: Key of the body that carries it; ``None``: it hangs in the world.
@@ -82,7 +82,7 @@ class Body:
 
     @property
     def movable(self) -> bool:
-        """Whether it can be taken elsewhere."""
+        """``True`` if it can be taken elsewhere."""
         return not self.static and self.hinge is None
 
     @property
@@ -96,14 +96,14 @@ class Body:
         return " ".join(filter(None, (self.qualifier, self.color, self.noun or self.shape)))
 
     def called(self, names: int, among: Iterable[Body] = ()) -> str:
-        """Its name in a set of names of :mod:`clevrskills.assets.names`, told from other bodies."""
+        """Return its name in a set of :mod:`clevrskills.assets.names`, unlike other bodies'."""
         bodies = list(among)
         nouns = [body.noun or body.shape for body in bodies]
         noun = shape_words(self.noun or self.shape, names, nouns)
         return " ".join(filter(None, (self.qualifier, self.texture_called(names, bodies), noun)))
 
     def texture_called(self, names: int, among: Iterable[Body] = ()) -> str:
-        """What its texture is called in a set of names, told from those of other bodies."""
+        """Return the name of its texture in a set of names, unlike those of other bodies."""
         others = [body.texture for body in among if body.texture]
         return texture_words(self.texture, names, others) if self.texture else ""
 
@@ -113,7 +113,7 @@ class Body:
         return shape(self.shape, self.size, self.density)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return plain JSON data."""
         names = ("shape", "texture", "size", "static", "qualifier", "ghost", "density")
         return {
             "key": self.key,

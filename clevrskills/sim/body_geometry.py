@@ -21,7 +21,7 @@ POINTS_PER_SIDE = 7
 
 @lru_cache(maxsize=1024)
 def _surface_points(shape: Shape) -> np.ndarray:
-    """Corners of a shape's parts and a grid on its upper and lower side, (P, 3)."""
+    """Return corners of a shape's parts and a grid on its upper and lower side, (P, 3)."""
     corners = np.unique(np.concatenate(shape.parts).round(5), axis=0)
     low, high = corners[:, :2].min(0), corners[:, :2].max(0)
     ticks = (np.arange(POINTS_PER_SIDE) + 0.5) / POINTS_PER_SIDE
@@ -78,7 +78,7 @@ def _solid(shape: Shape, static: bool) -> _Solid:
 
 @lru_cache(maxsize=1024)
 def _padded_planes(shape: Shape) -> np.ndarray:
-    """Half-spaces of the parts of a shape, (C, F, 4)."""
+    """Return half-spaces of the parts of a shape, (C, F, 4)."""
     out = np.empty((len(shape.planes), max(map(len, shape.planes)), 4))
     for part, planes in zip(out, shape.planes, strict=True):
         part[:] = planes[0]
@@ -87,7 +87,7 @@ def _padded_planes(shape: Shape) -> np.ndarray:
 
 
 def _stack_planes(planes: Sequence[np.ndarray]) -> np.ndarray:
-    """Half-spaces of several shapes, each (C, F, 4), padded to one array, (K, C, F, 4)."""
+    """Return half-spaces of several shapes, each (C, F, 4), padded to one array, (K, C, F, 4)."""
     parts, facets = (max(1, *(p.shape[axis] for p in planes)) for axis in (0, 1))
     out = np.zeros((len(planes), parts, facets, 4), np.float32)
     out[..., 3] = -geometry.PAD
@@ -98,7 +98,7 @@ def _stack_planes(planes: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _pad(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Arrays of (n_i, 3) stacked to (K, max n, 3), the first row repeated."""
+    """Return arrays of (n_i, 3) stacked to (K, max n, 3), the first row repeated."""
     out = np.zeros((len(rows), max(1, *map(len, rows)), 3), np.float32)
     for k, r in enumerate(rows):
         if len(r):
@@ -109,7 +109,7 @@ def _pad(rows: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Solids:
-    """What does not change during an episode: the bodies of ``B`` environments in ``K`` slots.
+    """Geometry of the bodies of ``B`` environments in ``K`` slots; constant during an episode.
 
     Attributes:
         planes: Half-spaces of the convex parts in the body's frame, (B, K, C, F, 4).
@@ -213,7 +213,7 @@ class Solids:
 
 
 def _grown(values: Tensor, shape: Sequence[int]) -> Tensor:
-    """Values (B, K, ..., n) with sizes ``shape`` after K: rows repeated, as parts may overlap."""
+    """Return values (B, K, ..., n) with sizes ``shape`` after K; rows are repeated."""
     for dim, size in enumerate(shape, start=2):
         missing = size - values.shape[dim]
         if missing:

@@ -10,7 +10,7 @@ from clevrskills.errors import ClevrSkillsError
 
 
 def cache_root() -> Path:
-    """Where generated files go: $CLEVRSKILLS_CACHE, else clevrskills in the user's cache."""
+    """Return the cache directory: $CLEVRSKILLS_CACHE, else clevrskills in the user's cache."""
     own = os.environ.get("CLEVRSKILLS_CACHE")
     if own:
         return Path(own).expanduser().absolute()
@@ -19,7 +19,7 @@ def cache_root() -> Path:
 
 
 def cached_directory(name: str, write: Callable[[Path], None]) -> Path:
-    """Returns the directory `name` below the cache root, filled by `write` if it does not exist.
+    """Return the directory `name` below the cache root, filled by `write` if it does not exist.
 
     The files are written aside and the directory is renamed into place: it is complete or absent.
 

@@ -44,25 +44,25 @@ class FixedCamera:
     orthographic_m: float | None = None
 
     def height_of(self, size_px: int | None) -> int:
-        """Height of its images where a size of images is asked for: that, or its own if none is, or
-        if it is orthographic, as its scale matters.
+        """Return the height of its images where a size of images is asked for: that, or its own if
+        none is, or if it is orthographic, as its scale matters.
         """
         return self.size_px if size_px is None or self.orthographic_m is not None else size_px
 
     def width_of(self, height_px: int) -> int:
-        """Width of its images if they are so high: an even number, as videos want it."""
+        """Return the width of its images if they are so high: an even number, as videos want it."""
         return 2 * round(height_px * (self.width_px or self.size_px) / self.size_px / 2)
 
     def sees(self, points: np.ndarray, margin: float = 0.02) -> bool:
-        """Whether world points (N, 3) are in the image, a margin (share of half its width) off its
-        edge.
+        """Return whether world points (N, 3) are in the image, a margin (share of half its width)
+        off its edge.
         """
         normals, offsets = _edges(self, 1.0 - margin)
         return bool((np.asarray(points) @ normals >= offsets).all())
 
     def pixels(self, points: np.ndarray) -> np.ndarray:
-        """Where world points (N, 3) ahead of it are in the image: right and down from its upper
-        left corner, (N, 2).
+        """Return the pixels of world points (N, 3) ahead of it: right and down from its upper left
+        corner, (N, 2).
         """
         across, down, depth = self._in_its_frame(points)
         half = self._half_height(depth)
@@ -71,13 +71,13 @@ class FixedCamera:
         return self.size_px / 2 * ((aspect, 1.0) + places)
 
     def _half_height(self, depth: np.ndarray) -> np.ndarray:
-        """Half of what it sees from top to bottom so far ahead (N,), metres."""
+        """Return half of what it sees from top to bottom so far ahead (N,), metres."""
         if self.orthographic_m is not None:
             return np.full_like(depth, self.orthographic_m / 2)
         return tan(self.fov_rad / 2) * depth
 
     def _in_its_frame(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """World points (N, 3) to the right, down and ahead of it, metres, each (N,)."""
+        """Return the world points (N, 3) in its frame: right, down and ahead, metres, each (N,)."""
         left, up, forward = self.axes
         ray = np.asarray(points) - self.eye_m
         return -ray @ left, -ray @ up, ray @ forward
@@ -94,8 +94,8 @@ class FixedCamera:
 
 @lru_cache(maxsize=64)
 def _edges(camera: FixedCamera, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Half-spaces ``p @ normals >= offsets`` of world points in a share of the middle of a camera's
-    image: its left, right, upper and lower edge, and what is too near, (3, 5) and (5,).
+    """Return half-spaces ``p @ normals >= offsets`` of world points in a share of the middle of a
+    camera's image: its left, right, upper and lower edge, and what is too near, (3, 5) and (5,).
     """
     left, up, forward = camera.axes
     height_m, flat = camera.orthographic_m, camera.orthographic_m is not None
@@ -146,7 +146,7 @@ class Camera:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return plain JSON data."""
         return {
             "width": self.width,
             "height": self.height,
@@ -159,7 +159,7 @@ class Camera:
 
 @dataclass(frozen=True)
 class View:
-    """What a camera sees.
+    """Image of a camera with its buffers.
 
     Attributes:
         color: (H, W, 3 or 4) uint8 sRGB.
@@ -177,7 +177,7 @@ class View:
 
     @property
     def segmentation(self) -> np.ndarray:
-        """What is seen, (H, W) uint8: 0 background, 1 + k body k, 254 table, 255 robot."""
+        """Segmentation, (H, W) uint8: 0 background, 1 + k body k, 254 table, 255 robot."""
         return self.labels[self.numbers.astype(np.intp)]
 
     @property
@@ -188,17 +188,17 @@ class View:
 
 
 def orthographic_depth_m(buffer: np.ndarray) -> np.ndarray:
-    """Depth along the optical axis of what an orthographic camera's renderer keeps, (H, W)."""
+    """Return the depth along the optical axis from an orthographic camera's buffer, (H, W)."""
     depth_m: np.ndarray = NEAR_M + buffer * (FAR_M - NEAR_M)
     return depth_m
 
 
 def perspective_depth_m(buffer: np.ndarray) -> np.ndarray:
-    """Depth along the optical axis of what another camera's renderer keeps, (H, W)."""
+    """Return the depth along the optical axis of what another camera's renderer keeps, (H, W)."""
     depth_m: np.ndarray = NEAR_M / (1.0 - buffer * (1.0 - NEAR_M / FAR_M))
     return depth_m
 
 
 def to_buffer(depth_m: np.ndarray) -> np.ndarray:
-    """Depth along the optical axis as renderers keep it: 0 at the near plane, 1 at the far one."""
+    """Return a renderer's buffer value of a depth: 0 at the near plane, 1 at the far one."""
     return (1.0 - NEAR_M / depth_m) / (1.0 - NEAR_M / FAR_M)

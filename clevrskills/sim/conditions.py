@@ -14,7 +14,7 @@ from clevrskills.sim.setting import Light, Setting, Surfaces
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """Where a camera stands in place of its own place.
+    """Pose and field of view of a camera that replace its own.
 
     Attributes:
         eye_m: World position.
@@ -27,13 +27,13 @@ class Viewpoint:
     fov_rad: float
 
     def of(self, camera: FixedCamera) -> FixedCamera:
-        """A camera that stands there."""
+        """Return a camera that stands there."""
         return replace(camera, eye_m=self.eye_m, target_m=self.target_m, fov_rad=self.fov_rad)
 
 
 @dataclass(frozen=True)
 class ImageNoise:
-    """What a poor camera does to images.
+    """Noise of a poor camera.
 
     Attributes:
         sigma: Standard deviation of Gaussian noise in each channel, of 255.
@@ -52,7 +52,7 @@ class ImageNoise:
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Something that happens while an episode runs.
+    """Disturbance that happens while an episode runs.
 
     Attributes:
         kind: ``nudge`` (a body is pushed), ``loss`` (the vacuum fails when it holds something),
@@ -75,7 +75,7 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class Conditions:
-    """How an episode differs from its clean twin in what is not part of its layout or prompt.
+    """Perturbations of an episode that are not part of its layout or prompt.
 
     Attributes:
         axes: Level, 1 to 5, of each axis that perturbs it.
@@ -101,7 +101,7 @@ class Conditions:
         return bool(self.axes)
 
     def of(self, setting: Setting, robot_name: str = "") -> Setting:
-        """A setting under these conditions, the arm of a robot where it starts."""
+        """Return a setting under these conditions, the arm of a robot where it starts."""
         own = {name: v.of(setting.cameras[name]) for name, v in self.cameras.items()}
         start = {robot_name: self.start_qpos} if self.start_qpos and robot_name else {}
         return replace(
@@ -113,7 +113,7 @@ class Conditions:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data that :meth:`from_json` reads; empty without conditions."""
+        """Return plain JSON data that :meth:`from_json` reads; empty without conditions."""
         data = {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
         return {name: value for name, value in data.items() if value}
 

@@ -30,7 +30,7 @@ def placements(
     orientation: Tensor | None = None,
     per_side: int = 8,
 ) -> tuple[Tensor, Tensor]:
-    """Candidate poses of one body on another, with a score for each.
+    """Return candidate poses of one body on another, with a score for each.
 
     Args:
         world: Where everything is; the upper body keeps its present tilt.
@@ -106,35 +106,35 @@ class _Places:
         return self._at(torch.cat((xy, self._middle - self._from_origin), dim=1))
 
     def _at(self, xy: Tensor) -> Tensor:
-        """Poses (B, m, 7) at some places (B, m, 2), in each of the turns one after the other."""
+        """Return poses (B, m, 7) at places (B, m, 2), one turn after the other."""
         turned = self._turned.repeat(1, xy.shape[1] // self._turned.shape[1], 1)
         return torch.cat((xy, torch.zeros_like(xy[..., :1]), turned), dim=-1)
 
     @cached_property
     def _center(self) -> Tensor:
-        """Where the upper body's centre of mass is at all places, from above, (B, M, 2)."""
+        """Centre of mass of the upper body at all places, from above, (B, M, 2)."""
         return self._center_at(self._pose)
 
     @cached_property
     def _offset(self) -> Tensor:
-        """How far that is from the middle of the lower body, (B, M)."""
+        """Distance of that from the middle of the lower body, (B, M)."""
         return (self._center - self._middle).norm(dim=-1)
 
     def _center_at(self, pose: Tensor) -> Tensor:
-        """Where it is at some places (B, m, 7)."""
+        """Return the upper body's centre of mass at some places (B, m, 7)."""
         places = pose.shape[1] // self._turned.shape[1]
         return pose[..., :2] + self._from_origin.repeat(1, places, 1)
 
     def judged(self) -> tuple[Tensor, Tensor]:
-        """Poses and scores of all places."""
+        """Return poses and scores of all places."""
         pose, score, points = self._scored(self._pose, self._offset)
         if self._neighbours and (score > -1.0).any():
             score = torch.where(self._is_free(points), score, -geometry.PAD)
         return pose, score
 
     def _scored(self, pose: Tensor, offset: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Poses at rest, and scores whatever the neighbours, of places (B, m, 7) by their offset
-        (B, m); and the points on the upper body there, (B, m, P, 3).
+        """Return poses at rest, and scores whatever the neighbours, of places (B, m, 7) by their
+        offset (B, m); and the points on the upper body there, (B, m, P, 3).
         """
         world, upper, lower = self._world, self._upper, self._lower
         height, margin, points = world.lowered(upper, pose, lower)
@@ -147,8 +147,8 @@ class _Places:
         return pose, score, points
 
     def best(self) -> tuple[Tensor, Tensor]:
-        """The pose (1, 7) with the greatest score, the first of them, and that score (1,), of one
-        environment; places that cannot have it are not judged.
+        """Return the pose (1, 7) with the greatest score, the first of them, and that score (1,),
+        of one environment; places that cannot have it are not judged.
         """
         best, ends = (-geometry.PAD, 0, self._base), [5, 21]
         if not self._inside:  # in the middle is best if the margin there is as great as it can be
@@ -184,8 +184,8 @@ class _Places:
     def _better(
         self, best: _Best, numbers: list[int], pose: Tensor, score: Tensor, points: Tensor
     ) -> _Best:
-        """The best of places by their numbers and of what was best so far, of one environment;
-        neighbours are looked at from the greatest score on, until they leave room.
+        """Return the best of places by their numbers and of what was best so far, of one
+        environment; neighbours are looked at from the greatest score on, until they leave room.
         """
         rivals = zip(score[0].tolist(), [-number for number in numbers], strict=True)
         for rival, k in sorted(((rival, k) for k, rival in enumerate(rivals)), reverse=True):
@@ -196,8 +196,8 @@ class _Places:
         return best
 
     def _room(self) -> Tensor:
-        """How far the upper body, and also the lower one, reaches around the upper one's centre of
-        mass, on the side where that is least: no margin is greater, (B, M).
+        """Return the upper bound of the margin, (B, M): the least distance, over sides, that the
+        upper body, and also the lower one, reaches around the upper one's centre of mass.
         """
         center = self._world.at(self._world.solids.center, self._upper)[:, None]
         own = reach_around(self._aside - center @ self._turn).max(-2).values  # (B, 16)
@@ -205,8 +205,8 @@ class _Places:
         return torch.minimum(own[:, None], below[:, None] - reach_around(self._center)).amin(-1)
 
     def _over_level(self) -> Tensor:
-        """How far the upper body reaches over the outline of the lower one, which lies level,
-        (B, M).
+        """Return the length by which the upper body overhangs the outline of the lower one, which
+        lies level, (B, M).
         """
         edges = self._world.at(self._world.solids.footprint, self._lower)  # (B, E, 3)
         normals, plane = edges[..., :2].mT, self._frame[..., :2]
@@ -216,7 +216,7 @@ class _Places:
 
     @cached_property
     def _turn(self) -> Tensor:
-        """What turns the upper body, whose turns are the same at all places, (B, 3, 3)."""
+        """Rotation of the upper body, whose turns are the same at all places, (B, 3, 3)."""
         return geometry.rotation_matrix(self._turned[:, 0]).mT
 
     @cached_property
@@ -225,21 +225,21 @@ class _Places:
         return self._world.at(self._world.solids.points, self._upper) @ self._turn
 
     def _over(self, points: Tensor) -> Tensor:
-        """How far points (B, m, P, 3) reach over the outline of the lower body, (B, m)."""
+        """Return the overhang of points (B, m, P, 3) over the lower body's outline, (B, m)."""
         footprint = self._world.at(self._world.solids.footprint, self._lower)
         flat = ((points.flatten(1, 2) - self._base[:, None, :3]) @ self._frame)[..., :2]
         beyond = torch.einsum("bek,bpk->bpe", footprint[..., :2], flat) - footprint[:, None, :, 2]
         return beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1)
 
     def _score(self, margin: Tensor, offset: Tensor, over: Tensor | None) -> Tensor:
-        """Scores of valid places by their margin, offset and reach over the edge, (B, m)."""
+        """Return scores of valid places by their margin, offset and reach over the edge, (B, m)."""
         score = margin.clamp(max=MOST_MARGIN_M) + (0.2 if self._inside else -0.2) * offset
         return score if over is None else score - 4.0 * (over + EDGE_GAP_M).clamp(min=0.0)
 
     @cached_property
     def _neighbours(self) -> dict[int, Tensor]:
-        """Where other bodies than the two are so near that they may be in the way, (B,) bool, by
-        slot; those that are nowhere are left out.
+        """Other bodies near enough to be in the way, (B,) bool, by slot; those that are nowhere are
+        left out.
         """
         world, upper, lower = self._world, self._upper, self._lower
         others = world.solids.present.scatter(1, torch.stack((upper, lower), dim=-1), False)
@@ -252,7 +252,7 @@ class _Places:
         return {k: near[:, k] for k in near.any(0).nonzero()[:, 0].tolist()}
 
     def _is_free(self, points: Tensor) -> Tensor:
-        """Whether points (B, m, P, 3) keep their distance from neighbours, (B, m) bool."""
+        """Return whether points (B, m, P, 3) keep their distance from neighbours, (B, m) bool."""
         gap = torch.full(points.shape[:2], geometry.PAD, device=points.device)
         for k, near in self._neighbours.items():
             body = torch.full_like(self._upper, k)
@@ -264,7 +264,7 @@ class _Places:
 
 @cache
 def _grid(per_side: int, device: torch.device) -> Tensor:
-    """Places all over a square of 1 by 1, a little off its edges, (G, 2)."""
+    """Return places all over a square of 1 by 1, a little off its edges, (G, 2)."""
     ticks = torch.linspace(0.08, 0.92, per_side, device=device)
     return torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
 

@@ -42,12 +42,12 @@ class Keystep:
     qpos: tuple[float, ...] = ()
 
     def image(self, renderer: PromptRenderer) -> np.ndarray:
-        """What the main camera sees, (256, 256, 3) uint8."""
+        """Return the image of the main camera, (256, 256, 3) uint8."""
         scene = [(b.geometry, b.texture, b.pose) for b in self.bodies]
         return renderer.scene_image(scene, self.robot, self.qpos)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return plain JSON data."""
         bodies = [body.to_json() for body in self.bodies]
         return {"bodies": bodies, "robot": self.robot, "qpos": list(self.qpos)}
 
@@ -59,7 +59,7 @@ class Keystep:
 
 @dataclass(frozen=True)
 class Prompt(env.Prompt):
-    """What a task asks for, as text with placeholders for images.
+    """Prompt of a task: text with placeholders for images.
 
     ``{obj:key}`` is an image of a body alone, ``{tex:key}`` a swatch of its texture, ``{ks:k}``
     the scene at key-step ``k``. A prompt is data: its images can be drawn from it at any time,
@@ -99,11 +99,11 @@ class Prompt(env.Prompt):
                 raise UnknownNameError(f"{kind} of the prompt", name, allowed)
 
     def placeholders(self) -> list[tuple[str, str]]:
-        """The (kind, name) pairs in the text, in order, each once."""
+        """Return the (kind, name) pairs in the text, in order, each once."""
         return list(dict.fromkeys(_PLACEHOLDER.findall(self.text)))
 
     def parts(self) -> list[tuple[str, str]]:
-        """The prompt cut up: ("text", words) and (kind, name) entries in order."""
+        """Return the prompt cut up: ("text", words) and (kind, name) entries in order."""
         parts: list[tuple[str, str]] = []
         end = 0
         for match in _PLACEHOLDER.finditer(self.text):
@@ -116,7 +116,7 @@ class Prompt(env.Prompt):
         return parts
 
     def plain(self, text: str | None = None) -> str:
-        """The prompt, or another text with the same placeholders or ``{pos:x,y,z}``, in words."""
+        """Return the prompt, or another text with its placeholders or ``{pos:x,y,z}``, in words."""
         by_key = {body.key: body for body in self.bodies}
         said = self.text if text is None else text
         among = self.bodies if self.names else ()
@@ -173,7 +173,7 @@ class Prompt(env.Prompt):
         return images
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data that :meth:`from_json` reads."""
+        """Return plain JSON data that :meth:`from_json` reads."""
         return {
             "text": self.text,
             "bodies": [body.to_json() for body in self.bodies],
@@ -184,7 +184,7 @@ class Prompt(env.Prompt):
         }
 
     def of_wording(self) -> dict[str, Any]:
-        """The part of the JSON data that says which wording it is, where that is known."""
+        """Return the part of the JSON data that says which wording it is, where that is known."""
         wording = {"wording": dict(self.wording)} if self.wording else {}
         return {**({"names": list(self.names)} if self.names else {}), **wording}
 
@@ -200,7 +200,7 @@ class Prompt(env.Prompt):
 
 
 def _fitting(article: str, noun: str) -> str:
-    """The article, ``a`` before a vowel ``an``; what stands between it and the noun is kept."""
+    """Return article, ``a`` before a vowel ``an``; what stands between it and the noun is kept."""
     first, _, rest = article.partition(" ")
     if first.lower() == "the":
         return article

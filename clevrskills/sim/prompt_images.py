@@ -35,7 +35,8 @@ Placed = tuple[assets.Shape, "str | None", Sequence[float]]
 
 
 class PromptRenderer:
-    """Takes images; scenes, made for their first image, and images of objects are kept.
+    """Renderer of prompt images; scenes, made for their first image, and images of objects are
+    kept.
 
     Args:
         device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
@@ -62,7 +63,7 @@ class PromptRenderer:
         size: tuple[float, float, float] | None = None,
         radius_m: float | None = None,
     ) -> np.ndarray:
-        """Returns an image of an object alone on a plain light background.
+        """Return an image of an object alone on a plain light background.
 
         Args:
             shape: The object's geometry, or the name of a shape.
@@ -87,7 +88,7 @@ class PromptRenderer:
         return self._object_images[key].copy()
 
     def texture_image(self, name: str) -> np.ndarray:
-        """Returns a texture, seen flat: (256, 256, 3) uint8, a copy.
+        """Return a texture, seen flat: (256, 256, 3) uint8, a copy.
 
         Raises:
             UnknownNameError: There is no such texture.
@@ -97,7 +98,7 @@ class PromptRenderer:
     def scene_image(
         self, bodies: Sequence[Placed], robot: str | None = None, qpos: Sequence[float] = ()
     ) -> np.ndarray:
-        """Returns what the main camera would see, by default without a robot.
+        """Return what the main camera would see, by default without a robot.
 
         Args:
             bodies: Shape, texture and pose (x, y, z, then quaternion w, x, y, z) of each object.
@@ -149,7 +150,7 @@ class PromptRenderer:
 
 @cache
 def prompt_renderer(setting: Setting = TABLETOP) -> PromptRenderer:
-    """The process's own, on the device that environments draw with."""
+    """Return the process's own renderer, on the device that environments draw with."""
     return PromptRenderer(render_device(), setting)
 
 
@@ -168,13 +169,13 @@ class _OneCamera(OffscreenScene):
         target_m: Sequence[float],
         up: Sequence[float] = (0.0, 0.0, 1.0),
     ) -> None:
-        """Puts the camera at `eye_m`, looking at `target_m`, with a direction up."""
+        """Put the camera at `eye_m`, looking at `target_m`, with a direction up."""
         self._camera.entity.set_pose(looking_at(eye_m, target_m, up))
 
     def render(
         self, placed: Sequence[tuple[Sequence[sapien.render.RenderShape], Sequence[float]]]
     ) -> np.ndarray:
-        """Takes an image with these shapes at these poses as well: (H, W, 4) uint8."""
+        """Take an image with these shapes at these poses as well: (H, W, 4) uint8."""
         entities = [self.add(shapes, pose) for shapes, pose in placed]
         self.scene.update_render()
         self._camera.take_picture()

@@ -33,7 +33,7 @@ class Workspace:
     base_x_m: float = ROBOTS["xarm6"].base_position[0]
 
     def contains(self, x: float, y: float) -> bool:
-        """Whether the gripper reaches the place."""
+        """Return whether the gripper reaches the place."""
         return self.reach_m[0] <= hypot(x - self.base_x_m, y) <= self.reach_m[1]
 
 
@@ -57,7 +57,7 @@ class Light:
 
 @dataclass(frozen=True)
 class Surfaces:
-    """What the surroundings look like, in place of wood, tiles and a pale sky; colors are sRGB.
+    """Surroundings in place of wood, tiles and a pale sky; colors are sRGB.
 
     Attributes:
         table: Color that the table's wood is stained with.
@@ -76,7 +76,7 @@ class Surfaces:
 
 @dataclass(frozen=True)
 class Setting:
-    """Where the tasks of a suite take place.
+    """Setting of a suite's tasks: table, robot, cameras, workspace.
 
     Attributes:
         name: Its name.
@@ -114,7 +114,7 @@ class Setting:
         return self.cameras[self.watch[0]]
 
     def qpos_at_start(self, robot_name: str) -> np.ndarray:
-        """Joint angles (n,) of a robot at the start of an episode, rad.
+        """Return joint angles (n,) of a robot at the start of an episode, rad.
 
         Raises:
             UnknownNameError: There is no such robot.
@@ -122,7 +122,7 @@ class Setting:
         return np.array(self.start_qpos.get(robot_name) or robot(robot_name).neutral_qpos)
 
     def camera_names(self) -> tuple[str, ...]:
-        """Names of all cameras, those that other distributions add last.
+        """Return names of all cameras, those that other distributions add last.
 
         Raises:
             NameTakenError: Two have the same name.
@@ -131,7 +131,7 @@ class Setting:
         return (*own, *others("cameras", own))
 
     def camera(self, name: str) -> FixedCamera | None:
-        """The camera of a name, ``None`` for that of the wrist.
+        """Return the camera of a name, ``None`` for that of the wrist.
 
         Raises:
             UnknownNameError: There is no such camera.

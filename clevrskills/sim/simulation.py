@@ -149,7 +149,7 @@ class Simulation:
                 raise ClevrSkillsError("the physics broke down: bodies that touch are nowhere")
 
     def _motion(self) -> tuple[Any, ...]:
-        """Where all that moves is and how fast, and the tracks that the last control step left."""
+        """Return poses and velocities of moving bodies, and tracks of the last control step."""
         robot, controller = self._agent.robot._objs[0], self.controller
         return self._physics.pack(), robot.qpos, robot.qvel, controller.command, self._places
 
@@ -245,13 +245,13 @@ class Simulation:
         return np.frombuffer(self._physics.pack(), np.float32).take(self._state_index)
 
     def end_effector_velocity(self) -> np.ndarray:
-        """Linear and angular velocity of the tool centre point in world axes, (6,)."""
+        """Return the linear and angular velocity of the tool centre point in world axes, (6,)."""
         if self._restored is not None:
             return self._restored["end_effector_velocity"]
         return np.concatenate((self._tcp.linear_velocity, self._tcp.angular_velocity))
 
     def contacts(self) -> Contacts:
-        """The contacts of the last physics step."""
+        """Return the contacts of the last physics step."""
         if self._contacts is None:
             self._contacts = self._read_contacts()
         return self._contacts
@@ -294,7 +294,7 @@ class Simulation:
         return any(a < table and b < table and free[a] and free[b] for a, b in pairs)
 
     def touched_before(self, slot: int, last: int) -> bool:
-        """Whether a body touched anything but the robot before another slot, or without it."""
+        """Return whether a body touched a non-robot body before another slot did, or without it."""
         robot = (self.gripper, self.arm)
         found = {
             two: k for (one, two), k in self.touched.items() if one == slot and two not in robot
@@ -303,16 +303,16 @@ class Simulation:
         return any(k < least for k in found.values())
 
     def touches_body(self, slot: int) -> bool:
-        """Whether a body touched another one in the last control step."""
+        """Return whether a body touched another one in the last control step."""
         return any(one == slot and other < self.table for one, other in self.touched)
 
     # ---- what only the last control step tells ----
 
     def step_state(self) -> dict[str, np.ndarray]:
-        """What is to be remembered of the last control step, as poses and joints do not tell it:
-        ``lift`` (K, K + 1), see :meth:`lift`; ``touched`` (K, K + 3), the physics steps in
-        :attr:`touched`, 0 for none; ``end_effector_velocity`` (6,); ``strikes`` (K,), 0 for none,
-        and how fast the gripper was in its physics steps, ``velocities`` (n * 3,).
+        """Return the state of the last control step that poses and joints do not contain: ``lift``
+        (K, K + 1), see :meth:`lift`; ``touched`` (K, K + 3), the physics steps in :attr:`touched`,
+        0 for none; ``end_effector_velocity`` (6,); ``strikes`` (K,), 0 for none, and how fast the
+        gripper was in its physics steps, ``velocities`` (n * 3,).
         """
         if self._restored is not None:
             return dict(self._restored)
@@ -351,7 +351,7 @@ class Simulation:
         self._places = [here - way for way in np.cumsum(ways[::-1], axis=0)[::-1]] + [here]
 
     def _velocities(self) -> np.ndarray:
-        """Of the gripper in each physics step of the last control step, m/s, (n * 3,)."""
+        """Return gripper velocities in the last control step's physics steps, m/s, (n * 3,)."""
         if len(self._places) <= self.controller.sim_steps:  # nobody asks who touches whom
             return np.zeros(3 * self.controller.sim_steps)
         return np.ravel(np.diff(self._places, axis=0)) / self.timestep_s
@@ -420,14 +420,14 @@ class SimWorld(World):
         self._grip()
 
     def _of(self) -> list[Simulation]:
-        """The simulation of each row."""
+        """Return the simulation of each row."""
         if self._whole is None:
             return self.simulations
         return [self.simulations[row] for row in self._rows.tolist()]
 
     @property
     def filled(self) -> Tensor:
-        """Which slots have a body, also one that cannot be touched, (B, K) bool."""
+        """Mask of slots that have a body, also one that cannot be touched, (B, K) bool."""
         return torch.tensor([[body is not None for body in s.bodies] for s in self.simulations])
 
     @property
@@ -447,7 +447,7 @@ class SimWorld(World):
     def _filled(
         self, write: Callable[[Simulation, np.ndarray], None], rows: int, columns: int
     ) -> Tensor:
-        """What the simulations write, (B, rows, columns)."""
+        """Return the values that the simulations write, (B, rows, columns)."""
         values = np.empty((self.num_envs, rows * columns), np.float32)
         for simulation, out in zip(self.simulations, values, strict=True):
             write(simulation, out)
@@ -486,7 +486,7 @@ class SimWorld(World):
 
     @property
     def vacuum_on(self) -> Tensor:
-        """Whether the vacuum is on, (B,) bool."""
+        """Vacuum state: on or off, (B,) bool."""
         return _stacked(simulation.controller.vacuum_on for simulation in self._of())
 
     @property
@@ -524,7 +524,7 @@ class SimWorld(World):
             simulation.touches_matter = True
 
     def _where_touches_matter(self) -> list[Simulation]:
-        """The simulation of each row; from now on they note who touches whom."""
+        """Return the simulation of each row; from now on they note who touches whom."""
         self.expect_touches()
         return self._of()
 
@@ -550,7 +550,7 @@ class SimWorld(World):
         return _stacked(s.strikes.get(slot, 0.0) for s, slot in rows)
 
     def contacts(self, env: int = 0) -> list[tuple[str, str, float]]:
-        """Touching pairs of slot keys or ``table``; least separation in m, negative: overlap."""
+        """Return pairs in contact, by slot key or ``table``; separation in m, negative: overlap."""
         names = [*self.keys, "table", "gripper", "arm"]
         return [
             (names[one], names[other], min(float(point.separation) for point in contact.points))
@@ -562,7 +562,7 @@ class SimWorld(World):
     def _asked(
         self, pose: Tensor, where: Tensor | None
     ) -> Iterable[tuple[int, Simulation, sapien.Pose]]:
-        """The rows to be changed, with the pose (7,) that is asked for there."""
+        """Yield the rows to be changed, with the pose (7,) that is asked for there."""
         chosen = range(self.num_envs) if where is None else where.nonzero()[:, 0].tolist()
         for row in chosen:
             values = pose[row].double().numpy()
@@ -617,19 +617,19 @@ class SimWorld(World):
 
 
 def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tensor]:
-    """Stacks what is read of each simulation, as float32."""
+    """Stack what is read of each simulation, as float32."""
     return lambda world: torch.from_numpy(
         np.array([read(simulation) for simulation in world.simulations], np.float32)
     )
 
 
 def _stacked_lifts(world: SimWorld) -> Tensor:
-    """What :meth:`Simulation.lift` returns, of all simulations."""
+    """Return :meth:`Simulation.lift` of all simulations, stacked."""
     return torch.from_numpy(np.array([simulation.lift() for simulation in world.simulations]))
 
 
 def _stacked(answers: Iterable[float]) -> Tensor:
-    """The answers of simulations, (B,); by way of numpy in a third of the time."""
+    """Return the answers of simulations, (B,); by way of numpy in a third of the time."""
     return torch.from_numpy(np.array(list(answers)))
 
 
@@ -641,8 +641,8 @@ def _up(contacts: Contacts, one: int, other: int) -> float:
 
 
 def _speed(track: Sequence[np.ndarray], contacts: Sequence[PhysxContact]) -> float:
-    """The way from the last but one place (3,) of a track to the last, or, if that is more, the
-    greatest from one to the next along the normals of contacts, m.
+    """Return the way from the last but one place (3,) of a track to the last, or, if that is more,
+    the greatest from one to the next along the normals of contacts, m.
 
     The speed that PhysX tells is of no use: it leaps where the gripper meets the table.
     """
@@ -655,7 +655,7 @@ def _speed(track: Sequence[np.ndarray], contacts: Sequence[PhysxContact]) -> flo
 
 
 def _touch(contacts: Iterable[PhysxContact]) -> bool:
-    """Whether bodies press on each other or overlap."""
+    """Return whether bodies press on each other or overlap."""
     pressed = 0.0
     for contact in contacts:
         for point in contact.points:
@@ -667,5 +667,5 @@ def _touch(contacts: Iterable[PhysxContact]) -> bool:
 
 
 def _solid(entity: Entity | None) -> PhysxRigidBaseComponent | None:
-    """The physical side of an entity."""
+    """Return the physical side of an entity."""
     return entity.find_component_by_type(PhysxRigidBaseComponent) if entity else None

@@ -25,7 +25,8 @@ CUP_RADIUS_M = 0.0142
 
 
 def cup_samples(centers: Tensor, radius_m: float) -> Tensor:
-    """Points under the suction cups in the frame of their centres: centre first, then the rim.
+    """Return points under the suction cups in the frame of their centres: centre first, then the
+    rim.
 
     Args:
         centers: Centres of the cups' tips, (N, 3); the cups open along +z.
@@ -41,7 +42,8 @@ def cup_samples(centers: Tensor, radius_m: float) -> Tensor:
 
 
 def sealed_cups(world: World, samples: Tensor) -> tuple[Tensor, Tensor]:
-    """Which cups seal on which body, and how far the body is from the plane of the cups.
+    """Return the cups that seal on each body, and the distance of the body from the plane of the
+    cups.
 
     Args:
         world: Where everything is.
@@ -65,7 +67,8 @@ def sealed_cups(world: World, samples: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def sealable_spot(world: World, body: Tensor) -> Tensor:
-    """The spot on top of a body, nearest to its centre of mass, on which a vertical cup seals.
+    """Return the spot on top of a body, nearest to its centre of mass, on which a vertical cup
+    seals.
 
     Args:
         world: Where everything is.
@@ -99,7 +102,7 @@ def sealable_spot(world: World, body: Tensor) -> Tensor:
 
 @cache
 def _search(device: torch.device) -> tuple[Tensor, Tensor]:
-    """Places all over a square of 1 by 1, (G, 2), and those under a cup, (S, 2)."""
+    """Return places all over a square of 1 by 1, (G, 2), and those under a cup, (S, 2)."""
     ticks = torch.linspace(0.0, 1.0, SPOTS_PER_SIDE, device=device)
     grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
     return grid, cup_samples(torch.zeros(1, 3, device=device), CUP_RADIUS_M)[0, :, :2]
@@ -120,7 +123,8 @@ def fits_under_cups(world: World, body: Tensor) -> Tensor:
 
 
 def pose_in_gripper(world: World, body: Tensor) -> Tensor:
-    """Where a body must be, its orientation kept, for the gripper to hold it as it is now: (B, 7).
+    """Return the pose of a body, its orientation kept, for the gripper to hold it as it is now: (B,
+    7).
 
     Raises:
         ValueError: A body has no flat spot on top.

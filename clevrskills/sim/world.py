@@ -95,7 +95,7 @@ class World(Context):
 
     @property
     def piled(self) -> bool:
-        """Whether anywhere a body may rest on another one that can be moved; if not, none does."""
+        """``True`` if a body may rest on another movable one; if not, none does."""
         return True
 
     def expect_touches(self) -> None:

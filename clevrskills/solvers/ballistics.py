@@ -36,7 +36,7 @@ of a physics step the joints' drives show less of it, by 4 % (base) to 15 % (wri
 
 @dataclass(frozen=True)
 class RunUp:
-    """How the gripper moves to throw.
+    """Run-up of the gripper to a throw.
 
     Attributes:
         poses: Commanded end-effector poses in the frame of the base, one per control step; after
@@ -69,12 +69,12 @@ class Swing:
 
     @property
     def run_s(self) -> float:
-        """How long the way takes at full speed."""
+        """Duration of the run-up at full speed."""
         return STEP_S * (self.speed_up / 2 + self.even)
 
     def poses(self, start: Pose) -> list[Pose]:
-        """End-effector poses of the control steps from a pose at rest to the release and, the last
-        ``BRAKE_STEPS``, to rest again.
+        """Return the end-effector poses of the control steps from a pose at rest to the release
+        and, the last ``BRAKE_STEPS``, to rest again.
         """
         faster = (np.arange(self.speed_up) + 0.5) / self.speed_up
         slower = 1.0 - np.arange(BRAKE_STEPS) / BRAKE_STEPS
@@ -106,11 +106,11 @@ class Thrower:
 
     @classmethod
     def of(cls, robot_name: str, grip: Pose, least_flight_m: float) -> Thrower:
-        """The arm of a robot."""
+        """Return the arm of a robot."""
         return cls(kinematics(robot_name), _joint_speeds(robot_name), grip, least_flight_m)
 
     def swings(self, start: Pose, aim: np.ndarray) -> list[Swing]:
-        """Ways to run up from rest so that the object flies to the aim (3,), the shortest first."""
+        """Return run-ups from rest that send the object to the aim (3,), shortest first."""
         origin = (start * self.grip).p
         way = aim[:2] - origin[:2]
         distance = float(np.linalg.norm(way))
@@ -130,7 +130,7 @@ class Thrower:
         return [swing for _, swing in sorted(found, key=lambda item: item[0])]
 
     def run_up(self, start: Pose, qpos: np.ndarray, aim: np.ndarray, swing: Swing) -> RunUp | None:
-        """A run-up near a swing that sends the object through the aim (3,); or ``None``."""
+        """Return a run-up near a swing that sends the object through the aim (3,); or ``None``."""
         aimed = aim[:2] - (start * self.grip).p[:2]
         for _ in range(CORRECTIONS):
             poses = swing.poses(start)
@@ -148,7 +148,7 @@ class Thrower:
         return None
 
     def _joint_path(self, poses: list[Pose], qpos: np.ndarray) -> np.ndarray | None:
-        """Joint angles (N + 1, n) along poses; ``None`` if a joint can't go so far or fast."""
+        """Return joint angles (N + 1, n) along poses; ``None`` beyond a joint's range or speed."""
         path = [qpos]
         for pose in poses:
             found = self.kinematics.inverse(pose, path[-1])
@@ -160,7 +160,7 @@ class Thrower:
         return np.array(path)
 
     def _let_go(self, path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and velocity (3,) of the object at a joint path's end, on an arc there."""
+        """Return the object's position (3,) and velocity (3,) at a joint path's end, on an arc."""
         turn = (path[-1] - path[-2]) / STEP_S * PROBE_S
         before, after = (
             (self.kinematics.forward(path[-1] + way) * self.grip).p for way in (-turn, turn)
@@ -169,21 +169,21 @@ class Thrower:
 
 
 def tilted_ahead(orientation: np.ndarray, ahead: np.ndarray, angle_rad: float) -> np.ndarray:
-    """An orientation (4,) whose lower end is turned towards a horizontal direction (2,)."""
+    """Return an orientation (4,) whose lower end is turned towards a horizontal direction (2,)."""
     axis = np.array([ahead[1], -ahead[0], 0.0]) / np.linalg.norm(ahead[:2])
     return (rotation_vector_pose(np.zeros(3), axis * angle_rad) * Pose(q=orientation)).q
 
 
 @cache
 def _joint_speeds(robot_name: str) -> np.ndarray:
-    """What the joints can do at most, in rad/s, (n,)."""
+    """Return the speed limits of the joints, in rad/s, (n,)."""
     description = robot(robot_name)
     speeds = {joint.name: joint.velocity_radps for joint in description.joints}
     return np.array([speeds[name] for name in description.joint_names])
 
 
 def fall_time_s(height_m: float, upward_m_per_s: float) -> float:
-    """After what time a thrown object is some height lower; 0 if it starts below that.
+    """Return after what time a thrown object is some height lower; 0 if it starts below that.
 
     In the simulation gravity acts at the start of each physics step for all of it.
     """

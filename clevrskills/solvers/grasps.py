@@ -41,7 +41,7 @@ OVERLAP_M = 3e-4
 
 @dataclass(frozen=True)
 class Grasp:
-    """Where the cups go.
+    """Grasp: place and orientation of the cups.
 
     Attributes:
         position: World position of the tip of the middle cup, (3,).
@@ -55,12 +55,12 @@ class Grasp:
 
 
 def down(yaw_rad: float) -> np.ndarray:
-    """Orientation (4,) of a gripper that points straight down, turned about world z."""
+    """Return the orientation (4,) of a gripper that points straight down, turned about world z."""
     return np.array([0.0, np.cos(yaw_rad / 2), np.sin(yaw_rad / 2), 0.0])
 
 
 def _height_map(world: World, body: int, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    """World height of one body's upper side over a grid, (len(xs), len(ys)); ``-PAD`` beside it."""
+    """Return a body's upper side over a grid, z in (len(xs), len(ys)); ``-PAD`` beside it."""
     heights = np.full((len(xs), len(ys)), -geometry.PAD)
     pose = world.body_pose[0, body]
     points = geometry.to_world(pose, world.solids.points[0, body])[:, :2].numpy()
@@ -77,7 +77,7 @@ def _height_map(world: World, body: int, xs: np.ndarray, ys: np.ndarray) -> np.n
 
 
 def _head_points() -> np.ndarray:
-    """Points (N, 2) all over the underside of the gripper's head, in the end-effector frame."""
+    """Return points (N, 2) on the gripper head's underside, in the end-effector frame."""
     side = [np.arange(-h, h + CELL_M, 2 * CELL_M) for h in HEAD_HALF_SIZE_M]
     return np.stack(np.meshgrid(*side), -1).reshape(-1, 2)
 
@@ -85,7 +85,7 @@ def _head_points() -> np.ndarray:
 def vertical_grasps(
     world: World, body: int, cup_centers: np.ndarray, cup_radius_m: float, near_yaw_rad: float = 0.0
 ) -> list[Grasp]:
-    """Vertical grasps of an object, the best first.
+    """Return vertical grasps of an object, the best first.
 
     Good is: near above the centre of mass, many cups, little turning of the wrist.
 
@@ -160,8 +160,8 @@ def vertical_grasps(
 def tilted_grasps(
     world: World, body: int, cup_centers: np.ndarray, cup_radius_m: float
 ) -> list[Grasp]:
-    """Grasps at right angles to the sides of an object that has no spot to seal on from above, the
-    steepest last.
+    """Return grasps at right angles to the sides of an object that has no spot to seal on from
+    above, the steepest last.
 
     Args:
         world: Where everything is, B = 1.
@@ -220,7 +220,7 @@ def tilted_grasps(
 
 
 def _touch(planes: Tensor, pose: Tensor, points: Tensor, direction: Tensor) -> Tensor:
-    """How far along a direction points (N, 3) leave a body, (N,); ``PAD``: the line misses it."""
+    """Return the distance (N,) at which rays from points (N, 3) leave a body; ``PAD``: a miss."""
     local = geometry.to_local(pose, points[None])[0]
     along = direction @ geometry.rotation_matrix(pose[0, 3:])
     slope = planes[0, ..., :3] @ along  # (C, F)
@@ -234,7 +234,7 @@ def _touch(planes: Tensor, pose: Tensor, points: Tensor, direction: Tensor) -> T
 
 
 def _towards(normal: np.ndarray, yaw_rad: float) -> np.ndarray:
-    """Orientation (4,) whose z axis points against a normal (3,), turned about it."""
+    """Return the orientation (4,) whose z axis points against a normal (3,), turned about it."""
     z = -normal
     x = np.array([1.0, 0.0, 0.0]) - z[0] * z
     x = x / np.linalg.norm(x) if np.linalg.norm(x) > 1e-3 else np.array([0.0, 1.0, 0.0])

@@ -35,7 +35,7 @@ EFFORT_POINTS = 9
 
 
 def spot(position: np.ndarray) -> str:
-    """Placeholder of a world position (3,) in a label."""
+    """Return the placeholder of a world position (3,) in a label."""
     x, y, z = (np.round(position, 3) + 0.0).tolist()
     return f"{{pos:{x:.3f},{y:.3f},{z:.3f}}}"
 
@@ -54,7 +54,7 @@ class PlanFailed(SkillFailed):  # noqa: N818
 
 @dataclass(frozen=True)
 class CarriedOut:
-    """What came of a skill.
+    """Result of a skill.
 
     Attributes:
         steps: Control steps that it took.
@@ -70,18 +70,19 @@ class CarriedOut:
 
 
 def yaw_of(quaternion: np.ndarray) -> float:
-    """Turn about world z of an orientation (4,): of its x axis, seen from above."""
+    """Return the turn about world z of an orientation (4,): of its x axis, seen from above."""
     w, x, y, z = quaternion
     return float(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
 
 
 def turned_about_z(angle_rad: float) -> Pose:
-    """A turn about z."""
+    """Return a turn about z."""
     return Pose(q=[np.cos(angle_rad / 2), 0, 0, np.sin(angle_rad / 2)])
 
 
 class Arm:
-    """What skills use to act: motions, the state of the vacuum, the labels of what is being done.
+    """Interface of skills to the robot: motions, the state of the vacuum, the labels of the present
+    action.
 
     Args:
         env: The environment.
@@ -116,7 +117,7 @@ class Arm:
 
     @property
     def world(self) -> World:
-        """What the environment shows; asked for anew, so that no old scene is kept alive."""
+        """World of the environment; asked for anew, so that no old scene is kept alive."""
         return self.env.world
 
     @property
@@ -140,12 +141,12 @@ class Arm:
         return yaw_of(self.pose.q)
 
     def body_pose(self, body: int) -> Pose:
-        """World pose of a body."""
+        """Return the world pose of a body."""
         values = self.world.body_pose[0, body].double().numpy()
         return Pose(values[:3], values[3:])
 
     def label(self, body: int) -> str:
-        """Placeholder of a body in a label."""
+        """Return the placeholder of a body in a label."""
         return f"{{obj:{self.world.keys[body]}}}"
 
     def set_label(self, action_class: str, label: str) -> None:
@@ -153,7 +154,7 @@ class Arm:
         self.action_class, self.step_label = action_class, label
 
     def remembered(self, leaf: Leaf) -> GoalState:
-        """What the episode remembers of a leaf of its goal."""
+        """Return the memory of a leaf of the goal."""
         return state_of(leaf, self.env.goal, self.env.outcome)
 
     def mark_failed(self, start: int) -> None:
@@ -197,7 +198,7 @@ class Arm:
         return CarriedOut(steps, reward, None, False)
 
     def action(self, target: Pose | None = None) -> np.ndarray:
-        """The action (7,) towards a commanded pose, cut to what one step can do; default: stay."""
+        """Return the action (7,) towards a pose, cut to what one step can do; default: stay."""
         values = np.zeros(7, dtype=np.float32)
         if target is not None:
             change = self.pose.inv() * target
@@ -270,9 +271,9 @@ class Arm:
         self.planner.set_scene(boxes, self._held_box(*grip) if grip and with_held else None)
 
     def grip(self, body: int) -> Pose:
-        """Pose of a held body in the end-effector frame, as it is now: the body is at ``target``
-        where the end effector is at ``target * arm.grip(body).inv()``. A grip gives a little on
-        the way.
+        """Return the pose of a held body in the end-effector frame, as it is now: the body is at
+        ``target`` where the end effector is at ``target * arm.grip(body).inv()``. A grip gives a
+        little on the way.
         """
         tcp = self.world.end_effector_pose[0].double().numpy()
         return Pose(tcp[:3], tcp[3:]).inv() * self.body_pose(body)
@@ -286,17 +287,19 @@ class Arm:
         return high - low, (low + high) / 2
 
     def reachable(self, target: Pose, near: np.ndarray | None = None) -> np.ndarray | None:
-        """Collision-free joint angles for a pose, near others (default: the present); or None."""
+        """Return collision-free joint angles for a pose, nearest to others (default: now), or
+        None.
+        """
         near = self.controller.target_qpos if near is None else near
         return self.planner.solve(self.base.inv() * target, near, self.generator)
 
     def effort_rad(self, start: np.ndarray, goal: np.ndarray) -> float:
-        """Effort of a joint line (n,) to (n,): its length or, if more, the gripper's turn."""
+        """Return the effort of a joint line (n,) to (n,): its length or the gripper's turn."""
         line = start + (goal - start) * np.linspace(0.0, 1.0, EFFORT_POINTS)[:, None]
         return max(float(np.abs(goal - start).max()), sum(self._turns_rad(line)))
 
     def _turns_rad(self, path: np.ndarray) -> list[float]:
-        """Turn of the end effector from each row (n,) of a joint path to the next."""
+        """Return the turn of the end effector from each row (n,) of a joint path to the next."""
         turns = [Pose(q=self.planner.kinematics.forward(qpos).q) for qpos in path]
         return [
             float(np.linalg.norm(rotation_vector_np((a.inv() * b).q)))
@@ -339,7 +342,7 @@ class Arm:
             )
 
     def _paced(self, path: np.ndarray) -> np.ndarray:
-        """A joint path, a row (n,) per control step, slower where the gripper turns too fast."""
+        """Return a joint path, a row (n,) per step, slower where the gripper turns too fast."""
         durations = np.maximum(1.0, np.array(self._turns_rad(path)) / ROTATION_RAD)
         if (durations <= 1.0 + 1e-6).all():
             return path
@@ -357,6 +360,6 @@ def until(done: Callable[[], bool], actions: Actions) -> Actions:
 
 
 def slerp(a: np.ndarray, b: np.ndarray, part: float) -> np.ndarray:
-    """The orientation a share of the way from one (4,) to another (4,)."""
+    """Return the orientation a share of the way from one (4,) to another (4,)."""
     change = (Pose(q=a).inv() * Pose(q=b)).q
     return (Pose(q=a) * Pose(q=rotation_quaternion_np(rotation_vector_np(change) * part))).q

@@ -23,7 +23,8 @@ ATTEMPTS_PER_LEAF = 4
 
 
 class Oracle:
-    """Acts on what the world shows and nothing else, so it can take over in any state.
+    """Oracle that acts on the state of the world and nothing else, so it can take over in any
+    state.
 
     Args:
         env: The environment at any time of an episode, as ``gym.make`` gives it or batched.
@@ -74,16 +75,16 @@ class Oracle:
 
     @property
     def done(self) -> bool:
-        """Whether the goal holds."""
+        """``True`` if the goal holds."""
         return bool(self.env.outcome.holds[0])
 
     def next_leaf(self) -> Leaf | None:
-        """What to achieve now; ``None``: nothing is left to do."""
+        """Return the leaf to achieve now; ``None``: nothing is left to do."""
         return self.env.goal.next_leaf(self.env.outcome)
 
     @single_threaded
     def act(self) -> np.ndarray:
-        """The next action, (7,) float32 in [-1, 1].
+        """Return the next action, (7,) float32 in [-1, 1].
 
         Raises:
             SkillFailed: The goal could not be achieved; the message tells why.
@@ -129,7 +130,7 @@ class Oracle:
                 arm.mark_failed(start)
 
     def _holds(self, leaf: Predicate) -> bool:
-        """Whether a leaf of the goal tree holds now."""
+        """Return whether a leaf of the goal tree holds now."""
         goal = self.env.goal
         found = zip(nodes(goal), outcomes(goal, self.env.outcome), strict=True)
         return any(bool(o.holds[0]) for node, o in found if node.predicate is leaf)

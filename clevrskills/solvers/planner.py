@@ -54,7 +54,7 @@ def _planner(robot_name: str, backend: str) -> MotionPlanner:
 
 
 class MotionPlanner:
-    """Plans joint paths for a robot among boxes; all poses are in the frame of its base.
+    """Planner of joint paths for a robot among boxes; all poses are in the frame of its base.
 
     Args:
         robot_name: Key of the robot.
@@ -101,8 +101,8 @@ class MotionPlanner:
     def solve(
         self, pose: Pose, near: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray | None:
-        """Collision-free joint angles (n,) that reach a pose, the nearest found; ``None`` if there
-        are none.
+        """Return collision-free joint angles (n,) that reach a pose, the nearest found; ``None`` if
+        there are none.
 
         The search starts from the present angles, then from the neutral ones turned towards the
         pose, then around those.
@@ -125,20 +125,20 @@ class MotionPlanner:
         return best
 
     def _unwound(self, qpos: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """The same pose, joints turned by whole turns to be within limits and near others."""
+        """Return same pose, joints turned by whole turns to be within limits and near others."""
         turn = 2 * np.pi
         unwound = qpos - turn * np.round((qpos - near) / turn)
         unwound += turn * (unwound < self.lower)
         return unwound - turn * (unwound > self.upper)
 
     def allows(self, qpos: np.ndarray) -> bool:
-        """Whether all joint angles (n,) are within the limits that paths keep."""
+        """Return whether all joint angles (n,) are within the limits that paths keep."""
         return bool((qpos >= self.lower).all() and (qpos <= self.upper).all())
 
     def path(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray | None:
-        """A collision-free joint path from one configuration to another, (N, n), one row per
+        """Return a collision-free joint path from one configuration to another, (N, n), one row per
         control step.
 
         Tried in turn: the straight joint line; the straight line of the end effector; up, across
@@ -165,7 +165,7 @@ class MotionPlanner:
     def _ways(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
     ) -> Iterator[np.ndarray]:
-        """Ways (N, n) around what blocks the joint line, simple ones first, coarsely checked."""
+        """Yield ways (N, n) around obstacles on the joint line, simple first, coarsely checked."""
         ways = itertools.chain(
             (self._slide(start, goal),),
             (self._detour(start, goal, height_m) for height_m in DETOUR_HEIGHTS_M),
@@ -174,7 +174,7 @@ class MotionPlanner:
         yield from (way for way in ways if way is not None)
 
     def _timed(self, points: np.ndarray) -> np.ndarray:
-        """Joint angles of a smooth motion through points (N, n), one row per control step."""
+        """Return joint angles of a smooth motion through points (N, n), a row per control step."""
         if np.abs(points - points[0]).max() < ONE_STEP_RAD:
             return points[[0, -1]]
         limits = JOINT_SPEED_RAD_PER_S, JOINT_ACCELERATION_RAD_PER_S2
@@ -183,19 +183,19 @@ class MotionPlanner:
         return np.concatenate((start, points[-1:]))
 
     def _blocked(self, timed: np.ndarray) -> bool:
-        """Whether a motion collides at or between its steps."""
+        """Return whether a motion collides at or between its steps."""
         between = [_points(a, b, CHECKS_PER_STEP + 1)[:-1] for a, b in itertools.pairwise(timed)]
         return self._backend.blocked(np.concatenate(between)[1:])
 
     def _line(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
-        """The straight joint line, (N, n), if it is free of collisions."""
+        """Return the straight joint line, (N, n), if it is free of collisions."""
         count = int(np.abs(goal - start).max() / LINE_STEP_RAD) + 1
         if self._backend.blocked(_points(start, goal, count + 1)[1:-1]):
             return None
         return _points(start, goal)
 
     def _slide(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
-        """The end effector's straight line, evenly turned, (N, n), if free up to the goal."""
+        """Return end effector's straight line, evenly turned, (N, n), if free up to the goal."""
         first, last = (self.kinematics.forward(qpos) for qpos in (start, goal))
         turn = Rotation.from_quat(np.stack((first.q, last.q))[:, [1, 2, 3, 0]])
         angle = float((turn[0].inv() * turn[1]).magnitude())
@@ -213,7 +213,7 @@ class MotionPlanner:
         return way if reached and not self._backend.blocked(way[1:]) else None
 
     def _detour(self, start: np.ndarray, goal: np.ndarray, height_m: float) -> np.ndarray | None:
-        """Up, across at a height above both ends, and down, (N, n), if free of collisions."""
+        """Return the path up, across above both ends, and down, (N, n), if collision-free."""
         ends = [self.kinematics.forward(qpos) for qpos in (start, goal)]
         top = max(float(pose.p[2]) for pose in ends) + height_m
         corners = [start]
@@ -248,12 +248,12 @@ class MotionPlanner:
 
 
 def _points(start: np.ndarray, goal: np.ndarray, count: int = 6) -> np.ndarray:
-    """Points (count, n) on a straight joint line, both ends included."""
+    """Return points (count, n) on a straight joint line, both ends included."""
     return start + (goal - start) * np.linspace(0.0, 1.0, count)[:, None]
 
 
 def _ramp(start: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """The straight joint line from rest to rest, as fast as may be, (N, n), a row per step."""
+    """Return straight joint line from rest to rest, as fast as may be, (N, n), a row per step."""
     distance_rad = float(np.abs(goal - start).max())
     acceleration = JOINT_ACCELERATION_RAD_PER_S2
     speed = min(JOINT_SPEED_RAD_PER_S, np.sqrt(distance_rad * acceleration))
@@ -267,7 +267,7 @@ def _ramp(start: np.ndarray, goal: np.ndarray) -> np.ndarray:
 
 
 def _corners(path: np.ndarray) -> np.ndarray:
-    """The points (N, n) of a path at which it changes direction, and its ends."""
+    """Return the points (N, n) of a path at which it changes direction, and its ends."""
     kept = [path[0]]
     for before, here, after in zip(path, path[1:], path[2:], strict=False):
         arriving, leaving = here - before, after - here

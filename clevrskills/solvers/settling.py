@@ -20,7 +20,7 @@ CANDIDATES = 24
 
 @cache
 def _directions() -> tuple[np.ndarray, np.ndarray]:
-    """Unit vectors (D, 3) all around, straight down first; the nearest to each, (D, NEIGHBOURS)."""
+    """Return unit vectors (D, 3) all around, down first; neighbours of each, (D, NEIGHBOURS)."""
     k = np.arange(DIRECTIONS) + 0.5
     z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
     spread = np.sqrt(1.0 - z**2)[:, None] * np.column_stack((np.cos(turn), np.sin(turn)))
@@ -29,8 +29,8 @@ def _directions() -> tuple[np.ndarray, np.ndarray]:
 
 
 def settled(points: np.ndarray, center: np.ndarray) -> np.ndarray:
-    """Where a body rolls to: the index (D,) of the direction that points down in the end, for each
-    direction that may point down at first.
+    """Return the direction in which a body comes to rest: the index (D,) of the one that points
+    down in the end, for each direction that may point down at first.
 
     The centre of mass only ever sinks, so it is followed downhill over the directions.
 
@@ -50,8 +50,8 @@ def settled(points: np.ndarray, center: np.ndarray) -> np.ndarray:
 
 
 def towards_upright(world: World, body: int) -> list[np.ndarray]:
-    """World orientations (4,) at which a body, let go on the table, turns upright or at least comes
-    to rest less tilted than it is, the most upright and then the least turn first.
+    """Return the world orientations (4,) at which a body, let go on the table, turns upright or at
+    least comes to rest less tilted than it is, the most upright and then the least turn first.
 
     Turns about world z are left to the caller.
 
@@ -75,7 +75,7 @@ def towards_upright(world: World, body: int) -> list[np.ndarray]:
 
 
 def _turned(pose: Pose, down: np.ndarray) -> np.ndarray:
-    """The orientation (4,) nearest to a pose's with a direction (3,) of its frame downwards."""
+    """Return orientation (4,) nearest to a pose's with a direction (3,) of its frame downwards."""
     axis = pose.to_transformation_matrix()[:3, :3] @ down
     turn = np.array([1.0 - axis[2], *np.cross(axis, [0.0, 0.0, -1.0])])
     if np.linalg.norm(turn) < 1e-6:

@@ -54,7 +54,7 @@ class TextPrompt(Prompt):
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return plain JSON data."""
         return {"text": self.text}
 
 
@@ -96,7 +96,7 @@ class SymbolicEpisode(Episode):
         return TextPrompt(self.text)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return plain JSON data."""
         return asdict(self)
 
 
@@ -184,12 +184,12 @@ class SymbolicEnv(Env):
         self.outcome = self.goal.evaluate(self.world, state)
 
     def get_state(self) -> np.ndarray:
-        """Turns taken: a symbolic world need not be restored, it is played again."""
+        """Return the turns taken: a symbolic world is not restored but played again."""
         return np.array([self.elapsed_steps])
 
 
 class SymbolicOracle:
-    """Solves an episode by the commands that its environment knows.
+    """Oracle that solves an episode by the commands that its environment knows.
 
     Args:
         env: The environment.

@@ -12,7 +12,7 @@ Count = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Allowed:
-    """What an argument of a task may be.
+    """Allowed values of a task's argument.
 
     Attributes:
         values: All allowed values; of numbers, a run without gaps.
@@ -23,7 +23,8 @@ class Allowed:
     is_count: bool
 
     def read(self, name: str, given: Any) -> Any:
-        """The least and greatest number, or the values to choose from; of a switch, which it is.
+        """Return the least and greatest number, or the values to choose from; of a switch, which it
+        is.
 
         Raises:
             ClevrSkillsError: The argument is not allowed; the message says what is.
@@ -46,7 +47,7 @@ class Allowed:
 
 @dataclasses.dataclass(frozen=True)
 class Switch(Allowed):
-    """What an argument of a task may be that is true or false."""
+    """Allowed values of a task's argument that is true or false."""
 
     values: tuple[Any, ...] = (False, True)
     is_count: bool = False
@@ -61,23 +62,23 @@ class Switch(Allowed):
 
 
 def count(low: int, high: int, most: int | None = None) -> Any:
-    """A field of a task: how many, by default drawn from ``low`` to ``high``; an argument may say
-    a number or another range, up to ``most``.
+    """Return a field of a task: how many, by default drawn from ``low`` to ``high``; an argument
+    may say a number or another range, up to ``most``.
     """
     allowed = Allowed(tuple(range(low, (most or high) + 1)), True)
     return dataclasses.field(default=(low, high), metadata={"allowed": allowed})
 
 
 def choice(*values: Any) -> Any:
-    """A field of a task: a value drawn from some; an argument may say one or several of them."""
+    """Return a field of a task: a value drawn from some; an argument may fix one or several."""
     return dataclasses.field(default=values, metadata={"allowed": Allowed(values, False)})
 
 
 def switch() -> Any:
-    """A field of a task that is false unless an argument says otherwise."""
+    """Return a field of a task that is false unless an argument says otherwise."""
     return dataclasses.field(default=False, metadata={"allowed": Switch()})
 
 
 def allowed_arguments(task: Any) -> Mapping[str, Allowed]:
-    """The arguments that a task, or its class, takes."""
+    """Return the arguments that a task, or its class, takes."""
     return {f.name: f.metadata["allowed"] for f in dataclasses.fields(task) if f.metadata}

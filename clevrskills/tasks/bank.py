@@ -51,7 +51,7 @@ class Sentences:
     elaborate: str = ""
 
     def in_turn(self) -> list[tuple[str, str]]:
-        """Styles and sentences, the styles taking turns."""
+        """Return styles and sentences, the styles taking turns."""
         by_style = [
             [(style, " ".join(line.split())) for line in getattr(self, style).strip().splitlines()]
             for style in STYLES
@@ -82,7 +82,7 @@ class Bank:
     leaves: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def sentences(self) -> list[tuple[str, str, bool]]:
-        """Styles, sentences and whether they are held out; the seen ones first."""
+        """Return styles, sentences and whether they are held out; the seen ones first."""
         seen = [("plain", self.paper), *self.seen.in_turn()]
         return [
             *((style, text, False) for style, text in seen),
@@ -90,7 +90,7 @@ class Bank:
         ]
 
     def count(self) -> dict[str, int]:
-        """How many sentences are seen and held out."""
+        """Return the numbers of seen and held-out sentences."""
         held_out = sum(is_held_out for *_, is_held_out in self.sentences())
         return {"seen": len(self.sentences()) - held_out, "held_out": held_out}
 
@@ -105,7 +105,7 @@ class Bank:
         return tuple(found)
 
     def wordings(self, fields: Fields, layout: Layout, goal: Predicate) -> list[Wording]:
-        """The sentences of an episode.
+        """Return the sentences of an episode.
 
         Args:
             fields: What the task fills in.
@@ -137,7 +137,7 @@ class Bank:
 
 
 class _Filled(dict[str, Any]):
-    """What fills slots; ``{On}`` is filled as ``{on}``, in upper case."""
+    """Mapping that fills slots; ``{On}`` is filled as ``{on}``, in upper case."""
 
     def __missing__(self, name: str) -> str:
         lower = name[:1].lower() + name[1:]
@@ -171,8 +171,8 @@ class _Thing:
 def choose_wording(
     key: str, wordings: Sequence[Wording], index: int | None, style: str | None
 ) -> list[int]:
-    """Indices of the wordings that an episode may have: the one that is asked for, or all seen ones
-    of a style.
+    """Return indices of the wordings that an episode may have: the one that is asked for, or all
+    seen ones of a style.
 
     Args:
         key: Key of the task.

@@ -132,13 +132,13 @@ class Task(ABC):
 
     @classmethod
     def splits(cls) -> tuple[str, ...]:
-        """Names of the splits that it has."""
+        """Return names of the splits that it has."""
         own = (*BASIC_SPLITS, *cls.composition, *(("counts",) if cls.counted else ()))
         return tuple(name for name in SPLITS if name in own)
 
     def in_split(self, name: str) -> Self:
-        """The task as a split has it: with one object, area or visit more, if that is its point,
-        unless an argument says how many there are.
+        """Return the task as a split has it: with one object, area or visit more, if that is its
+        point, unless an argument says how many there are.
 
         Raises:
             UnknownNameError: It has no such split.
@@ -150,17 +150,17 @@ class Task(ABC):
         return replace(self, **{self.counted: self._usual_count()[1] + 1})
 
     def _usual_count(self) -> Count:
-        """How many there are, at least and at most, of what ``counts`` has one more of."""
+        """Return the usual least and greatest number of what ``counts`` has one more of."""
         defaults: dict[str, Any] = {f.name: f.default for f in fields(self)}
         low, high = defaults[self.counted]
         return low, high
 
     def rng(self, seed: int, attempt: int, split: str) -> EpisodeRng:
-        """The random choices of an episode, at an attempt at its layout."""
+        """Return the generator of an episode's random choices, at an attempt at its layout."""
         return EpisodeRng(seed, self.key, attempt, split, self.variant, self.package, self.setting)
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
-        """An attempt at the layout of an episode, and the choices, to go on with.
+        """Return an attempt at the layout of an episode, and the choices, to go on with.
 
         Raises:
             LayoutError: It does not fit on the table; try again.
@@ -179,10 +179,10 @@ class Task(ABC):
 
     @abstractmethod
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        """The goal of ``B`` environments from their stacked roles, each (B, ...)."""
+        """Return the goal of ``B`` environments from their stacked roles, each (B, ...)."""
 
     def prompts(self, layout: Layout) -> Sequence[str]:
-        """The ways to say it: templates with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}``
+        """Return the wordings: templates with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}``
         placeholders.
 
         Key-step ``k`` is the scene after the ``k``-th part of the goal, from 1; 0 is the scene at
@@ -191,8 +191,8 @@ class Task(ABC):
         return [wording.text for wording in self.wordings(layout) if not wording.held_out]
 
     def wordings(self, layout: Layout, goal: Predicate | None = None) -> Sequence[Wording]:
-        """All ways to say it, with their styles, those that are held out last; the goal is that of
-        the layout.
+        """Return all ways to say it, with their styles, those that are held out last; the goal is
+        that of the layout.
         """
         if self.bank is not None:
             goal = goal or self.goal(stack_roles([layout]))
@@ -202,8 +202,8 @@ class Task(ABC):
         return [Wording(text) for text in self.prompts(layout)]
 
     def fields(self, layout: Layout) -> Fields:
-        """What the bank's sentences say beyond the leaves of the goal, such as invented words, by
-        the names in braces.
+        """Return what the bank's sentences contain beyond the leaves of the goal, such as invented
+        words, by the names in braces.
         """
         del layout
         return {}
@@ -216,7 +216,7 @@ class Task(ABC):
         return {}
 
     def describe(self) -> dict[str, Any]:
-        """The task as JSON data: key, level, Gymnasium id, sentence, predicates, arguments,
+        """Return the task as JSON data: key, level, Gymnasium id, sentence, predicates, arguments,
         number of wordings.
         """
         return {
@@ -236,7 +236,7 @@ class Task(ABC):
         }
 
     def count_wordings(self) -> dict[str, int]:
-        """How many wordings are seen and held out."""
+        """Return the numbers of seen and held-out wordings."""
         if self.bank is not None:
             return self.bank.count()
         for attempt in range(LAYOUTS):
@@ -264,8 +264,8 @@ def stack_roles(layouts: Sequence[Layout], device: torch.device | str = "cpu") -
 
 
 def tasks() -> dict[str, type[Task]]:
-    """All tasks of the ClevrSkills suite by key, level by level, those of the package first: every
-    module below ``clevrskills.tasks`` and what other distributions add.
+    """Return all tasks of the ClevrSkills suite by key, level by level, those of the package first:
+    every module below ``clevrskills.tasks`` and what other distributions add.
 
     Raises:
         ClevrSkillsError: Another distribution adds what cannot be imported, or a key twice.

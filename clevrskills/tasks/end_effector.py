@@ -28,7 +28,8 @@ Propose = Callable[[Sequence[np.ndarray]], "np.ndarray | None"]
 
 
 def goals(count: int, propose: Propose) -> list[np.ndarray]:
-    """Goals, one after the other, each at least :data:`APART_M` from all others and the start.
+    """Return goals, one after the other, each at least :data:`APART_M` from all others and the
+    start.
 
     Args:
         count: How many.
@@ -53,7 +54,8 @@ def goals(count: int, propose: Propose) -> list[np.ndarray]:
 
 
 def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
-    """Poses (7,) of the end effector as :func:`goals`, the gripper in view of the main camera.
+    """Return poses (7,) of the end effector as :func:`goals`, the gripper in view of the main
+    camera.
 
     Raises:
         LayoutError: No further one fits.
@@ -69,7 +71,7 @@ def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
 
 
 def gripper_points(pose: np.ndarray) -> np.ndarray:
-    """World points (8, 3) around the gripper with the end effector at a pose (7,)."""
+    """Return the world points (8, 3) around the gripper with the end effector at a pose (7,)."""
     matrix = Pose(pose[:3], pose[3:]).to_transformation_matrix()
     return GRIPPER_M @ matrix[:3, :3].T + matrix[:3, 3]
 
@@ -83,7 +85,7 @@ def corners_around(item: Shape) -> np.ndarray:
 
 
 def distractor(rng: EpisodeRng, key: str, table: Table | None = None) -> Body:
-    """An object that stands about on the table.
+    """Return an object that stands about on the table.
 
     Raises:
         LayoutError: There is no free place.

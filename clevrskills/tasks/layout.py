@@ -83,7 +83,7 @@ ROUNDING_M = 1e-9
 
 
 class LayoutError(Exception):
-    """This draw does not fit on the table; draw again."""
+    """Error: this draw does not fit on the table; draw again."""
 
 
 class EpisodeRng:
@@ -121,7 +121,7 @@ class EpisodeRng:
 
     @staticmethod
     def _stream(number: int) -> cached_property[np.random.Generator]:
-        """A generator, made when it is first asked for: as ``SeedSequence.spawn`` numbers them."""
+        """Make a generator when it is first asked for: as ``SeedSequence.spawn`` numbers them."""
 
         def make(rng: EpisodeRng) -> np.random.Generator:
             sequence = np.random.SeedSequence(rng._entropy, spawn_key=(number,))
@@ -132,17 +132,17 @@ class EpisodeRng:
     places, shapes, textures, roles, order = map(_stream, range(5))
 
     def table(self, workspace: Workspace | None = None, gap_m: float = 0.02) -> Table:
-        """The empty table; by default in the workspace of the setting."""
+        """Return the empty table; by default in the workspace of the setting."""
         setting = self.setting
         camera = setting.main_camera
         return Table(self.places, workspace or setting.workspace, gap_m, camera)
 
     def number(self, count: Count) -> int:
-        """A number from the least to the greatest, drawn for the roles."""
+        """Return a number from the least to the greatest, drawn for the roles."""
         return int(self.roles.integers(count[0], count[1], endpoint=True))
 
     def assign(self, count: int) -> list[int]:
-        """Which of ``count`` bodies plays which of as many parts.
+        """Assign ``count`` bodies to as many roles.
 
         Variant 0 gives each its own; the others go through all ways to swap them, in the order of
         the calls.
@@ -157,7 +157,7 @@ class EpisodeRng:
         return order
 
     def choose(self, pool: Sequence[str], count: int, stream: str = "shapes") -> list[str]:
-        """Different names from a pool, or with repeats if it is too small."""
+        """Return different names from a pool, or with repeats if it is too small."""
         generator: np.random.Generator = getattr(self, stream)
         names = list(dict.fromkeys(pool))
         # of numbers in a third of the time
@@ -168,8 +168,8 @@ class EpisodeRng:
     def cover(
         self, shapes: Sequence[str], textures: Sequence[str], in_turn: bool = False
     ) -> list[str]:
-        """Textures for shapes, each as the split pairs them and different from the others, or with
-        repeats if there are too few.
+        """Return textures for shapes, each as the split pairs them and different from the others,
+        or with repeats if there are too few.
 
         Args:
             shapes: Names of the shapes.
@@ -196,7 +196,8 @@ class EpisodeRng:
         return found
 
     def clothe(self, textures: Sequence[str], shapes: Sequence[str]) -> list[str]:
-        """Shapes for textures, each as the split pairs them, different ones as long as there are.
+        """Return shapes for textures, each as the split pairs them, different ones as long as there
+        are.
 
         Raises:
             LayoutError: One has none.
@@ -213,7 +214,7 @@ class EpisodeRng:
         return found
 
     def size_m(self, name: str) -> Size | None:
-        """Size of an object; ``None``: its own, as all have that are no primitives."""
+        """Return the size of an object; ``None``: its own, as all have that are no primitives."""
         return PRIMITIVE_SIZE_M if name in self.pools.primitive else None
 
 
@@ -258,8 +259,8 @@ class Table:
     def place(
         self, item: Shape, yaw_rad: float | None = None, workspace: Workspace | None = None
     ) -> Pose:
-        """A free, visible, reachable place for a shape, if not where others are put then in a
-        workspace of its own.
+        """Return a free, visible, reachable place for a shape, if not where others are put then in
+        a workspace of its own.
 
         Raises:
             LayoutError: None was found.
@@ -281,7 +282,8 @@ class Table:
         textures: Sequence[str],
         sizes: Sequence[Size | None],
     ) -> tuple[Body | None, ...]:
-        """Bodies of some shapes, textures and sizes at free places; slots behind them stay empty.
+        """Return bodies of some shapes, textures and sizes at free places; slots behind them stay
+        empty.
 
         Raises:
             LayoutError: One has no place.
@@ -316,7 +318,7 @@ class Table:
         return True
 
     def is_free(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
-        """Whether nothing is there yet."""
+        """Return whether nothing is there yet."""
         return self._keeps(_outline(item).moved(x, y, yaw_rad))
 
     def occupy(self, item: Shape, x: float, y: float, yaw_rad: float) -> None:
@@ -328,7 +330,7 @@ class Table:
 
 
 def pose_on_table(item: Shape, x: float, y: float, yaw_rad: float) -> Pose:
-    """The pose of a shape standing upright on the table."""
+    """Return the pose of a shape standing upright on the table."""
     return (x, y, float(item.half_extents[2]), cos(yaw_rad / 2), 0.0, 0.0, sin(yaw_rad / 2))
 
 
@@ -357,7 +359,7 @@ class _Outline:
 
     @classmethod
     def around(cls, corners: np.ndarray, x: float, y: float) -> _Outline:
-        """The outline of some corners (n, 2), counter-clockwise, around a place."""
+        """Return the outline of some corners (n, 2), counter-clockwise, around a place."""
         edges = np.concatenate((corners[1:], corners[:1])) - corners
         normals = edges[:, ::-1] * OUTWARDS
         normals /= np.sqrt(np.add.reduce(normals * normals, axis=1, keepdims=True)) + 1e-12
@@ -366,7 +368,7 @@ class _Outline:
         return cls(corners, normals, offsets, (x, y), radius_m if radius_m >= 0.0 else -inf)
 
     def moved(self, x: float, y: float, yaw_rad: float) -> _Outline:
-        """The outline, which is around the origin, turned and put at a place."""
+        """Return the outline, which is around the origin, turned and put at a place."""
         c, s = cos(yaw_rad), sin(yaw_rad)
         turn = np.array([[c, s], [-s, c]])
         corners, normals = self.corners @ turn + (x, y), self._normals @ turn
@@ -375,8 +377,8 @@ class _Outline:
         )
 
     def keeps(self, gap_m: float, other: _Outline) -> bool:
-        """Whether another outline is at least so far away, along the normal of an edge of either:
-        the greatest such gap is at most their distance.
+        """Return whether another outline is at least so far away, along the normal of an edge of
+        either: the greatest such gap is at most their distance.
         """
         return self._is_ahead(gap_m, other) or other._is_ahead(gap_m, self)
 
@@ -387,5 +389,5 @@ class _Outline:
 
 @lru_cache(maxsize=1024)
 def _outline(item: Shape) -> _Outline:
-    """The outline of a shape seen from above, around its origin."""
+    """Return the outline of a shape seen from above, around its origin."""
     return _Outline.around(item.outline, 0.0, 0.0)

@@ -167,7 +167,7 @@ class _Scene:
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a leaf, after which there is a key-step, fills a template with."""
+    """Slots that a leaf, after which there is a key-step, fills a template with."""
 
     scene: _Scene
     leaf: Leaf

@@ -35,14 +35,14 @@ Size = tuple[float, float, float]
 
 
 def scaled(name: str, scale: Size, power: int = 1) -> Size:
-    """Bounding box of a shape, stretched, in metres; of ``power`` -1 shrunk by as much."""
+    """Return bounding box of a shape, stretched, in metres; of ``power`` -1 shrunk by as much."""
     size = 2.0 * np.array(shape(name).half_extents) * np.array(scale) ** power
     x, y, z = np.round(size, 5).tolist()
     return x, y, z
 
 
 def fits(name: str, scale: Size) -> bool:
-    """Whether a shape can be handled as it is, stretched, and shrunk by as much."""
+    """Return whether a shape can be handled as it is, stretched, and shrunk by as much."""
     for size in (scaled(name, scale, power) for power in (1, 0, -1)):
         if not (
             WIDTH_M[0] <= min(size[:2])
@@ -56,8 +56,8 @@ def fits(name: str, scale: Size) -> bool:
 def named(
     rng: EpisodeRng, bodies: list[Body], adjective: str = ""
 ) -> tuple[tuple[Body, ...], tuple[str, ...]]:
-    """Untextured examples of bodies, ``noun_0`` and on, and a different noun for each, none of the
-    same stem as an adjective.
+    """Return untextured examples of bodies, ``noun_0`` and on, and a different noun for each, none
+    of the same stem as an adjective.
     """
     nouns = [noun for noun in NOUNS if not adjective or noun[:STEM] != adjective[:STEM]]
     examples = tuple(
@@ -128,8 +128,8 @@ class NovelAdjectiveTask(Task):
 
 
 def fields(layout: Layout) -> dict[str, str | Body]:
-    """What prompts show: the examples by their keys and, where examples come in pairs, what an
-    adjective, the first of the invented words, means; ``examples`` in a sentence for each pair,
+    """Return what prompts show: the examples by their keys and, where examples come in pairs, what
+    an adjective, the first of the invented words, means; ``examples`` in a sentence for each pair,
     ``comparisons`` in one.
     """
     shown: dict[str, str | Body] = {body.key: body for body in layout.examples}
@@ -142,5 +142,5 @@ def fields(layout: Layout) -> dict[str, str | Body]:
 
 
 def _twin(key: str) -> str:
-    """Key of the other example of a pair."""
+    """Return the key of the other example of a pair."""
     return f"example_{int(key.removeprefix('example_')) + 1}"

@@ -44,7 +44,7 @@ class SortingTask(Task):
 
     @abstractmethod
     def movable(self, pools: Pools) -> Sequence[str]:
-        """Shapes of the objects to draw from."""
+        """Return shapes of the objects to draw from."""
 
     @abstractmethod
     def lay_areas(self, rng: EpisodeRng, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
@@ -56,7 +56,7 @@ class SortingTask(Task):
 
     @abstractmethod
     def sorted(self, body: Tensor, area: Tensor) -> Predicate:
-        """The predicate that an object (B,) was brought to an area (B,)."""
+        """Return the predicate that an object (B,) was brought to an area (B,)."""
 
     def layout(self, rng: EpisodeRng) -> Layout:
         areas = rng.number(self.num_areas)

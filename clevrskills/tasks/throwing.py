@@ -34,7 +34,7 @@ def place_beyond(
     beyond_m: tuple[float, float],
     yaw_rad: float | None = None,
 ) -> Pose:
-    """A free, visible place for a shape all of which is out of reach.
+    """Return a free, visible place for a shape all of which is out of reach.
 
     Args:
         table: What is taken already.

@@ -33,7 +33,7 @@ class TurningTask(Task):
 
 
 def turnable(rng: EpisodeRng) -> tuple[str, ...]:
-    """Shapes whose outline shows each turn, whatever they are covered with.
+    """Return shapes whose outline shows each turn, whatever they are covered with.
 
     Of others a turn could not be seen, or not be told from one by another angle or in the other
     direction.
@@ -43,7 +43,7 @@ def turnable(rng: EpisodeRng) -> tuple[str, ...]:
 
 
 def turnable_body(key: str, name: str, texture: str, rng: EpisodeRng, table: Table) -> Body:
-    """A body with room to be turned on the spot.
+    """Return a body with room to be turned on the spot.
 
     Raises:
         LayoutError: It has no place.
@@ -55,7 +55,7 @@ def turnable_body(key: str, name: str, texture: str, rng: EpisodeRng, table: Tab
 
 
 def room_to_turn(*shapes: Shape) -> Shape:
-    """The disc that each of some shapes covers when turned, as high as the highest of them."""
+    """Return disc that each of some shapes covers when turned, as high as the highest of them."""
     diameter = 2 * max(item.radius_m for item in shapes)
     height = 2 * max(item.half_extents[2] for item in shapes)
     return shape("cylinder", (diameter, diameter, height))

@@ -253,7 +253,7 @@ class VectorEnv(gym.vector.VectorEnv):
             shard.wait()
 
     def _group(self, group: str) -> dict[str, np.ndarray]:
-        """The arrays of a group, (B, ...)."""
+        """Return the arrays of a group, (B, ...)."""
         return {
             name.removeprefix(f"{group}/"): array.copy()
             for name, array in self._arrays.items()
@@ -276,7 +276,7 @@ class VectorEnv(gym.vector.VectorEnv):
 
 
 def _space(values: np.ndarray) -> gym.spaces.Box:
-    """The space of one environment's values."""
+    """Return the space of one environment's values."""
     if values.dtype == np.uint8:
         return gym.spaces.Box(0, 255, values.shape, np.uint8)
     return gym.spaces.Box(-np.inf, np.inf, values.shape, values.dtype)

@@ -28,7 +28,7 @@ STATES = ("obs/state", "final_obs/state")
 
 @dataclass(frozen=True)
 class MixedSpec:
-    """What is to be run, in every process alike; picklable.
+    """Configuration of a mixed batch, the same in every process; picklable.
 
     Attributes:
         specs: Of each task.
@@ -44,7 +44,7 @@ class MixedSpec:
 
     @classmethod
     def of(cls, keys: Sequence[str], **options: Any) -> MixedSpec:
-        """That of some tasks.
+        """Return the spec of some tasks.
 
         Args:
             keys: Their keys.
@@ -80,12 +80,12 @@ class MixedSpec:
 
     @property
     def render_mode(self) -> str | None:
-        """What ``render`` gives."""
+        """Content of ``render``."""
         return self.specs[0].render_mode
 
     @property
     def autoreset_mode(self) -> AutoresetMode:
-        """When the next episode begins."""
+        """Time when the next episode begins."""
         return self.specs[0].autoreset_mode
 
     @property
@@ -94,7 +94,7 @@ class MixedSpec:
         return max(spec.step_limit for spec in self.specs)
 
     def task_of(self, count: int) -> np.ndarray:
-        """Which task each of so many environments has, (count,) int.
+        """Return the task of each of so many environments, (count,) int.
 
         Raises:
             ClevrSkillsError: There are fewer environments than tasks.
@@ -106,7 +106,7 @@ class MixedSpec:
         return np.arange(count) * len(self.specs) // count
 
     def places(self, task: int) -> np.ndarray:
-        """Where the numbers of a task's own observation stand, (D,) int."""
+        """Return the places of the numbers of a task's own observation, (D,) int."""
         starts = {entry["name"]: entry["start"] for entry in self.layout}
         parts = [
             starts[entry["name"]] + np.arange(entry["stop"] - entry["start"])
@@ -135,7 +135,7 @@ class MixedBatch:
             self._parts.append(_Part(spec, task, slice(rows[0], rows[-1] + 1)))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Arrays to tell with, filled with zeros, for as many environments as there are."""
+        """Return arrays to report in, filled with zeros, for as many environments as there are."""
         first = self._parts[0].own
         arrays = {
             name: np.zeros((self._count, *values.shape[1:]), values.dtype)
@@ -195,12 +195,12 @@ Spec = VectorSpec | MixedSpec
 
 
 def tasks_of(level: str) -> list[str]:
-    """Keys of the package's own tasks of a level."""
+    """Return keys of the package's own tasks of a level."""
     return [key for key, kind in tasks().items() if kind.level == level and is_own(kind)]
 
 
 def make_batch(spec: Spec, rows: tuple[int, int], num_envs: int) -> SceneBatch | MixedBatch:
-    """The environments of one process: those from one to before another of all."""
+    """Return the environments of one process: those from one to before another of all."""
     if isinstance(spec, MixedSpec):
         return MixedBatch(spec, spec.task_of(num_envs)[slice(*rows)])
     return SceneBatch(spec, rows[1] - rows[0])

@@ -22,7 +22,9 @@ Arrays = Mapping[str, np.ndarray]
 
 
 class SceneBatch:
-    """Runs ``count`` environments, scene by scene; goals and observations in one call."""
+    """Batch of ``count`` environments, simulated scene by scene; goals and observations in one
+    call.
+    """
 
     def __init__(self, spec: VectorSpec, count: int) -> None:
         self._spec = spec
@@ -40,7 +42,7 @@ class SceneBatch:
 
     @torch.inference_mode()
     def arrays(self) -> dict[str, np.ndarray]:
-        """Arrays to tell with, filled with zeros, for as many environments as there are."""
+        """Return arrays to report in, filled with zeros, for as many environments as there are."""
         count = len(self._envs)
         observations = self._look().items()
         arrays = {
@@ -70,12 +72,12 @@ class SceneBatch:
     @property
     @torch.inference_mode()
     def layout(self) -> list[dict[str, Any]]:
-        """Where each entry stands in the state part of an observation: name, start, stop."""
+        """Entries of the state part of an observation: name, start, stop."""
         return layout(self._entries(self._observer(self._outcome)))
 
     @property
     def reasons(self) -> list[str]:
-        """Why goals can become unsolvable, the first of which is that they are not: empty."""
+        """Reasons why goals can become unsolvable; the first, empty: they are not."""
         return ["", *self._goal.unsolvable(self._state)]
 
     @single_threaded
@@ -164,8 +166,8 @@ class SceneBatch:
         self._progress = self._outcome.progress
 
     def _begun(self, rows: torch.Tensor) -> GoalState:
-        """What goals remember after a first look at those of some environments (n,); of the others
-        what they remembered before.
+        """Return the goals' memory after a first look at those of some environments (n,); of the
+        others what they remembered before.
         """
         first: GoalState = {}
         for key in self._envs[0].goal_state:
@@ -194,7 +196,7 @@ class SceneBatch:
         out["unsolvable"][:] = [self.reasons.index(reason) for reason in told] if told else 0
 
     def _look(self) -> dict[str, np.ndarray]:
-        """The observations of all environments, (B, ...)."""
+        """Return the observations of all environments, (B, ...)."""
         state = flat(self._entries(self._observer(self._outcome))).numpy()
         if not self._spec.images:
             return {"state": state}
@@ -207,11 +209,11 @@ class SceneBatch:
         }
 
     def _frames(self) -> np.ndarray:
-        """Images of the render camera, (B, H, W, 3) uint8."""
+        """Return images of the render camera, (B, H, W, 3) uint8."""
         return np.concatenate([np.asarray(env.render()) for env in self._envs])
 
     def _entries(self, entries: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """What of a state is told: beside images the robot's own part."""
+        """Return the entries of a state that are observed: beside images the robot's own part."""
         if not self._spec.images:
             return entries
         return {name: values for name, values in entries.items() if name.startswith("robot/")}

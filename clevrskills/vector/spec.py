@@ -22,7 +22,7 @@ REWARD_MODES = ("potential", "normalized_dense", "dense", "sparse")
 
 @dataclass(frozen=True, kw_only=True)
 class VectorSpec:
-    """What is to be run, in every process alike; picklable.
+    """Configuration of a batch, the same in every process; picklable.
 
     Attributes:
         task: Key of the task.
@@ -101,7 +101,7 @@ class VectorSpec:
         return self.episode_steps or task(self.task, **self.task_args).max_steps
 
     def reward(self, outcome: Outcome, before: Tensor) -> Tensor:
-        """The reward of a step, (B,), from its outcome and the progress before it, (B,)."""
+        """Return the reward of a step, (B,), from its outcome and the progress before it, (B,)."""
         match self.reward_mode:
             case "dense":
                 return outcome.reward
@@ -113,7 +113,7 @@ class VectorSpec:
                 return outcome.progress
 
     def make(self) -> ClevrSkillsEnv:
-        """One of the environments.
+        """Return one of the environments.
 
         Raises:
             ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.

@@ -51,7 +51,7 @@ class RemoteShard:
         self._worker = self._driver.start()
 
     def send(self, call: str, *arguments: Any) -> None:
-        """As in this process, but at the same time."""
+        """Send the call, as in this process, but at the same time."""
         self._driver.send(self._worker, (call, arguments))
 
     def wait(self) -> None:
@@ -91,7 +91,7 @@ class SharedArrays:
 
     @property
     def name(self) -> str:
-        """What another process finds it by."""
+        """Name by which another process finds it."""
         return self._memory.name
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class SharedArrays:
 
 
 def rows_of(arrays: Mapping[str, np.ndarray], start: int, end: int) -> dict[str, np.ndarray]:
-    """The part of some environments: from one to before another."""
+    """Return the part of some environments: from one to before another."""
     return {name: array[start:end] for name, array in arrays.items()}
 
 
@@ -121,7 +121,7 @@ def _do(
 def _serve(
     spec: Spec, rows: tuple[int, int], num_envs: int, name: str, kinds: Sequence[Array]
 ) -> Callable[[Any], None]:
-    """What does the calls in a worker process."""
+    """Serve the calls in a worker process."""
     block = SharedArrays(kinds, name)
     arrays = rows_of(block.arrays, *rows)
     batch = make_batch(spec, rows, num_envs)

@@ -9,7 +9,7 @@ from clevrskills.assets.solids import Solid, Station, lathe, loft, prism, tube
 
 @entry("apple", density=700)
 def apple() -> Solid:
-    """Broad shoulders, narrow foot, a leaf."""
+    """Build an apple: broad shoulders, narrow foot, a leaf."""
     fruit = lathe([(16, 0), (24, 5), (34, 22), (40, 38), (39, 50), (33, 59), (21, 64), (10, 65)])
     leaf: Points = [(0, 0), (6, -5), (12, -5), (18, 0), (12, 5), (6, 5)]
     return fruit.decorated(prism(leaf, 1.5).turned("y", 24).moved(19, 0, 64.5).turned("z", -20))
@@ -17,14 +17,14 @@ def apple() -> Solid:
 
 @entry("pear", density=700)
 def pear() -> Solid:
-    """Wide below, slender above."""
+    """Build a pear: wide below, slender above."""
     belly = [(18, 0), (32, 8), (38, 22), (37, 36)]
     return lathe([*belly, (30, 52), (25, 66), (23, 76), (19.5, 80), (10, 81)])
 
 
 @entry("lemon", density=700)
 def lemon() -> Solid:
-    """Oval with a tip at either end."""
+    """Build a lemon: an oval with a tip at either end."""
     lower = [(0.45, 0.0), (0.75, 8.0), (0.95, 18.0), (1.0, 27.0)]
     upper = [(0.95, 36.0), (0.8, 44.0), (0.62, 48.5), (0.32, 49.5)]
     return loft([(_lemon_outline(34 * r), z) for r, z in lower + upper])
@@ -37,7 +37,7 @@ def _lemon_outline(radius: float) -> Points:
 
 @entry("banana", density=700)
 def banana() -> Solid:
-    """Bent and tapered, lying on its side."""
+    """Build a banana: bent and tapered, lying on its side."""
     angles = np.linspace(-62, 62, 9)
     widths = (12, 24, 38, 46, 48, 46, 38, 24, 10)
     heights = (16, 24, 32, 36, 37, 36, 32, 24, 16)
@@ -50,6 +50,6 @@ def banana() -> Solid:
 
 @entry("mushroom", density=500)
 def mushroom() -> Solid:
-    """Thick stem under a broad cap."""
+    """Build a mushroom: a thick stem under a broad cap."""
     stem, cap = [(22, 0), (17, 8), (16, 28)], [(40, 30), (42, 35), (38, 46), (30, 53)]
     return lathe([*stem, *cap, (20, 57), (10, 58)])

@@ -10,7 +10,7 @@ Builder = Callable[[], Solid]
 
 @dataclass(frozen=True)
 class Item:
-    """How to build an object (in millimetres), and its density in kg/m^3.
+    """Builder of an object (in millimetres) and its density in kg/m^3.
 
     Attributes:
         build: Draws it.

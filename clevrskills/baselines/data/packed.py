@@ -107,7 +107,7 @@ class PackedSource(WindowReader[EpisodeTable]):
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def levels(self) -> Mapping[str, str]:
-        """Level of each task that there are demonstrations of."""
+        """Return the level of each task that there are demonstrations of."""
         return self._source.levels()
 
     def pack(self, numbers: Iterable[int], workers: int) -> None:
@@ -142,7 +142,7 @@ class PackedSource(WindowReader[EpisodeTable]):
         return {c: torch.from_numpy(self.map(f"{c}.u8")[rows]) for c in self.cameras}
 
     def prompt(self, number: int, form: str) -> PromptInput:
-        """The prompt of a demonstration; its images are scaled, (S, S, 3).
+        """Return the prompt of a demonstration; its images are scaled, (S, S, 3).
 
         Raises:
             ClevrSkillsError: The source has none of this form.
@@ -159,7 +159,7 @@ class PackedSource(WindowReader[EpisodeTable]):
     def windows(
         self, numbers: np.ndarray, first: np.ndarray, steps: int, horizon: int
     ) -> tuple[Window, dict[str, Tensor]]:
-        """Many windows at once, as :meth:`window` and :meth:`frames` read them one by one.
+        """Return many windows at once, as :meth:`window` and :meth:`frames` read them one by one.
 
         Args:
             numbers: Which episodes, (B,).
@@ -178,7 +178,7 @@ class PackedSource(WindowReader[EpisodeTable]):
         return window, {c: torch.from_numpy(self.map(f"{c}.u8")[rows]) for c in self.cameras}
 
     def map(self, name: str, mode: Literal["r", "r+"] = "r") -> np.ndarray:
-        """One of the arrays, opened once in each process."""
+        """Return one of the arrays, opened once in each process."""
         self._own_files()
         key = name, mode
         if key not in self._maps:
@@ -231,7 +231,7 @@ Packed = tuple[Mapping[str, str], Sequence[str], np.ndarray]
 
 
 class Packer:
-    """Packs demonstrations, in a process of its own; returns their prompts."""
+    """Packer of demonstrations, in a process of its own; returns their prompts."""
 
     def __init__(self, packed: PackedSource) -> None:
         torch.set_num_threads(1)

@@ -53,7 +53,7 @@ class Demonstration:
 
     @classmethod
     def of(cls, name: str, steps: int, content: str) -> Self:
-        """The episode of a name."""
+        """Return the episode of a name."""
         parsed = RecordedName.parse(name)
         return cls(name, parsed.task, parsed.split, steps, content)
 
@@ -99,12 +99,12 @@ class DatasetSource(DatasetReader):
         ]
 
     def levels(self) -> Mapping[str, str]:
-        """Level of each task that there are demonstrations of."""
+        """Return the level of each task that there are demonstrations of."""
         first = {d.task: path for d, path in zip(self.demonstrations, self.paths, strict=True)}
         return {task: str(Episode(path).info["level"]) for task, path in first.items()}
 
     def prompt(self, number: int, form: str) -> PromptInput:
-        """The prompt of a demonstration, ``multimodal`` or in words (``language``)."""
+        """Return the prompt of a demonstration, ``multimodal`` or in words (``language``)."""
         episode = Episode(self.paths[number])
         if form == "language":
             return PromptInput(task_sentences(episode)[0], {})
@@ -160,12 +160,12 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         ]
 
     def levels(self) -> Mapping[str, str]:
-        """Level of each task that there are demonstrations of."""
+        """Return the level of each task that there are demonstrations of."""
         known = all_levels(load_suite())
         return {d.task: known.get(d.task, "") for d in self.demonstrations}
 
     def prompt(self, number: int, form: str) -> PromptInput:
-        """The prompt of a demonstration, in words.
+        """Return the prompt of a demonstration, in words.
 
         Raises:
             ClevrSkillsError: It was asked for with images.
@@ -205,7 +205,7 @@ class LeRobotSource(WindowReader[EpisodeTable]):
 
 
 def open_source(root: Path, cameras: Sequence[str]) -> DatasetSource | LeRobotSource:
-    """Open a dataset, or a LeRobot export of one.
+    """Return an open a dataset, or a LeRobot export of one.
 
     Raises:
         ClevrSkillsError: It is neither, damaged, empty, or was not filmed by these cameras.
@@ -226,7 +226,7 @@ def _content(episode: Episode, line: Attempt | None) -> str:
 
 
 def _sizes(*folders: Path) -> str:
-    """Tells files from others by their names and sizes."""
+    """Tell files from others by their names and sizes."""
     found = sorted(path for folder in folders for path in folder.rglob("*.*"))
     return _digest([(path.name, path.stat().st_size) for path in found])
 
@@ -249,12 +249,12 @@ def check_learnable(episodes: Iterable[Demonstration | Episode]) -> None:
 
 
 def _common(sizes: set[int]) -> int | None:
-    """The one size that all frames have, if they do."""
+    """Return the one size that all frames have, if they do."""
     return sizes.pop() if len(sizes) == 1 else None
 
 
 def _parts(names: Sequence[str]) -> dict[str, int]:
-    """The measurements in the state and their sizes, from the names of its entries."""
+    """Return the measurements in the state and their sizes, from the names of its entries."""
     parts: dict[str, int] = {}
     for name in names:
         head = "qpos" if name.startswith("joint_") else name

@@ -11,7 +11,7 @@ from clevrskills.baselines.data.windows import Source
 
 @dataclass(frozen=True)
 class Track:
-    """What a policy has learned from, with all that the checkpoint that it started from had.
+    """Training data of a policy, including those of the checkpoint that it started from.
 
     Attributes:
         standard: Size of the standard dataset that all demonstrations are of; ``None``: there are
@@ -31,7 +31,7 @@ class Track:
         return f"{name}, pretrained" if self.pretrained else name
 
     def after(self, before: Track) -> Track:
-        """The track of a training run that goes on from a checkpoint of another."""
+        """Return the track of a training run that goes on from a checkpoint of another."""
         both = None not in (self.standard, before.standard)
         return Track(
             max(self.standard or 0, before.standard or 0) if both else None,
@@ -41,13 +41,13 @@ class Track:
 
     @classmethod
     def of(cls, provenance: Mapping[str, Any]) -> Track | None:
-        """The track of a checkpoint; ``None``: it states none."""
+        """Return the track of a checkpoint; ``None``: it states none."""
         data = provenance.get("track")
         return None if data is None else cls(**data)
 
 
 def track_of(sources: Sequence[Source], demonstrations: int, pretrained: bool) -> Track:
-    """The track of a training run that starts from nothing.
+    """Return the track of a training run that starts from nothing.
 
     Args:
         sources: Where its demonstrations are.

@@ -1,4 +1,4 @@
-"""Turns to learn from: what was seen, what was asked for, and the pick and place that was made.
+"""Turns to learn from: observation, instruction, and the pick and place that was made.
 
 They are read from datasets whose turns were recorded with the views ``map`` and ``height``, or
 from a file of arrays ``map`` (I, H, W, 3) uint8, ``height`` (I, H, W) m, ``text`` (N,), ``action``
@@ -46,7 +46,7 @@ _PLACES = re.compile(r"\b(?:left|right|top|bottom|center)\b")
 
 @dataclass(frozen=True)
 class TurnBatch(Movable):
-    """Turns.
+    """Batch of turns.
 
     Attributes:
         images: Colors in [0, 1] and heights in decimeters, (I, 4, H, W).
@@ -77,7 +77,7 @@ class Turns:
     scene: np.ndarray
 
     def __len__(self) -> int:
-        """Their number."""
+        """Return the number of turns."""
         return len(self.text)
 
     @property
@@ -89,7 +89,7 @@ class Turns:
 
 
 def read_turns(root: Path) -> Turns:
-    """Turns of a dataset, or of a file of arrays.
+    """Return turns of a dataset, or of a file of arrays.
 
     Raises:
         ClevrSkillsError: There are none such.
@@ -170,7 +170,7 @@ class TurnWindows(TorchDataset[TurnBatch]):
         self.counts = np.ones(len(self._places), int)
 
     def __len__(self) -> int:
-        """Number of images."""
+        """Return the number of images."""
         return len(self._places)
 
     def __getitem__(self, indices: Sequence[int]) -> TurnBatch:
@@ -193,7 +193,7 @@ class TurnWindows(TorchDataset[TurnBatch]):
         return TurnBatch(*batch, torch.stack(actions))
 
     def _draw(self, index: int, generator: np.random.Generator) -> tuple[Tensor, Sequence[Asked]]:
-        """An image and some turns of it."""
+        """Return an image and some turns of it."""
         source, scene, which = self._places[index]
         turns = self._sources[source]
         image = to_image(turns.map[scene], turns.height[scene])
@@ -207,13 +207,13 @@ class TurnWindows(TorchDataset[TurnBatch]):
 
 
 def to_image(colors: np.ndarray, heights: np.ndarray) -> Tensor:
-    """Colors (H, W, 3) uint8 and heights (H, W) m as an image (4, H, W)."""
+    """Return colors (H, W, 3) uint8 and heights (H, W) m as an image (4, H, W)."""
     rgb = torch.from_numpy(np.array(colors, np.float32) / 255).movedim(-1, 0)
     return torch.cat((rgb, 10 * torch.from_numpy(np.array(heights, np.float32))[None]))
 
 
 def words_of(text: str, vocabulary: int, length: int) -> Tensor:
-    """Numbers of the words of a text, from 1 on, then zeros, (length,)."""
+    """Return numbers of the words of a text, from 1 on, then zeros, (length,)."""
     found = [1 + crc32(w.encode()) % (vocabulary - 1) for w in re.findall(r"[a-z]+", text.lower())]
     return torch.tensor((found + [0] * length)[:length])
 
@@ -221,7 +221,7 @@ def words_of(text: str, vocabulary: int, length: int) -> Tensor:
 def mirrored(
     image: Tensor, turns: Sequence[Asked], generator: np.random.Generator
 ) -> tuple[Tensor, list[Asked]]:
-    """Turns of an image, mirrored left to right, top to bottom or both, along with the words."""
+    """Return turns of an image, mirrored left to right, top to bottom or both, words included."""
     turns = [(text, action.copy()) for text, action in turns]
     for axis, (one, other) in ((1, _SWAPS[0]), (0, _SWAPS[1])):
         if generator.random() < 0.5:
@@ -237,7 +237,7 @@ def mirrored(
 
 
 def _swapped(text: str, one: str, other: str) -> str:
-    """A text in which two words have changed places."""
+    """Return a text in which two words have changed places."""
     words = {one: other, other: one}
     return re.sub(rf"\b(?:{one}|{other})\b", lambda m: words[m[0].lower()], text, flags=re.I)
 
@@ -245,8 +245,8 @@ def _swapped(text: str, one: str, other: str) -> str:
 def _shifted(
     image: Tensor, turns: list[Asked], generator: np.random.Generator
 ) -> tuple[Tensor, list[Asked]]:
-    """Turns of an image moved by up to :data:`MOST_PX`, half the time and where there are some
-    whose text names no place; only these. What comes in is as at the border.
+    """Return turns of an image moved by up to :data:`MOST_PX`, half the time and where there are
+    some whose text names no place; only these. What comes in is as at the border.
     """
     rows, columns = (int(n) for n in generator.integers(-MOST_PX, MOST_PX + 1, 2))
     if generator.random() < 0.5:
@@ -271,7 +271,7 @@ def _shifted(
 
 
 def _noisy(image: Tensor, generator: np.random.Generator) -> Tensor:
-    """An image with noise, half the time."""
+    """Return an image with noise, half the time."""
     size = max(0.0, 2 * generator.random() - 1)
     if not size:
         return image
@@ -280,7 +280,7 @@ def _noisy(image: Tensor, generator: np.random.Generator) -> Tensor:
 
 
 def _some_replaced(words: Tensor, vocabulary: int, generator: np.random.Generator) -> Tensor:
-    """Numbers of words, some of them replaced by any other, as if they were unknown."""
+    """Return numbers of words, some of them replaced by any other, as if they were unknown."""
     others = torch.from_numpy(generator.integers(1, vocabulary, len(words)))
     replaced = torch.from_numpy(generator.random(len(words)) < REPLACED) & (words > 0)
     return torch.where(replaced, others, words)

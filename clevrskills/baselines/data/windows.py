@@ -42,7 +42,7 @@ _MEASURED = 2000  # demonstrations, at most, that statistics are taken of
 
 @dataclass(frozen=True)
 class Selection:
-    """Which demonstrations to train on; an empty filter fits everything."""
+    """Filter of demonstrations to train on; an empty one fits everything."""
 
     tasks: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Selection:
     prompt: str = "multimodal"
 
     def choose(self, sources: Sequence[Source]) -> list[tuple[int, int]]:
-        """Source and number of each demonstration that fits.
+        """Return the source and number of each demonstration that fits.
 
         Raises:
             UnknownNameError: There is nothing of that task or level.
@@ -86,7 +86,7 @@ class Selection:
 
 
 def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Selection) -> PolicySpec:
-    """What a policy that is trained on demonstrations sees and does.
+    """Return the spec of a policy trained on demonstrations: its observations and actions.
 
     Raises:
         ClevrSkillsError: The sources do not fit together, or nothing in them fits.
@@ -112,7 +112,7 @@ def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Select
 
 
 def files_of(sources: Sequence[Source], selection: Selection) -> str:
-    """Tells the files of demonstrations from others of the same names and lengths."""
+    """Return an identifier of the files of demonstrations, by names and lengths."""
     chosen = selection.choose(sources)
     contents = [sources[source].demonstrations[number].content for source, number in chosen]
     about = [[source.look, source.size_px] for source in sources]
@@ -120,7 +120,7 @@ def files_of(sources: Sequence[Source], selection: Selection) -> str:
 
 
 def fingerprint(sources: Sequence[Source], selection: Selection) -> str:
-    """Tells demonstrations from others, wherever they are."""
+    """Return an identifier of demonstrations, independent of their place."""
     chosen = selection.choose(sources)
     demonstrations = [sources[source].demonstrations[number] for source, number in chosen]
     text = "\n".join(f"{d.id} {d.steps}" for d in demonstrations)
@@ -134,7 +134,7 @@ def packed(
     folder: Path,
     workers: int,
 ) -> list[PackedSource]:
-    """The same sources with all that is selected of them packed in a folder.
+    """Return the same sources with all that is selected of them packed in a folder.
 
     Raises:
         ClevrSkillsError: Nothing is selected, a file is damaged, or the disk is full.
@@ -204,7 +204,7 @@ class Windows(Dataset[Batch]):
         self._stops = np.cumsum(self.counts)
 
     def __len__(self) -> int:
-        """Number of windows."""
+        """Return the number of windows."""
         return int(self._stops[-1])
 
     def __getitem__(self, indices: Sequence[int]) -> Batch:
@@ -253,7 +253,7 @@ class Windows(Dataset[Batch]):
         )
 
     def _places(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Place of the demonstration of each window (B,), and the window's first step (B,)."""
+        """Return each window's demonstration (B,) and first step (B,)."""
         places = np.searchsorted(self._stops, indices, side="right")
         within = indices - self._stops[places] + self.counts[places]
         if self._config.starts_every is None:
@@ -264,7 +264,7 @@ class Windows(Dataset[Batch]):
         return {**self.__dict__, "_frames": {}, "_prompts": {}, "_kept_bytes": 0}
 
     def _images(self, source: int, number: int, steps: np.ndarray) -> dict[str, Tensor]:
-        """Frames of a demonstration, scaled, (len(steps), 3, S, S) uint8 by camera."""
+        """Return frames of a demonstration, scaled, (len(steps), 3, S, S) uint8 by camera."""
         kept = self._frames.get((source, number))
         if kept is None and self._kept_bytes < self._cache_bytes:
             every = np.arange(self._sources[source].demonstrations[number].steps)
@@ -325,11 +325,11 @@ class Order:
         self._shares = shares / shares.sum()
 
     def __len__(self) -> int:
-        """Number of windows in a round."""
+        """Return the number of windows in a round."""
         return self._size
 
     def round(self, number: int) -> np.ndarray:
-        """The windows of a round."""
+        """Return the windows of a round."""
         generator = np.random.default_rng((self._seed, number))
         stops = np.round(np.cumsum(self._shares) * self._size).astype(int)
         counts = np.diff(stops, prepend=0)
@@ -338,7 +338,7 @@ class Order:
 
 
 def _draw(windows: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Windows in random order, each as often as any other or once more."""
+    """Return windows in random order, each as often as any other or once more."""
     passes = [generator.permutation(windows) for _ in range(-(-count // len(windows)))]
     return np.concatenate([*passes, windows[:0]])[:count]
 

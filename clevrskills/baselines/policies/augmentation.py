@@ -6,9 +6,9 @@ from torch.nn import functional
 
 
 def shift(images: Tensor, most_px: int) -> Tensor:
-    """Images (B, T, 3, S, S) shifted right and down by up to so many pixels either way, those of an
-    episode alike; what comes into view repeats the edge (as by Yarats et al. 2021, arXiv
-    2107.09645).
+    """Return images (B, T, 3, S, S) shifted right and down by up to so many pixels either way,
+    those of an episode alike; what comes into view repeats the edge (as by Yarats et al. 2021,
+    arXiv 2107.09645).
     """
     if most_px < 1:
         return images
@@ -23,8 +23,8 @@ def shift(images: Tensor, most_px: int) -> Tensor:
 
 
 def change_colors(images: Tensor, most: float = 0.1) -> Tensor:
-    """Images (B, T, 3, S, S) in [0, 1], brighter or darker, with more or less contrast and color by
-    up to this share, those of an episode alike.
+    """Return images (B, T, 3, S, S) in [0, 1], brighter or darker, with more or less contrast and
+    color by up to this share, those of an episode alike.
     """
     shape = (3, len(images), 1, 1, 1, 1)
     brightness, contrast, saturation = (torch.rand(shape, device=images.device) * 2 - 1) * most

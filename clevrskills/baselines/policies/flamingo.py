@@ -44,7 +44,7 @@ class CrossAttention(nn.Module):
         self.to_out = nn.Linear(heads * HEAD_WIDTH, width, bias=False)
 
     def forward(self, tokens: Tensor, images: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Tokens (N, L, width) and features of images (N, K, image_width) -> what the tokens
+        """Map tokens (N, L, width) and features of images (N, K, image_width) -> what the tokens
         see (N, L, width): nothing, zeros, where a mask (N, L, K) of what they may see is empty.
         """
         query = self.to_q(self.norm(tokens))
@@ -53,7 +53,8 @@ class CrossAttention(nn.Module):
 
 
 class GatedCrossAttention(nn.Module):
-    """What is put before a layer of a language model: a look at images and a thought about it.
+    """Gated cross-attention to images and feed-forward layer, put before a layer of a language
+    model.
 
     Args:
         width: Numbers in a token.
@@ -71,13 +72,13 @@ class GatedCrossAttention(nn.Module):
         self.ff_gate = nn.Parameter(torch.tensor([gate]))
 
     def forward(self, tokens: Tensor, images: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Tokens (N, L, width) -> tokens (N, L, width); see :class:`CrossAttention`."""
+        """Map tokens (N, L, width) -> tokens (N, L, width); see :class:`CrossAttention`."""
         tokens = tokens + self.attn_gate.tanh() * self.attn(tokens, images, mask)
         return tokens + self.ff_gate.tanh() * self.ff(tokens)
 
 
 class PerceiverResampler(nn.Module):
-    """Turns the many features of an image into a few.
+    """Perceiver resampler: maps the many features of an image to a few.
 
     Args:
         width: Numbers in a feature.
@@ -96,7 +97,7 @@ class PerceiverResampler(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Features (N, K, width) -> features (N, latents, width)."""
+        """Map features (N, K, width) -> features (N, latents, width)."""
         latents = self.latents.expand(len(features), -1, -1)
         for layer in self.layers:
             assert isinstance(layer, nn.ModuleList)
@@ -175,12 +176,12 @@ class LookingModel(nn.Module):
         return layers
 
     def embed(self, tokens: Tensor) -> Tensor:
-        """Tokens (N, L) -> tokens (N, L, width) float32."""
+        """Map tokens (N, L) -> tokens (N, L, width) float32."""
         embedded: Tensor = self.model.get_input_embeddings()(tokens)
         return embedded.float()
 
     def forward(self, look: Look, **inputs: Any) -> Tensor:
-        """What the language model answers, (N, L, width) float32.
+        """Return the language model's outputs, (N, L, width) float32.
 
         Args:
             look: Shows images to tokens, which it is given as float32 whatever the language model
@@ -206,7 +207,7 @@ class LookingModel(nn.Module):
 
 
 def feed_forward(width: int) -> nn.Sequential:
-    """The part of a layer in which each token is on its own."""
+    """Return the part of a layer in which each token is on its own."""
     return nn.Sequential(
         nn.LayerNorm(width),
         nn.Linear(width, 4 * width, bias=False),
@@ -216,7 +217,9 @@ def feed_forward(width: int) -> nn.Sequential:
 
 
 def _attend(query: Tensor, key_value: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Attention (N, L, heads * head width) with a mask (N, L, K); to anything where it is empty."""
+    """Return attention (N, L, heads * head width) with a mask (N, L, K); an empty mask counts as
+    full.
+    """
     key, value = key_value.chunk(2, -1)
     split = [t.unflatten(-1, (-1, HEAD_WIDTH)).transpose(1, 2) for t in (query, key, value)]
     if mask is not None:

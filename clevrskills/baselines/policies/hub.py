@@ -19,7 +19,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 @contextmanager
 def loading(what: str, name: str) -> Iterator[None]:
-    """Errors of ``from_pretrained`` in a line, without its reports and progress bars.
+    """Turn errors of ``from_pretrained`` into one line, without its reports and progress bars.
 
     Raises:
         ClevrSkillsError: It cannot be loaded.
@@ -44,7 +44,7 @@ def loading(what: str, name: str) -> Iterator[None]:
 
 
 def language_dtype(name: str) -> torch.dtype:
-    """The kind of numbers that is called ``float32`` or ``bfloat16``.
+    """Return the type named ``float32`` or ``bfloat16``.
 
     Raises:
         UnknownNameError: It has another name.
@@ -56,7 +56,7 @@ def language_dtype(name: str) -> torch.dtype:
 
 
 def address(name: str) -> dict[str, Any]:
-    """Where a published model is, in arguments of ``from_pretrained`` and ``cached_file``."""
+    """Return the address of a published model for ``from_pretrained`` and ``cached_file``."""
     if "@" not in name or Path(name).exists():
         return {"path_or_repo_id": name}
     repository, _, revision = name.rpartition("@")
@@ -64,7 +64,7 @@ def address(name: str) -> dict[str, Any]:
 
 
 def load_model(kind: Any, what: str, name: str, dtype: torch.dtype, **options: Any) -> Any:
-    """A published model with all its weights.
+    """Return a published model with all its weights.
 
     Args:
         kind: Its class, of transformers.
@@ -94,7 +94,7 @@ def load_model(kind: Any, what: str, name: str, dtype: torch.dtype, **options: A
 
 
 def revision(name: str) -> str | None:
-    """The commit of the hub that a published model on this machine is of; ``None``: unknown.
+    """Return the commit of the hub that a published model on this machine is of; ``None``: unknown.
 
     Args:
         name: A folder, also one made by ``hf download --local-dir``, or a name of the hub.
@@ -115,7 +115,7 @@ def revision(name: str) -> str | None:
 
 
 def hub_file(name: str, file: str) -> Path:
-    """A file of a published model; from the hub it is downloaded once.
+    """Return a file of a published model; from the hub it is downloaded once.
 
     Args:
         name: A folder, or a name of the hub such as ``jat-project/jat``.
@@ -161,8 +161,8 @@ class LanguageTokenizer:
         self.pad: int = self._tokenizer.eos_token_id
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of a piece of a prompt, without those of beginning and end; spaces at its end
-        are no tokens.
+        """Return the numbers of a piece of a prompt, without those of beginning and end; spaces at
+        its end are no tokens.
         """
         found: list[int] = self._tokenizer(text.rstrip(), add_special_tokens=False)["input_ids"]
         return found
@@ -173,7 +173,7 @@ class LanguageTokenizer:
 
 
 def make_tokenizer(language_model: str, random: Container[str]) -> Tokenizer:
-    """The tokenizer of a language model; those of random weights read bytes.
+    """Return the tokenizer of a language model; those of random weights read bytes.
 
     Raises:
         ClevrSkillsError: It cannot be loaded.

@@ -22,7 +22,7 @@ TOLD_PER_M = 5.0
 
 
 def action_losses(said: Tensor, batch: Batch, normalize: Normalizer) -> tuple[Tensor, Tensor]:
-    """Mean squared error of the motion, and cross-entropy of the vacuum.
+    """Return the mean squared error of the motion, and cross-entropy of the vacuum.
 
     Args:
         said: Actions (B, T, H, 7), normalized, the vacuum as the logit of its being on.
@@ -37,21 +37,21 @@ def action_losses(said: Tensor, batch: Batch, normalize: Normalizer) -> tuple[Te
 
 
 def decide_vacuum(said: Tensor, normalize: Normalizer) -> Tensor:
-    """Normalized actions (..., 7), the vacuum on or off, of such whose vacuum is a logit."""
+    """Return normalized actions (..., 7), the vacuum on or off, of such whose vacuum is a logit."""
     on = torch.where(said[..., VACUUM:] > 0, 1.0, -1.0)
     vacuum = normalize(on.expand(said.shape))[..., VACUUM:]
     return torch.cat([said[..., :VACUUM], vacuum], -1)
 
 
 def place_loss(told: Tensor, places: Tensor, steps: Tensor) -> Tensor:
-    """Mean error of where things are told to be, (..., 2, 3), in units of 2 cm, where it is known
-    at steps that exist (..., 1).
+    """Return the mean error of where things are told to be, (..., 2, 3), in units of 2 cm, where it
+    is known at steps that exist (..., 1).
     """
     return missed(told - places.nan_to_num(), places, steps, PLACE_SCALE_M)
 
 
 def missed(error: Tensor, wanted: Tensor, steps: Tensor, scale: Tensor | float) -> Tensor:
-    """Mean smooth error (..., k), in units of a scale, where what is wanted is known."""
+    """Return the mean smooth error (..., k), in units of a scale, where what is wanted is known."""
     size = functional.smooth_l1_loss(
         error.float() / scale, torch.zeros_like(error, dtype=torch.float32), reduction="none"
     )

@@ -75,7 +75,7 @@ class ImageEncoder(nn.Module):
         self.token = nn.Linear(3 * config.places, config.width)
 
     def forward(self, images: Tensor, aim: Tensor) -> Tensor:
-        """Images (N, 3, S, S) in [0, 1], and what is looked for (N, width), 0 for nothing in
+        """Map images (N, 3, S, S) in [0, 1], and what is looked for (N, width), 0 for nothing in
         particular -> tokens (N, width).
         """
         features = with_places(images)
@@ -103,7 +103,7 @@ class PromptEncoder(nn.Module):
         self.layers = transformer_encoder(layer(config), config.prompt_layers)
 
     def forward(self, prompts: Prompts) -> Tensor:
-        """Prompts, of which :data:`PROMPT_LENGTH` tokens are read -> tokens (B, width)."""
+        """Map prompts, of which :data:`PROMPT_LENGTH` tokens are read -> tokens (B, width)."""
         words, mask, index = prompts.first(PROMPT_LENGTH)
         images = functional.avg_pool2d(prompts.images, 2)  # as they show things from near by
         nothing = self.place.new_zeros(len(images), self.place.shape[1])
@@ -131,8 +131,8 @@ class SceneEncoder(nn.Module):
         self.state = mlp(state_size, config.width, config.width) if state_size else None
 
     def forward(self, observations: Observations, aim: Tensor) -> Tensor:
-        """Observations (B, T, ...) of episodes, and what ``prompt`` made of their prompts
-        (B, width) -> tokens of each control step (B T, K, width).
+        """Map observations (B, T, ...) of episodes, and what ``prompt`` made of their prompts (B,
+        width) -> tokens of each control step (B T, K, width).
         """
         aim = aim.repeat_interleave(observations.mask.shape[1], 0)
         tokens = [aim]

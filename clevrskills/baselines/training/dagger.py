@@ -133,7 +133,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
 
 
 def _teachers(names: Sequence[str], tasks: Sequence[str]) -> dict[str, str]:
-    """Names of teachers by task, but for tasks at which the oracle teaches.
+    """Return names of teachers by task, but for tasks at which the oracle teaches.
 
     Raises:
         ClevrSkillsError: One cannot teach, there are two for a task, or there is none.

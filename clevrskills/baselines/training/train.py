@@ -98,9 +98,9 @@ def _check(args: TrainArgs) -> None:
 
 @contextlib.contextmanager
 def _without_small_numbers() -> Iterator[None]:
-    """Numbers too small to be normal count as 0: a CPU multiplies them many times as slowly, and a
-    network that is being trained has many of them. The threads of torch are made with what is set
-    at its first operation.
+    """Treat denormal numbers as 0: a CPU multiplies them many times as slowly, and a network that
+    is being trained has many of them. The threads of torch are made with what is set at its first
+    operation.
     """
     import torch
 
@@ -113,8 +113,8 @@ def _without_small_numbers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _accelerator(args: TrainArgs) -> Iterator[Any]:
-    """Accelerate's device and processes. Its settings, which it keeps for the life of the process,
-    are taken back at the end, as the next training run may have others.
+    """Yield accelerate's device and processes. Its settings, which it keeps for the life of the
+    process, are taken back at the end, as the next training run may have others.
     """
     from accelerate import Accelerator, DistributedDataParallelKwargs, InitProcessGroupKwargs
     from accelerate.state import AcceleratorState, is_initialized
@@ -157,7 +157,8 @@ def _run(training: TrainingConfig, accelerator: Any, suite: Suite | None) -> int
 def evaluate_checkpoint(
     args: TrainArgs, suite: Suite, tasks: Sequence[str], folder: Path, step: int
 ) -> dict[str, float]:
-    """Success rates of a checkpoint on a few frozen episodes; the results stay in the run's folder.
+    """Return the success rates of a checkpoint on a few frozen episodes; the results stay in the
+    run's folder.
 
     Args:
         args: How many episodes, of which split.

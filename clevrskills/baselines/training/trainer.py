@@ -43,8 +43,8 @@ def learning_rate(step: int, steps: int, config: PolicyConfig, highest: float) -
 
 
 def make_optimizer(policy: LearnedPolicy) -> torch.optim.AdamW:
-    """AdamW over all that is to be trained; biases and the like do not decay. ``factor`` of a group
-    is what the learning rate is multiplied by.
+    """Return AdamW over all that is to be trained; biases and the like do not decay. ``factor`` of
+    a group is what the learning rate is multiplied by.
 
     Raises:
         ClevrSkillsError: A part with a rate of its own is not there or not trained.
@@ -69,12 +69,12 @@ def make_optimizer(policy: LearnedPolicy) -> torch.optim.AdamW:
 
 
 def _is_of(name: str, part: str) -> bool:
-    """Whether a parameter is in a part."""
+    """Return whether a parameter is in a part."""
     return name == part or name.startswith(f"{part}.")
 
 
 class Trainer:
-    """Trains a policy in a folder, from where it stopped.
+    """Trainer of a policy in a folder, from where it stopped.
 
     Args:
         args: In which folder, for how long, and when something else is done.
@@ -136,7 +136,7 @@ class Trainer:
 
     @property
     def _evaluates(self) -> bool:
-        """Whether there is an evaluation after this step."""
+        """``True`` if there is an evaluation after this step."""
         every, ended = self._args.evaluate_every, self.step == self._args.steps
         return every is not None and (ended or self.step % every == 0)
 
@@ -178,7 +178,7 @@ class Trainer:
         return iter(loader)
 
     def _means(self) -> dict[str, float]:
-        """Means since the last time this was asked, over all processes."""
+        """Return means since the last time this was asked, over all processes."""
         names, device = sorted(self._sums), self._accelerator.device
         values = torch.stack([self._sums[n].to(device) for n in names]) / self._counted
         values = self._accelerator.reduce(values, "mean")
@@ -186,7 +186,8 @@ class Trainer:
         return dict(zip(names, values.tolist(), strict=True))
 
     def _checked(self, means: dict[str, float]) -> dict[str, float]:
-        """The means, if loss and gradients are numbers: else the checkpoints that are there stay.
+        """Return the means, if loss and gradients are numbers: else the checkpoints that are there
+        stay.
 
         Raises:
             ClevrSkillsError: They are none.
@@ -226,8 +227,8 @@ class Trainer:
 
 
 def read_log(root: Path) -> dict[int, dict[str, float]]:
-    """Reports of a training run by step, the latest of a step that was made twice. ``seconds`` is
-    how long it took up to that step, without what was lost to interruptions.
+    """Return reports of a training run by step, the latest of a step that was made twice.
+    ``seconds`` is how long it took up to that step, without what was lost to interruptions.
 
     Raises:
         DamagedError: A line cannot be read.

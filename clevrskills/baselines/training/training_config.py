@@ -39,7 +39,7 @@ TRAINING_FILE = "training.json"
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """What is trained, on what."""
+    """Settings of a training: the policy and its data."""
 
     args: TrainArgs
     policy: str
@@ -179,7 +179,7 @@ def identity_of(
 
 
 def _policy(args: TrainArgs, before: Description | None) -> tuple[str, PolicyConfig]:
-    """Name and configuration of the policy."""
+    """Return the name and configuration of the policy."""
     changes = policy_arguments(args.set)
     if before is not None and args.policy not in (None, before.policy):
         raise ClevrSkillsError(

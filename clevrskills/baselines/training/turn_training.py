@@ -24,7 +24,7 @@ from clevrskills.baselines.training.training_config import (
 
 @dataclass(frozen=True)
 class TurnTraining(TrainingConfig):
-    """What is trained, on which turns.
+    """Training of a policy on turns.
 
     Attributes:
         turns: The turns.

@@ -25,7 +25,7 @@ _WRITTEN = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE
 
 @dataclass
 class Catalogue:
-    """What a dataset says that it holds, and what is there."""
+    """Declared and actual content of a dataset."""
 
     # by the name of an episode: what the manifest says of it
     lines: dict[str, Attempt] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
 
 
 def _lines(root: Path, faults: list[Fault]) -> Iterator[tuple[str, Attempt]]:
-    """The lines of all manifests that can be read, with their places."""
+    """Yield the lines of all manifests that can be read, with their places."""
     folder = root / MANIFEST_DIR
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         name = path.relative_to(root).as_posix()
@@ -132,7 +132,7 @@ def _line_faults(line: Attempt, tasks: Collection[str], splits: Collection[str])
 
 
 def _made_again(place: str, line: Attempt, before_place: str, before: Attempt) -> bool:
-    """Whether an episode was removed and made again by the same writer, with the same content."""
+    """Return whether an episode was removed and remade by the same writer with the same content."""
     same_writer = place.rpartition(" line ")[0] == before_place.rpartition(" line ")[0]
     same = line.success and before.success and line.files == before.files
     return same_writer and same and line.ended > before.ended
@@ -141,7 +141,7 @@ def _made_again(place: str, line: Attempt, before_place: str, before: Attempt) -
 def _attempt_faults(
     attempts: dict[tuple[str, str, int], tuple[str, Attempt]],
 ) -> Iterator[Fault]:
-    """Attempts that were made after a success, or without those before them."""
+    """Yield attempts that were made after a success, or without those before them."""
     for (task, split, seed), (place, line) in attempts.items():
         for number in range(line.number):
             earlier = attempts.get((task, split, seed - (line.number - number) * SUBSTITUTE))

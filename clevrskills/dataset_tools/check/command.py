@@ -49,7 +49,7 @@ class CheckArgs(WorkerArgs):
 
 @dataclass
 class Report:
-    """What a check found."""
+    """Findings of a check."""
 
     episodes: int = 0  # number of episodes looked at
     replayed: int = 0  # how many of them were replayed
@@ -133,7 +133,7 @@ def check_dataset(
 
 
 def _tasks(root: Path) -> set[str]:
-    """Names of the folders of tasks."""
+    """Return names of the folders of tasks."""
     from clevrskills.dataset_tools.layout import MANIFEST_DIR
 
     folders = {path.name for path in root.iterdir() if path.is_dir() and path.name[0] != "."}
@@ -150,7 +150,7 @@ class Job:
 
 
 class Checker:
-    """Does jobs; keeps the environment while the config stays the same."""
+    """Checker of jobs; keeps the environment while the config stays the same."""
 
     def __init__(
         self, header: Header, suite: Suite, decode: bool, standard: Standard | None

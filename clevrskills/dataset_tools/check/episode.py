@@ -84,7 +84,7 @@ def episode_faults(
 
 
 def _files(header: Header, images: bool) -> set[str]:
-    """Names of the files of an episode."""
+    """Return names of the files of an episode."""
     files = {EPISODE_FILE} | ({TURNS_FILE} if header.in_turns else set())
     files |= {IMAGES_FILE} if images else set()
     files |= {STEPS_FILE, STATES_FILE} if header.in_steps else set()
@@ -96,7 +96,7 @@ def _files(header: Header, images: bool) -> set[str]:
 
 
 def _kinds(header: Header) -> list[str]:
-    """Kinds of videos, as they are called in ``episode.json``."""
+    """Return kinds of videos, as they are called in ``episode.json``."""
     filmed = {"video": True, "depth": header.depth, "segmentation": header.segmentation}
     return [kind for kind in filmed if filmed[kind]]
 
@@ -104,7 +104,7 @@ def _kinds(header: Header) -> list[str]:
 def _checks(
     header: Header, info: Mapping[str, Any], decode: bool
 ) -> dict[str, Callable[[Path], Iterator[str]]]:
-    """What looks into each file."""
+    """Return the checks of each file."""
     from clevrskills.dataset_tools.check import tables
 
     checks: dict[str, Callable[[Path], Iterator[str]]] = {
@@ -123,7 +123,7 @@ def _checks(
 
 
 def _hash_faults(path: Path, line: Attempt, existing: set[str]) -> Iterator[tuple[str, str]]:
-    """What differs from the sizes and hashes of the manifest."""
+    """Yield differences from the sizes and hashes of the manifest."""
     for file in sorted(existing - set(line.files)):
         yield file, "is not in the manifest"
     for file, (size, sha256) in line.files.items():
@@ -192,7 +192,7 @@ def _info_faults(
 
 
 def _tree_faults(info: Mapping[str, Any], keystep_camera: str) -> Iterator[str]:
-    """What is wrong with goal tree, key-steps and objects."""
+    """Yield faults of goal tree, key-steps and objects."""
     depths = [node["depth"] for node in info["nodes"]]
     steep = any(b > a + 1 or b == 0 for a, b in zip(depths, depths[1:], strict=False))
     if depths[0] != 0 or steep:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """Something that is wrong."""
+    """Fault that a check found."""
 
     episode: str  # name of the episode, e.g. `sort/train_00000007`; empty: the dataset as a whole
     file: str  # name of the file, relative to the episode or the dataset; empty: the directory
@@ -26,7 +26,7 @@ class Fault:
 
 
 def schema_faults(name: str, data: Any) -> Iterator[str]:
-    """What in ``data`` is not as ``schemas/<name>.schema.json`` says."""
+    """Yield violations of ``schemas/<name>.schema.json`` in ``data``."""
     for error in _validator(name).iter_errors(data):
         place = error.json_path.removeprefix("$").removeprefix(".")
         message = error.message if len(error.message) <= 160 else f"{error.message[:160]} ..."

@@ -235,7 +235,7 @@ def _line(error: Exception) -> str:
 
 
 def _steps_columns(info: Mapping[str, Any]) -> dict[str, pa.DataType]:
-    """Columns of ``steps.parquet`` with their types."""
+    """Return columns of ``steps.parquet`` with their types."""
     columns = {name: _WHOLE for name in ("step", "subgoal", "attempt")}
     columns |= {name: _REAL for name in ("timestamp", "reward", "progress")}
     columns |= {name: pa.string() for name in _TEXTS} | {name: _FLAG for name in _FLAGS}
@@ -294,7 +294,7 @@ def _table_faults(
 
 
 def _array(column: pa.ChunkedArray) -> np.ndarray:
-    """A column as an array; vectors as (rows, length)."""
+    """Return a column as an array; vectors as (rows, length)."""
     values = column.combine_chunks()
     if isinstance(values, pa.ListArray | pa.FixedSizeListArray):
         flat = values.flatten().to_numpy(zero_copy_only=False)
@@ -303,7 +303,7 @@ def _array(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _rows(wrong: Mapping[str, np.ndarray]) -> Iterator[str]:
-    """What is wrong in which rows."""
+    """Yield faults with the rows that have them."""
     for what, where in wrong.items():
         if where.any():
             count = int(where.sum())

@@ -31,8 +31,8 @@ def info_faults(info: Mapping[str, Any]) -> Iterator[str]:
 
 
 def table_faults(path: Path, info: Mapping[str, Any], header: Header) -> Iterator[tuple[str, str]]:
-    """Names of files and what is wrong in them: the turns of the episode in a folder, and the
-    images that they name.
+    """Yield names of files and their faults: the turns of the episode in a folder, and the images
+    that they name.
     """
     try:
         table = pq.read_table(path / TURNS_FILE)

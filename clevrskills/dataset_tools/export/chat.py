@@ -41,8 +41,8 @@ def write(selection: Selection, out: Path) -> None:
 def requests(
     episode: Episode, suite: Suite, interface: Interface
 ) -> Iterator[tuple[int, list[Message], str]]:
-    """For each turn its number, what a model is sent, and the reply that says the demonstrated
-    action, as the suite's own prompter has it, or else plainly; mistakes are left out.
+    """Yield for each turn its number, the messages to the model, and the reply that states the
+    demonstrated action, as the suite's own prompter has it, or else plainly; mistakes are left out.
     """
     prompter = suite.prompter(interface, {}) if isinstance(suite, Prompting) else None
     prompt = episode.prompt
@@ -82,8 +82,8 @@ def requests(
 
 
 def plain_messages(observation: Mapping[str, Any], interface: Interface) -> list[Message]:
-    """What a model is sent where a suite has no prompter: the task and the words of the interface,
-    past turns with what came of them, and what is seen now.
+    """Return the messages where a suite has no prompter: the task and the words of the interface,
+    past turns with their outcomes, and the present observation.
     """
     spec = [f"{name}: {json.dumps(value)}" for name, value in interface.spec.items()]
     rules = "\n".join([observation["prompt"], interface.sentence, *spec])
@@ -111,7 +111,7 @@ class _Images:
         self.named: list[str] = []
 
     def text(self, message: Message) -> str:
-        """What a message says, with :data:`IMAGE` for each image."""
+        """Return the text of a message, with :data:`IMAGE` for each image."""
         words = []
         for part in message.parts:
             if isinstance(part, str):

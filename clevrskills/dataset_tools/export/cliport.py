@@ -53,8 +53,8 @@ def write(selection: Selection, out: Path) -> None:
 
 
 def _entries(episode: Episode, bounds: NDArray[Any]) -> tuple[Any, ...]:
-    """What the files of an episode of T turns hold: T + 1 entries each, of which the last action
-    is ``None``; rewards are the progress of the turn before, and add up to 1.
+    """Return the contents of the files of an episode of T turns: T + 1 entries each, of which the
+    last action is ``None``; rewards are the progress of the turn before, and add up to 1.
 
     Raises:
         ClevrSkillsError: It does not say where was picked.
@@ -81,7 +81,7 @@ def _entries(episode: Episode, bounds: NDArray[Any]) -> tuple[Any, ...]:
 def _pose(
     place: NDArray[Any], heights: NDArray[Any], bounds: NDArray[Any], pixel_m: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Position (m), on what is there, and quaternion (x, y, z, w) of a place: x, y and turn."""
+    """Return position (m), on top of the scene, and quaternion (x, y, z, w) of x, y and turn."""
     x, y, turn = map(float, place)
     column, row = ((np.array([x, y]) - bounds[:2, 0]) / pixel_m).astype(int)
     inside = 0 <= row < heights.shape[0] and 0 <= column < heights.shape[1]

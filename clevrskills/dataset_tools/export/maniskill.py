@@ -76,7 +76,7 @@ def _entry(number: int, episode: Episode) -> dict[str, Any]:
 
 
 def _environment(selection: Selection, task: str, split: str) -> dict[str, Any]:
-    """What ``gym.make`` is called with; the module before the colon registers the environments."""
+    """Return arguments of ``gym.make``; the module before the colon registers the environments."""
     header = selection.header
     kwargs: dict[str, Any] = {
         "split": split,

@@ -101,7 +101,7 @@ class Trajectory:
 
 
 def _again(env: Any, episode: Episode) -> Trajectory:
-    """What comes of the recorded actions."""
+    """Return the rollout of the recorded actions."""
     actions = iter(episode.actions)
     trajectory = _run(env, episode, lambda: next(actions), len(episode))
     if trajectory.success != bool(episode.info["success"]):
@@ -110,7 +110,7 @@ def _again(env: Any, episode: Episode) -> Trajectory:
 
 
 def _at_random(env: Any, episode: Episode) -> Trajectory:
-    """What comes of random actions until success or the step limit."""
+    """Return a rollout of random actions until success or the step limit."""
     interface = step_interface(episode.suite)
     generator = np.random.default_rng(int(episode.info["seed"]))
     return _run(env, episode, lambda: interface.random(generator))
@@ -140,7 +140,7 @@ def _run(
 
 
 class Storage:
-    """Writes one Minari dataset; a context.
+    """Storage of one Minari dataset; a context manager.
 
     Args:
         path: Its folder, ``clevrskills/TASK/NAME-v0``.
@@ -154,7 +154,7 @@ class Storage:
 
     @property
     def mean_return(self) -> float:
-        """Of all episodes so far."""
+        """Mean return of all episodes so far."""
         return self._return / self.episodes
 
     def __enter__(self) -> Self:

@@ -30,7 +30,7 @@ class Recording:
 
     @property
     def parameters(self) -> tuple[object, ...]:
-        """What must be equal for two recordings to be joined."""
+        """Codec parameters that must be equal for two recordings to be joined."""
         codec = self.stream.codec_context
         return codec.name, codec.width, codec.height, codec.pix_fmt, codec.extradata
 
@@ -114,7 +114,7 @@ class JoinedVideo:
 
 
 def whole_video(episode: Episode, camera: str) -> Path:
-    """The file of a video, which has a frame for every state.
+    """Return the file of a video, which has a frame for every state.
 
     Raises:
         DatasetError: It is missing, damaged or too short.

@@ -55,7 +55,7 @@ class Feature:
     shape: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Its entry in ``features.json``."""
+        """Return its entry in ``features.json``."""
         shape = {"dimensions": [str(size) for size in self.shape]} if self.shape else {}
         if self.dtype == "text":
             kind: dict[str, Any] = {"text": {}}
@@ -132,7 +132,7 @@ def write(selection: Selection, out: Path) -> None:
 
 
 def step_features(selection: Selection) -> dict[str, Any]:
-    """Features of a step, those of its observation below ``observation``."""
+    """Return features of a step, those of its observation below ``observation``."""
     episode, interface = selection.first(), step_interface(selection.suite)
     flag = state_parts()[episode.flags[0]].meaning
     joints = episode.proprioception("qpos").shape[1]
@@ -168,7 +168,7 @@ def features_json(features: Mapping[str, Any]) -> dict[str, Any]:
 def _values(
     episode: Episode, features: Mapping[str, Any]
 ) -> Iterator[tuple[str, np.ndarray | list[bytes]]]:
-    """All values of an episode by name, as in a ``tf.train.Example``."""
+    """Yield all values of an episode by name, as in a ``tf.train.Example``."""
     info, steps, count = episode.info, episode.steps, len(episode)
     metadata = {
         **{name: info[name] for name in METADATA if name in info},

@@ -39,7 +39,7 @@ class Selection:
     on_progress: Callable[[int], None] | None = None
 
     def __len__(self) -> int:
-        """Number of episodes."""
+        """Return the number of episodes."""
         return len(self.ids)
 
     def __iter__(self) -> Iterator[Episode]:
@@ -51,7 +51,7 @@ class Selection:
                 self.on_progress(done)
 
     def first(self) -> Episode:
-        """The first episode."""
+        """Return the first episode."""
         return next(iter(self))
 
     @cached_property
@@ -61,7 +61,7 @@ class Selection:
 
 
 def in_words(selection: Selection) -> tuple[Selection, dict[str, int]]:
-    """The episodes that words alone can ask for, and how many of each task are left out.
+    """Return the episodes that words alone can ask for, and how many of each task are left out.
 
     Left out are those of tasks with the tag :data:`~clevrskills.core.suite.IMAGES_ONLY`, where
     each wording shows its goal as an image.

@@ -47,7 +47,7 @@ class Numbers:
         return _stats(count, mean, squares, low, high, rows)
 
     def total(self) -> Stats:
-        """The statistics of all rows so far."""
+        """Return the statistics of all rows so far."""
         sample = np.concatenate(self._sample)
         return _stats(self._count, self._mean, self._squares, self._low, self._high, sample)
 
@@ -102,7 +102,7 @@ class Images:
         return part.total()
 
     def total(self) -> Stats:
-        """The statistics of all images so far."""
+        """Return the statistics of all images so far."""
         levels = np.arange(256) / 255
         pixels = self._counts[0].sum()
         shares, reached = self._counts / pixels, self._counts.cumsum(1)
@@ -142,11 +142,11 @@ class Statistics:
         return self._images[name].add(images)
 
     def total(self) -> dict[str, Stats]:
-        """The statistics of everything so far."""
+        """Return the statistics of everything so far."""
         features: dict[str, Numbers | Images] = {**self._numbers, **self._images}
         return {name: feature.total() for name, feature in features.items()}
 
 
 def as_lists(stats: Mapping[str, Stats]) -> dict[str, dict[str, list]]:
-    """Statistics of all features as plain data."""
+    """Return statistics of all features as plain data."""
     return {key: {name: value.tolist() for name, value in of.items()} for key, of in stats.items()}

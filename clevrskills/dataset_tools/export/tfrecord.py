@@ -19,7 +19,7 @@ _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3  # fields of the message Feature
 
 
 def example(features: Mapping[str, np.ndarray | Sequence[bytes]]) -> bytes:
-    """A message with lists of numbers or byte strings by name.
+    """Return a message with lists of numbers or byte strings by name.
 
     Args:
         features: Arrays of floats, integers or bools are flattened; floats become float32.
@@ -39,12 +39,12 @@ def _feature(values: np.ndarray | Sequence[bytes]) -> bytes:
 
 
 def _field(number: int, content: bytes) -> bytes:
-    """A field of a message with a length before its content."""
+    """Return a field of a message with a length before its content."""
     return _varint(number << 3 | 2) + _varint(len(content)) + content
 
 
 def _varint(value: int) -> bytes:
-    """An integer of 64 bits, seven bits a byte."""
+    """Return an integer of 64 bits, seven bits a byte."""
     value &= (1 << 64) - 1
     digits = bytearray()
     while value > 0x7F:
@@ -55,7 +55,7 @@ def _varint(value: int) -> bytes:
 
 
 def record(content: bytes) -> Iterable[bytes]:
-    """The parts of a record with that content."""
+    """Return the parts of a record with that content."""
     length = struct.pack("<Q", len(content))
     return length, _checksum(length), content, _checksum(content)
 
@@ -66,7 +66,7 @@ def _checksum(content: bytes) -> bytes:
 
 
 class ShardWriter:
-    """Writes records into numbered files ``<name>-00000-of-00003``, named so when it is closed.
+    """Writer of records into numbered files ``<name>-00000-of-00003``, named so when it is closed.
 
     Args:
         folder: Where to write.

@@ -135,7 +135,7 @@ def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue], header:
 
 
 def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
-    """The arguments of a standard dataset.
+    """Return the arguments of a standard dataset.
 
     Raises:
         ClevrSkillsError: There is none of this size, or an option is given that it decides.
@@ -233,7 +233,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
 
 
 def _frozen_seeds(args: GenerateArgs, suite: Suite, config: EnvConfig) -> tuple[int, ...]:
-    """Seeds of the frozen episodes that are asked for.
+    """Return seeds of the frozen episodes that are asked for.
 
     Raises:
         ClevrSkillsError: There are not so many, or they are of another robot.
@@ -252,7 +252,7 @@ def _frozen_seeds(args: GenerateArgs, suite: Suite, config: EnvConfig) -> tuple[
 
 
 def task_arguments(texts: tuple[str, ...], tasks: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """Arguments by task; values are JSON, or else plain words."""
+    """Return arguments by task; values are JSON, or else plain words."""
     import json
 
     found: dict[str, dict[str, Any]] = {}

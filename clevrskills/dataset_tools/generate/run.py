@@ -34,7 +34,7 @@ class AttemptQueue(JobQueue[Attempt, Attempt]):
         self._queues[job.task].finish(result)
 
     def give_up(self, job: Attempt, end: WorkerDied | TimedOut) -> None:
-        """A failed attempt, unless its episode is there: then it is only to be entered."""
+        """Record a failed attempt, unless its episode is there: then it is only to be entered."""
         if (self._root / job.id).is_dir():
             return self.requeue(job)
         kind = "timeout" if isinstance(end, TimedOut) else "crash"
@@ -70,7 +70,7 @@ def run(
 
 
 def make_display(queues: Sequence[TaskQueue]) -> Display:
-    """A bar for each task that is being worked on, and one for all."""
+    """Return a bar for each task that is being worked on, and one for all."""
     names = [queue.task for queue in queues]
     totals = [len(queue.slots) for queue in queues]
     done = sum(len(queue.succeeded) for queue in queues)
@@ -80,7 +80,7 @@ def make_display(queues: Sequence[TaskQueue]) -> Display:
 
 
 def _failures(queues: Iterable[TaskQueue]) -> str:
-    """Failed attempts and the share of those that succeeded."""
+    """Return failed attempts and the share of those that succeeded."""
     failed = sum(len(queue.failed) for queue in queues)
     ended = failed + sum(len(queue.succeeded) for queue in queues)
     return f"{failed} failed" + (f" ({1 - failed / ended:.1%} succeed)" if failed else "")

@@ -60,16 +60,16 @@ class TaskQueue:
 
     @property
     def exhausted(self) -> bool:
-        """Whether so many attempts failed that more of them make no sense."""
+        """``True`` if so many attempts failed that more of them make no sense."""
         return len(self.failed) > max(MIN_FAILURES, len(self.slots))
 
     @property
     def complete(self) -> bool:
-        """Whether all episodes are there."""
+        """``True`` if all episodes are there."""
         return len(self.succeeded) == len(self.slots)
 
     def next(self) -> Attempt | None:
-        """The next attempt, ``None`` if there is none for now."""
+        """Return the next attempt, ``None`` if there is none for now."""
         while not self.exhausted:
             if self._requeued:
                 attempt = self._requeued.popleft()
@@ -110,7 +110,7 @@ class TaskQueue:
 
 
 def next_attempt(queues: Iterable[TaskQueue]) -> Attempt | None:
-    """The next attempt of the first task that has one, so that environments are kept long."""
+    """Return next attempt of the first task that has one, so that environments are kept long."""
     return next((attempt for queue in queues if (attempt := queue.next())), None)
 
 
@@ -132,7 +132,7 @@ def read_history(root: Path, queues: Iterable[TaskQueue]) -> None:
 
 
 def _seeds(folder: Path, split: str) -> set[int]:
-    """Seeds of the episodes in a task's folder."""
+    """Return seeds of the episodes in a task's folder."""
     name = re.compile(rf"{re.escape(split)}_(\d{{8,}})")
     with storage_errors(folder):
         try:

@@ -74,7 +74,7 @@ def summarize(queue: TaskQueue, workers: int) -> TaskSummary:
 
 
 def table(summaries: Sequence[TaskSummary]) -> Table:
-    """The summary for a terminal."""
+    """Return the summary for a terminal."""
     result = Table(box=None, pad_edge=False, collapse_padding=True)
     result.add_column("task", no_wrap=True)
     names = ("level", "episodes", "failed", "success", "95 %", "steps", "ms/step", "ep./h")
@@ -97,8 +97,8 @@ def table(summaries: Sequence[TaskSummary]) -> Table:
 
 
 def remarks(summaries: Sequence[TaskSummary]) -> str:
-    """Below the table: where the CPU time of this run went, and what kinds of failures there are;
-    empty if there is nothing to say.
+    """Return the lines below the table: where the CPU time of this run went, and what kinds of
+    failures there are; empty if there is nothing to say.
     """
     times_s: Counter[str] = Counter()
     kinds: Counter[str] = Counter()

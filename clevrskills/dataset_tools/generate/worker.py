@@ -39,7 +39,8 @@ from clevrskills.jobs.process_setup import (
 
 
 class GenerateWorker:
-    """Makes attempts, one after the other; keeps the environment while the config stays the same.
+    """Worker that makes attempts, one after the other; keeps the environment while the config stays
+    the same.
 
     Args:
         root: The dataset.

@@ -28,7 +28,7 @@ _R2 = (0.7548776662466927, 0.5698402909980532)
 
 @dataclass(frozen=True)
 class Sighting:
-    """What a camera sees of K objects.
+    """Visibility of K objects in a camera.
 
     Attributes:
         boxes: x_min, y_min, x_max, y_max of each in pixels, the maxima exclusive, of the whole
@@ -43,7 +43,7 @@ class Sighting:
 
 
 class Annotator:
-    """Annotates images of some objects.
+    """Annotator of images of some objects.
 
     Args:
         meshes: The objects.
@@ -139,7 +139,7 @@ class Annotator:
 
 
 def _to_camera(poses: np.ndarray, extrinsics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations (C K, 3, 3) and translations (C K, 3) from objects to cameras (C, 3, 4)."""
+    """Return rotations (C K, 3, 3) and translations (C K, 3) from objects to cameras (C, 3, 4)."""
     poses = np.asarray(poses, dtype=np.float64)
     w, x, y, z = poses[:, 3:].T
     rotation = np.array(
@@ -156,15 +156,15 @@ def _to_camera(poses: np.ndarray, extrinsics: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _padded(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Arrays (n, 3) as one (K, N, 3), their first rows repeated."""
+    """Return arrays (n, 3) as one (K, N, 3), their first rows repeated."""
     most = max((len(array) for array in arrays), default=0)
     return np.array([np.concatenate((a, np.repeat(a[:1], most - len(a), 0))) for a in arrays])
 
 
 @lru_cache(maxsize=256)
 def _spread(mesh: Mesh) -> tuple[Corners, np.ndarray, np.ndarray, np.ndarray]:
-    """The mesh with each corner once, and points (S, 3) spread over its surface with normals (S, 3)
-    and areas (S,) that they stand for.
+    """Return the mesh with each corner once, and points (S, 3) spread over its surface with normals
+    (S, 3) and areas (S,) that they stand for.
     """
     corners = merged(mesh)
     points, normals, area_m2 = _surface_points(corners)
@@ -184,7 +184,7 @@ def _spread(mesh: Mesh) -> tuple[Corners, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _surface_points(mesh: Corners) -> tuple[np.ndarray, np.ndarray, float]:
-    """Points (n, 3) all over the surface, normals (n, 3), and the area that each stands for."""
+    """Return points (n, 3) on the surface, normals (n, 3), and the area of each."""
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
     normals = np.cross(b - a, c - a)
     doubled = np.linalg.norm(normals, axis=1)

@@ -1,4 +1,4 @@
-"""Turns of an arm: records an episode control step by control step, and turn by turn."""
+"""Recorder of an arm's episode control step by control step, and turn by turn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StepLabels:
 
 
 class ArmTurnRecorder(Recorder):
-    """Records one episode of turns that take many control steps each: what a
+    """Recorder of one episode of turns that take many control steps each: what a
     :class:`~clevrskills.dataset_tools.record.recorder.Recorder` writes, and the table of turns.
 
     Args:

@@ -36,8 +36,8 @@ IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
 class Footage:
-    """Films one episode into its directory, state by state; a state is drawn while the simulation
-    goes on, and encoded while the next one is drawn.
+    """Camera tracks of one episode, filmed into its directory state by state; a state is drawn
+    while the simulation goes on, and encoded while the next one is drawn.
 
     Args:
         directory: Directory of the episode, being written.
@@ -143,7 +143,7 @@ class Footage:
         return name
 
     def close(self, others: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
-        """Complete the files; returns what is to be said of each camera.
+        """Complete the files; returns the metadata of each camera.
 
         Args:
             others: Other images to keep, encoded, by name.

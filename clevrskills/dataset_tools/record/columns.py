@@ -26,7 +26,7 @@ _TYPES = {
 
 
 def vectors(rows: Sequence[np.ndarray], varies: bool = False) -> pa.Array:
-    """A column of vectors (n,).
+    """Return a column of vectors (n,).
 
     Args:
         rows: Vectors of one length.
@@ -41,7 +41,7 @@ def vectors(rows: Sequence[np.ndarray], varies: bool = False) -> pa.Array:
 
 
 def segments(rows: Sequence[dict[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
-    """Runs of equal rows.
+    """Return runs of equal rows.
 
     Args:
         rows: One entry for each control step.
@@ -62,7 +62,7 @@ def segments(rows: Sequence[dict[str, Any]], by: Sequence[str]) -> list[dict[str
 
 
 def measured(value: np.ndarray, flag: bool) -> Any:
-    """A measurement as an array (k,); as a Python scalar if it is one number, a bool for a flag."""
+    """Return a measurement as an array (k,); a number or flag as a Python scalar."""
     array = np.array(value).reshape(-1)
     if array.size > 1:
         return array

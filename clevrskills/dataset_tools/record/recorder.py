@@ -166,7 +166,7 @@ class Recorder(EpisodeRecorder):
             return self._directory.commit()
 
     def _other_images(self) -> Mapping[str, bytes]:
-        """Images to keep that are not filmed, encoded, by name."""
+        """Return images to keep that are not filmed, encoded, by name."""
         return {}
 
     def _write_more(self, path: Path) -> None:
@@ -248,7 +248,7 @@ def write_info(directory: Path, info: Mapping[str, Any]) -> None:
 
 
 def _objects(bodies: Iterable[Mapping[str, Any]], texts: Iterable[str]) -> list[dict[str, Any]]:
-    """Description of each body; those that the texts name play a part in the task."""
+    """Return the description of each body; those that the texts name play a part in the task."""
     named = {key for text in texts for key in _PLACEHOLDER.findall(text)}
     return [
         {

@@ -1,4 +1,4 @@
-"""Turns: records an episode turn by turn, one row for each; see :mod:`.arm_turns` for arms."""
+"""Recorder of an episode turn by turn, one row for each; see :mod:`.arm_turns` for arms."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -176,7 +176,7 @@ class TurnRecorder(EpisodeRecorder):
         return len(self.log.rows)
 
     def start(self, env: Env, limit: int) -> None:
-        """Record what is seen after the reset, the prompt, the goal and the episode."""
+        """Record the views after the reset, the prompt, the goal and the episode."""
         described = self._described(env)
         self._info = {
             **described,
@@ -249,8 +249,8 @@ def status(env: Env) -> tuple[list[bool], list[float]]:
 
 
 def look(env: Env, views: Sequence[str], images: Sequence[str]) -> Mapping[str, Any]:
-    """Views by name, in this order: images (H, W, 3) uint8 as :meth:`capture` gives them, or what
-    the environment's ``look`` says.
+    """Return views by name, in this order: images (H, W, 3) uint8 as :meth:`capture` gives them, or
+    what the environment's ``look`` says.
     """
     others = [view for view in views if view not in images]
     shown = {**(env.capture() if images else {}), **(env.look(others) if others else {})}

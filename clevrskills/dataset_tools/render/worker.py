@@ -44,7 +44,7 @@ class RenderQueue(JobQueue[str, Attempt]):
 
 
 class RenderWorker:
-    """Films episodes of one dataset into another.
+    """Worker that films episodes of one dataset into another.
 
     Args:
         recorded: The dataset with the episodes.

@@ -106,7 +106,7 @@ class SceneEpisode:
 
 @dataclass(frozen=True, eq=False)
 class Subgoal:
-    """What is to be achieved next: a leaf of the goal tree.
+    """Subgoal: a leaf of the goal tree that is to be achieved next.
 
     Attributes:
         predicate: Key of its type, e.g. ``on_top``.
@@ -178,7 +178,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class SceneHeader:
-    """What all scenes of a folder have in common; the content of ``scenes.json``.
+    """Header of a folder of scenes, common to all of them; the content of ``scenes.json``.
 
     Attributes:
         suite: Name of the suite.

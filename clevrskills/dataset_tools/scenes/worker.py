@@ -52,7 +52,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What became of a part.
+    """Result of drawing a part.
 
     Attributes:
         scenes: Number of its scenes.
@@ -89,7 +89,7 @@ class SceneQueue(JobQueue[Part, Drawn]):
 
 
 class SceneWorker:
-    """Draws parts; keeps the environment while the task stays the same.
+    """Worker that draws parts; keeps the environment while the task stays the same.
 
     Args:
         root: The folder of the scenes.

@@ -79,7 +79,7 @@ def view(args: ViewArgs) -> int:
 
 
 def choose(dataset: Dataset, limit: int) -> list[Episode]:
-    """At most ``limit`` episodes, from all tasks and splits in turn, in the dataset's order."""
+    """Return at most ``limit`` episodesof all tasks and splits in turn, in the dataset's order."""
     chosen = set(in_turn(dataset.ids, limit))
     return [episode for episode in dataset if episode.id in chosen]
 

@@ -154,7 +154,7 @@ def _interface(task: TaskInfo) -> Interface:
 
 
 def card(episode: Solved) -> Image.Image:
-    """Prompt, first and last image of an episode."""
+    """Return prompt, first and last image of an episode."""
     image = Image.new("RGB", CARD_PX, PAPER)
     draw = ImageDraw.Draw(image)
     draw.text((GAP_PX, GAP_PX), f"{episode.key}", INK, _font(FONT_PX + 2))
@@ -173,7 +173,7 @@ def _write(
     parts: Sequence[str | np.ndarray],
     top: int,
 ) -> None:
-    """Words and images in lines."""
+    """Write words and images in lines."""
     font = _font(FONT_PX)
     pictures = sum(not isinstance(part, str) for part in parts)
     thumb = THUMB_PX if pictures <= 6 else THUMB_PX * 2 // 3
@@ -203,7 +203,7 @@ def sheet(cards: Sequence[Image.Image], columns: int = 4) -> Image.Image:
 
 
 def _grid(episodes: Sequence[Solved]) -> Iterator[np.ndarray]:
-    """Frames of the video; what has ended stands still."""
+    """Yield frames of the video; episodes that have ended stand still."""
     for t in range(max(len(e.frames) for e in episodes) + HOLD_STEPS):
         yield tiles(episodes, [min(t, len(e.frames) - 1) for e in episodes])
 

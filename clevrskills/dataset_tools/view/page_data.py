@@ -35,7 +35,7 @@ _SIGNALS: dict[str, tuple[str, int, tuple[str, ...]]] = {
 
 
 def facts(episode: Episode) -> dict[str, Any]:
-    """What a list of episodes shows of one, without its image."""
+    """Return what a list of episodes shows of one, without its image."""
     info = episode.info
     return {
         "id": episode.id,
@@ -47,8 +47,8 @@ def facts(episode: Episode) -> dict[str, Any]:
 
 
 def thumbnail(episode: Episode) -> bytes | None:
-    """The last key-step, or the first view of the first turn, as a small JPEG; ``None`` without
-    images.
+    """Return the last key-step, or the first view of the first turn, as a small JPEG; ``None``
+    without images.
     """
     images = episode.keystep_images()
     if episode.has_turns and not images:
@@ -57,7 +57,7 @@ def thumbnail(episode: Episode) -> bytes | None:
 
 
 def contents(episode: Episode) -> dict[str, Any]:
-    """All that the page of an episode shows.
+    """Return all that the page of an episode shows.
 
     Raises:
         DatasetError: A file of the episode is missing or damaged.
@@ -90,8 +90,8 @@ def contents(episode: Episode) -> dict[str, Any]:
 
 
 def lane(episode: Episode) -> list[dict[str, Any]]:
-    """The turns of an episode, each with the views before it and the control step at which it
-    began; the last entry is the end, which has no command.
+    """Return the turns of an episode, each with the views before it and the control step at which
+    it began; the last entry is the end, which has no command.
     """
     told = ("turn", "action", "ok", "code", "message", "reward", "progress", "success")
     table = episode.turns.to_dict("records")
@@ -101,7 +101,7 @@ def lane(episode: Episode) -> list[dict[str, Any]]:
 
 
 def _views(episode: Episode, turn: int) -> list[dict[str, str]]:
-    """The views after so many turns: ``name``, and ``image`` or ``text``; of numbers a picture."""
+    """Return the views after so many turns: ``name``, and ``image`` or ``text``."""
     return [
         {"name": name, "text": view}
         if isinstance(view, str)
@@ -111,7 +111,7 @@ def _views(episode: Episode, turn: int) -> list[dict[str, str]]:
 
 
 def drawn(view: np.ndarray) -> np.ndarray:
-    """A view as an image (H, W, 3) uint8: numbers (H, W) from their least to their greatest."""
+    """Return a view as an image (H, W, 3) uint8; numbers (H, W) scaled to their range."""
     if _is_image(view):
         return view
     low, span = float(view.min()), float(np.ptp(view)) or 1.0
@@ -123,7 +123,7 @@ def _is_image(view: Any) -> bool:
 
 
 def turn_runs(episode: Episode) -> list[dict[str, Any]]:
-    """The control steps of each turn that took some, with its command."""
+    """Return the control steps of each turn that took some, with its command."""
     if not episode.has_turns:
         return []
     return [
@@ -141,12 +141,12 @@ def turn_runs(episode: Episode) -> list[dict[str, Any]]:
 
 
 def data_uri(jpeg: bytes) -> str:
-    """A JPEG as an address that holds it."""
+    """Return a JPEG as an address that holds it."""
     return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
 
 
 def _runs(steps: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Runs of steps in which columns stay the same; ``label`` is the first of them.
+    """Return runs of steps in which columns stay the same; ``label`` is the first of them.
 
     ``failed`` is true if it is at every step of the run.
     """
@@ -164,14 +164,14 @@ def _runs(steps: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _true_runs(values: Any) -> list[list[int]]:
-    """Where a flag is true, as ``[start, stop)``."""
+    """Return the ranges in which a flag is true, as ``[start, stop)``."""
     edges = np.diff(np.concatenate([[0], np.asarray(values).astype(int), [0]]))
     starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return [[int(a), int(b)] for a, b in zip(starts, stops, strict=True)]
 
 
 def _camera(episode: Episode, name: str) -> dict[str, Any]:
-    """Video, and for each frame the boxes (4 K) and visible percentages (K) of the objects."""
+    """Return video and, by frame, boxes (4 K) and visible percentages (K) of the objects."""
     camera = episode.info["cameras"][name]
     return {
         "width": camera["width"],
@@ -183,7 +183,7 @@ def _camera(episode: Episode, name: str) -> dict[str, Any]:
 
 
 def _signals(episode: Episode) -> dict[str, dict[str, Any]]:
-    """Curves: ``names`` of the parts, and their ``values``, one list per part."""
+    """Return curves: ``names`` of the parts, and their ``values``, one list per part."""
     labels = list(step_interface(episode.suite).labels)
     found = {"action": {"names": labels, "values": _rounded(episode.actions.T, 3)}}
     for title, (column, count, names) in _SIGNALS.items():
@@ -195,7 +195,7 @@ def _signals(episode: Episode) -> dict[str, dict[str, Any]]:
 
 
 def _keysteps(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Key-steps with the sub-tasks that were done when they were reached."""
+    """Return key-steps with the sub-tasks that were done when they were reached."""
     subtasks = ["Start", *episode.steps["subtask"]]
     return [
         {
@@ -212,7 +212,7 @@ def _keysteps(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[s
 def _prompt_parts(
     prompt: Mapping[str, Any], images: Mapping[str, np.ndarray]
 ) -> list[dict[str, str]]:
-    """The prompt as ``{"text"}`` and ``{"image", "name"}`` entries."""
+    """Return the prompt as ``{"text"}`` and ``{"image", "name"}`` entries."""
     found = {k: data_uri(jpeg(images[name], "prompt")) for k, name in prompt["images"].items()}
     parts = (part for part in PLACEHOLDER.split(prompt["text"]) if part)
     return [{"image": found[p], "name": p} if p in found else {"text": p} for p in parts]
@@ -224,7 +224,7 @@ def _rounded(values: Any, digits: int) -> list[Any]:
 
 
 def jpeg(image: np.ndarray, use: str) -> bytes:
-    """An image (H, W, 3), no larger than its use needs."""
+    """Return an image (H, W, 3), no larger than its use needs."""
     from PIL import Image
 
     size = _IMAGE_PX[use]

@@ -55,7 +55,7 @@ def write_rerun(episode: Episode, path: Path) -> None:
 
 
 class _Log:
-    """Sends columns of an episode; those of N rows at steps 0 to N - 1 or 1 to N."""
+    """Logger of an episode's columns; those of N rows at steps 0 to N - 1 or 1 to N."""
 
     def __init__(self, rr: Any, recording: Any, episode: Episode) -> None:
         self.rr, self.recording, self.episode = rr, recording, episode
@@ -68,7 +68,7 @@ class _Log:
         self.rr.send_columns(entity, indexes, columns, recording=self.recording)
 
     def camera(self, name: str) -> None:
-        """Video, boxes with names, and where the camera is."""
+        """Log video, boxes with names, and the pose of the camera."""
         rr, episode = self.rr, self.episode
         entity, facts = f"world/{name}", episode.info["cameras"][name]
         extrinsic, fps = episode.extrinsics(name), episode.info["fps"]
@@ -103,7 +103,7 @@ class _Log:
         self.send(f"{entity}/video/boxes", shapes.partition(existing.sum(1)))
 
     def objects(self) -> None:
-        """Poses of the objects and of the end effector, with a labelled point at each origin."""
+        """Log poses of objects and end effector, with a labelled point at each origin."""
         episode, rr = self.episode, self.rr
         poses = {o["key"]: episode.object_poses[:, k] for k, o in enumerate(episode.objects)}
         poses["end_effector"] = episode.proprioception("ee_pose")
@@ -116,7 +116,7 @@ class _Log:
             self.recording.log(f"world/{key}", point, static=True)
 
     def labels(self) -> None:
-        """Sub-task, step and action class, each where it changes; failed steps as warnings."""
+        """Log subgoal, step and action class, each where it changes; failed steps as warnings."""
         steps = self.episode.steps
         levels = np.where(steps["failed"], "WARN", "INFO")
         for name in _TEXTS:
@@ -127,7 +127,7 @@ class _Log:
                 self.recording.log(f"labels/{name}", text)
 
     def numbers(self) -> None:
-        """Rewards and the goal tree at the states that they are about, signals at theirs."""
+        """Log rewards and the goal tree at the states that they are about, signals at theirs."""
         steps, paths = self.episode.steps, [node["path"] for node in self.episode.nodes]
         parts: dict[str, Sequence[Any]] = {
             "action": step_interface(self.episode.suite).labels,
@@ -144,8 +144,8 @@ class _Log:
                 self.send(entity, scalars, int(name in _OUTCOMES), len(steps))
 
     def turns(self) -> None:
-        """What was said at each turn and what came of it; what was seen before it, and at the
-        end; numbers after it.
+        """Log the command and outcome of each turn; the views before it and at the end; numbers
+        after it.
         """
         rr, table = self.rr, self.episode.turns.to_dict("records")
         for k in range(len(table) + 1):
@@ -173,7 +173,7 @@ class _Log:
 
 
 def _blueprint(rr: Any, episode: Episode) -> Any:
-    """Videos, views and scene above, curves, labels and turns below."""
+    """Return videos, views and scene above, curves, labels and turns below."""
     import rerun.blueprint as rrb
 
     above = [rrb.Spatial2DView(origin=f"world/{c}/video", name=c) for c in episode.cameras]

@@ -38,7 +38,7 @@ AXES: Mapping[str, Axis] = {
 
 
 def perturb(episode: EpisodeSpec, levels: Mapping[str, int]) -> EpisodeSpec:
-    """An episode perturbed along some axes; at level 0, or along none, it is the same episode.
+    """Perturb an episode along some axes; at level 0, or along none, it is the same episode.
 
     What is drawn depends on the seed and the task alone, and is the same at every level but for its
     size, so that the levels of an axis are steps on one way.
@@ -76,7 +76,7 @@ def perturb(episode: EpisodeSpec, levels: Mapping[str, int]) -> EpisodeSpec:
 
 
 def _prompt(draft: Draft) -> Prompt:
-    """What asks for a perturbed episode: its own words, of its bodies, unless others are drawn."""
+    """Return the prompt of a perturbed episode: in its own wording unless another is drawn."""
     clean = draft.clean
     same = draft.layout is clean.layout and draft.robot == clean.robot
     if same and draft.wording is None:

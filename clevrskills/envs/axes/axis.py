@@ -50,12 +50,12 @@ class Draft:
         return self.task.setting
 
     def present(self) -> list[int]:
-        """Slots of the bodies that are not held at the start."""
+        """Return slots of the bodies that are not held at the start."""
         held = self.layout.in_gripper
         return [k for k, body in enumerate(self.layout.bodies) if body and k != held]
 
     def free(self) -> list[int]:
-        """Those that can be taken elsewhere."""
+        """Return the slots of bodies that can be taken elsewhere."""
         bodies = self.layout.bodies
         return [k for k in self.present() if (body := bodies[k]) and body.movable]
 
@@ -86,7 +86,7 @@ class Axis:
     draw: Callable[[Draft, Range, np.random.Generator], None]
 
     def range_of(self, level: int) -> Range:
-        """How much changes at most at a level.
+        """Return the greatest change at a level.
 
         Raises:
             ClevrSkillsError: There is no such level.
@@ -99,7 +99,7 @@ class Axis:
 
 
 def steps_of(**greatest: float) -> tuple[Range, ...]:
-    """Five levels that rise evenly to the greatest."""
+    """Return five levels that rise evenly to the greatest."""
     return tuple(
         {name: round(value * level / len(LEVELS), 6) for name, value in greatest.items()}
         for level in LEVELS

@@ -33,7 +33,7 @@ OTHER_ARM = {"xarm6": "panda", "panda": "xarm6"}
 
 
 def draw_robot_start(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Other joint angles at the start, the arm clear of everything; what it holds goes along.
+    """Draw other joint angles at the start, without collisions; a held object goes along.
 
     Raises:
         PerturbationError: Nothing is clear.
@@ -56,7 +56,7 @@ def draw_robot_start(draft: Draft, most: Range, generator: np.random.Generator) 
 
 
 def draw_layout(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Bodies that stand free on the table elsewhere, and turned; where there are none, furniture
+    """Draw places and turns of bodies that stand free on the table; where there are none, furniture
     such as areas and obstacles.
 
     Raises:
@@ -74,8 +74,8 @@ def draw_layout(draft: Draft, most: Range, generator: np.random.Generator) -> No
 
 
 def _standing_free(draft: Draft, slots: list[int]) -> list[int]:
-    """Those slots whose bodies are upright, and on or below nothing; what can be taken elsewhere
-    also stands on the table.
+    """Return the slots of bodies that are upright, and on or below nothing; what can be taken
+    elsewhere also stands on the table.
     """
     found = []
     for k in slots:
@@ -88,7 +88,7 @@ def _standing_free(draft: Draft, slots: list[int]) -> list[int]:
 
 
 def _overlapped(draft: Draft, slot: int) -> bool:
-    """Whether another body is above or below, seen from above."""
+    """Return whether another body is above or below, seen from above."""
     table = Table(np.random.default_rng(0), gap_m=0.0, camera=draft.setting.main_camera)
     own = draft.layout.slot(slot)
     table.take(own.geometry, own.pose[0], own.pose[1], _yaw(own))
@@ -102,7 +102,7 @@ def _overlapped(draft: Draft, slot: int) -> bool:
 def _shifted(
     draft: Draft, slots: list[int], most: Range, generator: np.random.Generator
 ) -> Layout | None:
-    """The layout with some bodies elsewhere; ``None``: they do not fit."""
+    """Return the layout with some bodies elsewhere; ``None``: they do not fit."""
     table = Table(generator, gap_m=0.01, camera=draft.setting.main_camera)
     bodies = list(draft.layout.bodies)
     for k, body in enumerate(bodies):
@@ -134,8 +134,8 @@ def _is_fair(draft: Draft, layout: Layout) -> bool:
 
 
 def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Further objects on the table, of shapes and textures that nothing else has, and not where the
-    task's own are to go.
+    """Draw further objects on the table, of shapes and textures that nothing else has, and not
+    where the task's own are to go.
 
     Raises:
         PerturbationError: There is no room.
@@ -178,8 +178,8 @@ def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> N
 
 
 def _goals(draft: Draft) -> Iterator[tuple[float, float, float]]:
-    """Discs, middle and radius in metres, that bodies and the hand take where a part of the goal
-    has them go.
+    """Yield discs, middle and radius in metres, that bodies and the hand take where a part of the
+    goal has them go.
     """
     scene = scene_of(draft.task, draft.layout, draft.robot)
     stages = keystep_scenes(scene.goal, scene.start, draft.layout)
@@ -191,7 +191,7 @@ def _goals(draft: Draft) -> Iterator[tuple[float, float, float]]:
 
 
 def draw_disturbance(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Pushes, lost objects, late, lost and wrong movements."""
+    """Draw pushes, lost grasps, late, lost and wrong actions."""
     happens = []
     limit = min(draft.task.max_steps, 120)
     steps = generator.permutation(limit).tolist()
@@ -218,7 +218,7 @@ def draw_disturbance(draft: Draft, most: Range, generator: np.random.Generator) 
 
 
 def draw_embodiment(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """The other arm.
+    """Replace the arm by the other one.
 
     Raises:
         PerturbationError: It cannot do the task.

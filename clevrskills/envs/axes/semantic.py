@@ -37,12 +37,12 @@ def mean_lab(name: str) -> tuple[float, float, float]:
 
 
 def looks_apart(one: str, other: str) -> bool:
-    """Whether two textures can't be taken for each other."""
+    """Return whether two textures can't be taken for each other."""
     return dist(mean_lab(one), mean_lab(other)) >= APART
 
 
 def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Textures that training does not show in place of some, the same for the same.
+    """Draw textures that training does not show in place of some, the same for the same.
 
     Raises:
         PerturbationError: None looks different enough.
@@ -75,7 +75,7 @@ def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> N
 
 
 def draw_language(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Another wording, perhaps one that training does not show, perhaps misspelt.
+    """Draw another wording, perhaps one that training does not show, perhaps misspelt.
 
     Raises:
         PerturbationError: The task has no other.
@@ -97,7 +97,7 @@ def draw_language(draft: Draft, most: Range, generator: np.random.Generator) -> 
 
 
 def misspeller(count: int, generator: np.random.Generator) -> Callable[[str], str]:
-    """What misspells so many words of a text that name nothing and say no direction or number."""
+    """Return a misspeller of so many words of a text, but for names, directions and numbers."""
 
     def misspell(text: str) -> str:
         words = [
@@ -117,7 +117,7 @@ def misspeller(count: int, generator: np.random.Generator) -> Callable[[str], st
 
 
 def _wrong(word: str, generator: np.random.Generator) -> str:
-    """A word with two letters swapped, or one lost or doubled, its first one kept."""
+    """Return a word with two letters swapped, or one lost or doubled, its first one kept."""
     k = int(generator.integers(1, len(word) - 1))
     kind = int(generator.integers(3))
     if kind == 0 and word[k] != word[k + 1]:
@@ -127,7 +127,7 @@ def _wrong(word: str, generator: np.random.Generator) -> str:
 
 @cache
 def _protected() -> frozenset[str]:
-    """Words that are part of names or say what is meant."""
+    """Return words that are part of names or carry the meaning."""
     return frozenset(MEANT.split()) | vocabulary()
 
 

@@ -33,7 +33,8 @@ LIGHTNESS = 0.5
 
 
 def hidden(episode: EpisodeSpec) -> str:
-    """What cannot be told from the image of the main camera at the start; empty: nothing.
+    """Return the fault that something needed is not visible in the main camera's image at the
+    start; empty: none.
 
     Each body of the task shows enough of itself, stands out against table and walls by
     :data:`CONTRAST` or :data:`KEPT_CONTRAST`, and its mean color is nearer to what it is in usual
@@ -78,14 +79,14 @@ def start_view(
     conditions: Conditions,
     size_px: int | None = None,
 ) -> View:
-    """The start as the main camera sees it, in an image of its own height or of another."""
+    """Return the start as the main camera sees it, in an image of its own height or of another."""
     film = _film(episode, setting, bodies, conditions, size_px)
     poses = np.array([body.pose for body in bodies])
     return _draw(film, episode, setting, poses)
 
 
 def _alone(film: TrajectoryRenderer, asked: Sequence[Body], bodies: Sequence[Body]) -> list[int]:
-    """Pixels that each body would show if the others and the arm were away."""
+    """Return pixels that each body would show if the others and the arm were away."""
     counts = []
     for k, body in enumerate(asked):
         poses = np.tile(np.array([*AWAY.p, *AWAY.q]), (len(bodies), 1))
@@ -136,6 +137,6 @@ def _contrast(view: View, k: int) -> float:
 
 
 def _color(view: View, k: int) -> tuple[float, float, float]:
-    """Mean color of a body in CIELAB, with less of its lightness."""
+    """Return the mean color of a body in CIELAB, with less of its lightness."""
     light, a, b = lab(view.color[..., :3][view.segmentation == 1 + k].mean(axis=0))
     return LIGHTNESS * light, a, b

@@ -28,7 +28,7 @@ IN_VIEW = 0.0
 
 
 def draw_camera(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Another place, direction and field of view of the main camera, all bodies in view."""
+    """Draw another place, direction and field of view of the main camera, all bodies in view."""
     name = draft.setting.watch[0]
     camera = draft.setting.cameras[name]
     world = scene_of(draft.task, draft.layout, draft.robot).start
@@ -43,7 +43,7 @@ def draw_camera(draft: Draft, most: Range, generator: np.random.Generator) -> No
 
 
 def _moved(camera: FixedCamera, most: Range, generator: np.random.Generator) -> Viewpoint:
-    """Around the point that it looks at, nearer or further, a little beside it."""
+    """Move it around the point that it looks at, nearer or further, a little beside it."""
     eye, target = np.array(camera.eye_m), np.array(camera.target_m)
     yaw, pitch = generator.uniform(-1, 1, 2) * radians(most["angle_deg"])
     scale = 1.0 + generator.uniform(-1, 1) * most["distance_%"] / 100
@@ -63,7 +63,7 @@ def _moved(camera: FixedCamera, most: Range, generator: np.random.Generator) -> 
 
 
 def draw_light(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Lamps from elsewhere, of other colors and strengths, perhaps one more of them."""
+    """Draw lamps at other places, of other colors and strengths, perhaps one more of them."""
     look = draft.setting.look
     lamps = []
     for direction, color in scene_visuals.LIGHTS[look]:
@@ -82,14 +82,14 @@ def draw_light(draft: Draft, most: Range, generator: np.random.Generator) -> Non
 
 
 def _tint(color: tuple[float, ...], most: Range, generator: np.random.Generator) -> np.ndarray:
-    """A color made warmer or colder."""
+    """Return a color made warmer or colder."""
     warm = generator.uniform(-1, 1) * most["tint_%"] / 100
     return np.array(color) * (1.0 + warm, 1.0, 1.0 - warm)
 
 
 def draw_background(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """A table stained in another color, another floor and other walls. The table is drawn again
-    until all bodies stand out against it, at this level and the others.
+    """Draw a table stained in another color, another floor and other walls. The table is drawn
+    again until all bodies stand out against it, at this level and the others.
 
     Raises:
         PerturbationError: They do not.
@@ -137,7 +137,7 @@ def _wood() -> np.ndarray:
 
 
 def draw_noise(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Grain, blur and compression of images, and some that do not arrive."""
+    """Draw grain, blur and compression of images, and lost frames."""
     seed = int(generator.integers(2**31))
     draft.conditions["image"] = ImageNoise(
         most["sigma"], most["blur_px"], int(most["quality"]), most["dropped_%"] / 100, seed

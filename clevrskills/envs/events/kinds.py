@@ -32,7 +32,7 @@ NOTHING = "nothing noted"
 
 @dataclass(frozen=True)
 class Event:
-    """Something that went wrong.
+    """Event that went wrong in an episode.
 
     Attributes:
         kind: One of :data:`KINDS`.
@@ -50,13 +50,13 @@ class Event:
     detail: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data without what is empty."""
+        """Return plain JSON data without what is empty."""
         return {name: value for name, value in asdict(self).items() if value != ""}
 
 
 def first_failure(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The event where an episode began to fail: the earliest of the :data:`LASTING` kinds; if there
-    is none, the earliest of all. ``None``: there are no events.
+    """Return the event where an episode began to fail: the earliest of the :data:`LASTING` kinds;
+    if there is none, the earliest of all. ``None``: there are no events.
 
     Of one step, the kind that comes first in :data:`KINDS` counts.
 

@@ -58,7 +58,7 @@ FALLEN_M = -0.05
 
 @dataclass(frozen=True)
 class Roles:
-    """Which bodies a goal is about, by slot.
+    """Bodies of a goal, by slot and role.
 
     Attributes:
         handled: Those that the robot is to take, push, touch or throw.
@@ -74,7 +74,7 @@ class Roles:
 
     @classmethod
     def of(cls, tree: list[Node], count: int, env: int = 0) -> Roles:
-        """Those of a goal tree in one environment, of so many slots."""
+        """Return the roles of a goal tree in one environment, of so many slots."""
         handled, named, unsettled, avoided = set[int](), set[int](), set[int](), set[int]()
         for node in tree:
             predicate = node.predicate
@@ -111,7 +111,7 @@ def _slots(values: torch.Tensor, env: int) -> set[int]:
 
 
 class TabletopWatcher:
-    """Watches one episode, from where an environment stands after its reset.
+    """Watcher of one episode, from the state of an environment after its reset.
 
     Args:
         env: The environment.
@@ -163,7 +163,7 @@ class TabletopWatcher:
     # ---- what it tells ----
 
     def finish(self) -> None:
-        """The episode is over: tell what only its end tells."""
+        """End the episode: add the events that only its end reveals."""
         near_m, step, slot = self._nearest
         if self._step and self._tangible and not self._reached:
             near = near_m <= NEAR_M
@@ -177,8 +177,8 @@ class TabletopWatcher:
         self.events.sort(key=lambda event: (event.step, order.index(event.kind)))
 
     def trajectory(self) -> dict[str, float]:
-        """How the tool centre point moved: ``path_m``, ``sparc`` and, if the robot touched a body,
-        ``first_contact_s``; nothing before the first step.
+        """Return measures of the path of the tool centre point: ``path_m``, ``sparc`` and, if the
+        robot touched a body, ``first_contact_s``; nothing before the first step.
         """
         if len(self._path) < 2:
             return {}
@@ -334,7 +334,7 @@ class TabletopWatcher:
         return self._world.end_effector_pose[0].double().numpy()
 
     def _carried(self, slot: int, held: int) -> bool:
-        """Whether what is held carries a body, directly or by others."""
+        """Return whether what is held carries a body, directly or by others."""
         if held < 0:
             return False
         below, known = [held], {held}
@@ -349,7 +349,7 @@ class TabletopWatcher:
         return False
 
     def _moved(self, leaf: int) -> bool:
-        """Whether a body that a leaf handles is no longer where it was when the leaf held."""
+        """Return whether a leaf's body has moved since the leaf held."""
         before, now = self._done[leaf], self._world.body_pose[0].numpy()
         predicate = self._leaves[leaf].predicate
         if not isinstance(predicate, PhysicalPredicate):
@@ -360,7 +360,7 @@ class TabletopWatcher:
         return bool((gone_m > UNDONE_M).any() or (turned < UNDONE_COS).any())
 
     def _reaches(self, pose: NDArray[Any]) -> bool:
-        """Whether the gripper reaches a body's place."""
+        """Return whether the gripper reaches a body's place."""
         x, y = float(pose[0]), float(pose[1])
         return hypot(x - self._workspace.base_x_m, y) <= self._workspace.reach_m[1]
 
@@ -434,6 +434,6 @@ class TabletopWatcher:
 
 
 def _up_row(quaternion: NDArray[Any]) -> NDArray[Any]:
-    """World up in the frame of a body with an orientation w, x, y, z, (3,)."""
+    """Return the world up in the frame of a body with an orientation w, x, y, z, (3,)."""
     w, x, y, z = quaternion.astype(float)
     return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])

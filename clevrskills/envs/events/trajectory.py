@@ -13,13 +13,14 @@ highest frequency, and the share of the largest amplitude from which one counts.
 
 
 def path_length_m(positions: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> float:
-    """Length of the path through positions (n, 3) in metres; 0 for fewer than two."""
+    """Return the length of the path through positions (n, 3) in metres; 0 for fewer than two."""
     places = np.asarray(positions, float).reshape(-1, 3)
     return float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum())
 
 
 def spectral_arc_length(speed: Sequence[float] | NDArray[np.float64], rate_hz: float) -> float:
-    """SPARC, how smooth a movement is: about -1.4 for one straight reach, less for jerky ones.
+    """Return SPARC, how smooth a movement is: about -1.4 for one straight reach, less for jerky
+    ones.
 
     The negative length of the curve that the amplitudes of the speed's spectrum draw, both axes
     scaled to 1, up to the last frequency that counts (Balasubramanian, Melendez-Calderon,

@@ -20,7 +20,7 @@ QUICK_EPISODES = 10
 
 @dataclass(frozen=True)
 class Part:
-    """What is run of a cell.
+    """Episodes of one cell that are run together.
 
     Attributes:
         cell: The cell.
@@ -43,7 +43,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartCost:
-    """What a part costs.
+    """Cost of a part.
 
     Attributes:
         episodes: Number of its episodes.

@@ -40,7 +40,7 @@ class ReverifyArgs:
 
 
 def reverify(args: ReverifyArgs) -> int:
-    """Score transcripts again, and print what comes out otherwise than it did.
+    """Score transcripts again, and print the differences from the recorded results.
 
     Returns:
         Exit code: 0 if all is as it was, else 1.

@@ -18,7 +18,7 @@ VERSION = 1
 
 
 def transcript_path(root: Path, episode: str) -> Path:
-    """Where the transcript of an episode is."""
+    """Return the path of the transcript of an episode."""
     return root / TRANSCRIPTS_DIR / f"{episode}.jsonl"
 
 
@@ -45,7 +45,7 @@ def write_transcript(root: Path, ref: EpisodeRef, rollout: PolicyRollout) -> Non
 
 
 def read_transcript(path: Path) -> tuple[EpisodeRef, list[dict[str, Any]]]:
-    """The episode of a transcript, and its turns.
+    """Return the episode of a transcript, and its turns.
 
     Raises:
         DamagedError: A line cannot be read.

@@ -113,7 +113,7 @@ def open_queues(
     axes: Mapping[str, int] | None = None,
     secret: int | None = None,
 ) -> list[SeedQueue]:
-    """The queues of tasks and splits, with what is known from earlier runs.
+    """Return the queues of tasks and splits, with what is known from earlier runs.
 
     Raises:
         ClevrSkillsError: The folder was begun under other conditions, or a journal is damaged.

@@ -101,7 +101,7 @@ def write_given(
 
 
 def _solved(suite: Suite, task: str, split: str, robot: str, episodes: Sequence[Any]) -> list[int]:
-    """Turns that the oracle needs for each episode."""
+    """Return turns that the oracle needs for each episode."""
     env, steps = suite.make(EnvConfig(task, split, robot, cameras=())), []
     for episode in episodes:
         env.reset(options={"episode": episode})

@@ -83,7 +83,7 @@ class EpisodeScreener:
 
 
 class Screener(EpisodeScreener):
-    """Screens one seed after the other.
+    """Screener of seeds, one after the other.
 
     Args:
         suite: What the seeds are of; ``None``: ClevrSkills.
@@ -150,7 +150,7 @@ def succeeds_blindly(
     steady: bool = False,
     interface: Interface | None = None,
 ) -> bool:
-    """Whether actions that depend on nothing seen reach the goal within the step limit.
+    """Return whether actions that depend on nothing seen reach the goal within the step limit.
 
     Args:
         env: The environment, at the start of an episode.

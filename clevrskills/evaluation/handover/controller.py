@@ -93,8 +93,8 @@ class Controller:
         self._told = 0
 
     def achieve(self, leaf: Leaf) -> Iterator[NDArray[Any]]:
-        """The actions by which it tries what a command says, up to the limit of the task that asks
-        for such a leaf alone.
+        """Yield the actions by which the controller tries to carry out a command, up to the limit
+        of the task that asks for such a leaf alone.
         """
         suite, options = self.of.suite, self.of.options
         interface = find_interface(suite)

@@ -45,7 +45,7 @@ class Start:
 
 
 class Director:
-    """Leads one episode.
+    """Director of one episode.
 
     Args:
         suite: What it is of.
@@ -96,8 +96,8 @@ class Director:
 
     @property
     def achieved(self) -> bool:
-        """Whether the policy has done what is more than the goal as a whole: its leaf. Told the
-        whole prompt, it may do another one first.
+        """``True`` if the policy has achieved the leaf of a part that has a larger goal. Given the
+        whole prompt, it may do another leaf first.
         """
         if self._part.kind != "leaf":
             return False

@@ -67,7 +67,7 @@ def composition_figure(
 
 
 def _mark(x: float, y: float) -> list[str]:
-    """A tick: what is expected of the skills."""
+    """Return a tick: what is expected of the skills."""
     line = f"M{x:.1f} {y:.1f}v12"
     return [element("path", d=line, stroke="currentColor", stroke_width=2)]
 

@@ -46,13 +46,14 @@ class Part:
 
     @classmethod
     def parse(cls, name: str) -> Part:
-        """The part of a name."""
+        """Return the part of a name."""
         match = _LEAF.fullmatch(name)
         return cls("leaf", int(match[1]), match[2]) if match else cls(name)
 
 
 def limit_alone(suite: Suite, kind: str) -> int | None:
-    """Limit of control steps of the task in which a kind of leaf is the first thing to do.
+    """Return the limit of control steps of the task in which a kind of leaf is the first thing to
+    do.
 
     Returns:
         It; ``None``: there is no such task.
@@ -73,5 +74,5 @@ def subgoal_prompt(env: Env, leaf: Leaf) -> Prompt:
 
 
 def leaf_part(leaf: int, sentence: str) -> str:
-    """Name of the part that is one leaf."""
+    """Return the name of the part that is one leaf."""
     return f"leaf{leaf}_{sentence}"

@@ -17,7 +17,7 @@ both, and the whole task with twice the limit.
 
 
 def in_parts(suite: Suite, refs: Sequence[EpisodeRef], mode: Mode) -> list[EpisodeRef]:
-    """Episodes in parts, and those in which their kinds of leaves are done alone.
+    """Return episodes in parts, and those in which their kinds of leaves are done alone.
 
     Args:
         suite: What they are of.
@@ -50,7 +50,7 @@ def in_parts(suite: Suite, refs: Sequence[EpisodeRef], mode: Mode) -> list[Episo
 
 
 def _single_skills(suite: Suite, leaves: Sequence[str]) -> list[str]:
-    """The tasks in which kinds of leaves are the first thing to do."""
+    """Return the tasks in which kinds of leaves are the first thing to do."""
     found = dict.fromkeys(single_skill_task(suite, leaf) for leaf in leaves)
     return [task for task in found if task]
 

@@ -73,7 +73,7 @@ GAP_NOTE = (
 
 @dataclass(frozen=True)
 class Composition:
-    """How one run did at parts of the episodes of a task and split.
+    """Composition results of one run on parts of the episodes of a task and split.
 
     Attributes:
         run: Label of the run.
@@ -122,7 +122,7 @@ class Composition:
 
 @dataclass(frozen=True)
 class _Outcomes:
-    """What came of the parts of the episodes of one task and split.
+    """Outcomes of the parts of the episodes of one task and split.
 
     Attributes:
         leaves: Number of leaves of each episode.
@@ -150,7 +150,7 @@ class _Outcomes:
 
 
 def compositions(evaluations: Sequence[Evaluation]) -> list[Composition]:
-    """A row for each run, task and split, then one for each level."""
+    """Return a row for each run, task and split, then one for each level."""
     rows, levels = [], dict[tuple[str, str, str], list[_Outcomes]]()
     for evaluation in evaluations:
         for (level, task, split), found in _of_run(evaluation):
@@ -173,7 +173,7 @@ def part_title(result: EpisodeResult) -> str:
 
 
 def part_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
-    """A row for each part of episodes of a task, split and run, runs next to each other."""
+    """Return a row for each part of episodes of a task, split and run, runs next to each other."""
     rows = []
     for evaluation in evaluations:
         groups: dict[tuple[str, str, str, str], list[EpisodeResult]] = {}
@@ -187,7 +187,7 @@ def part_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
 
 
 def composition_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """The tables; none of runs without parts."""
+    """Return the tables; none of runs without parts."""
     rows = compositions(evaluations)
     if not rows:
         return []
@@ -215,7 +215,7 @@ def _words(row: Composition, names: Mapping[str, str], sign: str = "") -> dict[s
 
 
 def _of_run(evaluation: Evaluation) -> Iterator[tuple[tuple[str, str, str], _Outcomes]]:
-    """What came of each level, task and split."""
+    """Yield the rows of each level, task and split."""
     parts = [r for r in evaluation.parts if r.counts]
     parts.sort(key=lambda r: (r.level, r.task, evaluation.rank(r.split), r.split))
     first = leaf_part(0, OWN)
@@ -268,7 +268,7 @@ def _outcomes(results: Sequence[EpisodeResult], alone: Mapping[str, Estimate]) -
 def _in_place(
     by_part: Mapping[str, Mapping[int, EpisodeResult]], most: int, told: str
 ) -> tuple[np.ndarray, tuple[Estimate, ...]]:
-    """Of each episode the share of leaves that are done, (n,); the rate of each place in order."""
+    """Return share of leaves that each episode has done, (n,); the rate of each place in order."""
     found = [by_part.get(leaf_part(k, told), {}) for k in range(most)]
     episodes = sorted({index for each in found for index in each})
     shares = [np.mean([each[i].success_once for each in found if i in each]) for i in episodes]
@@ -281,7 +281,7 @@ def _rate(outcomes: Sequence[bool]) -> Estimate:
 
 
 def _composition(where: tuple[str, str, str, str], tasks: Sequence[_Outcomes]) -> Composition:
-    """One task, or the mean of several; what is not known of a task is left out of the mean."""
+    """Return one task, or the mean of several; unknown values are left out."""
     levels = {name: estimate(tasks) for name, estimate in _ESTIMATES.items()}
     return Composition(
         *where,
@@ -298,8 +298,8 @@ def _composition(where: tuple[str, str, str, str], tasks: Sequence[_Outcomes]) -
 
 
 def _alone(tasks: Sequence[_Outcomes], of_chain: Callable[[Sequence[float]], float]) -> Estimate:
-    """Mean over tasks of a function of the rates alone of an episode's leaves; tasks have the rates
-    of the kinds of leaves in common.
+    """Return the mean over tasks of a function of the rates alone of an episode's leaves; tasks
+    have the rates of the kinds of leaves in common.
     """
     able = [
         task
@@ -316,8 +316,8 @@ def _alone(tasks: Sequence[_Outcomes], of_chain: Callable[[Sequence[float]], flo
 
 
 def _product(tasks: Sequence[_Outcomes]) -> Estimate:
-    """Mean over tasks of the products of the rates in place, with an interval that holds Wilson's
-    of as many episodes: a product of nothing but failures would be exact.
+    """Return the mean over tasks of the products of the rates in place, with an interval that holds
+    Wilson's of as many episodes: a product of nothing but failures would be exact.
     """
     made = [
         propagate(
@@ -351,13 +351,13 @@ _ESTIMATES: Mapping[str, Callable[[Sequence[_Outcomes]], Estimate]] = {
 
 
 def _less(tasks: Sequence[_Outcomes], one: str, other: str) -> Estimate:
-    """The first less the second, on the tasks of which both are known."""
+    """Return the first less the second, on the tasks of which both are known."""
     of, less = _ESTIMATES[one], _ESTIMATES[other]
     both = [task for task in tasks if not any(math.isnan(f([task]).value) for f in (of, less))]
     return difference(of(both), less(both))
 
 
 def _pairs(one: Mapping[int, bool], other: Mapping[int, bool]) -> np.ndarray:
-    """Both outcomes of the episodes that both have, (n, 2)."""
+    """Return both outcomes of the episodes that both have, (n, 2)."""
     pairs = [(one[index], other[index]) for index in sorted(one.keys() & other.keys())]
     return np.array(pairs, bool).reshape(-1, 2)

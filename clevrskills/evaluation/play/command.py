@@ -157,7 +157,7 @@ def _play(args: PlayArgs, suite: Suite) -> int:
 
 
 def actions_of(interface: Interface, text: str) -> list[Any]:
-    """The actions of a command: text as it is, a number, or numbers separated by blanks.
+    """Return the actions of a command: text as it is, a number, or numbers separated by blanks.
 
     Raises:
         ClevrSkillsError: It is none.
@@ -182,7 +182,7 @@ def actions_of(interface: Interface, text: str) -> list[Any]:
 
 
 def default_views(known: Mapping[str, str], browser: bool) -> tuple[str, ...]:
-    """The views that are shown unless others are asked for."""
+    """Return the views that are shown unless others are asked for."""
     images = [name for name, kind in known.items() if kind == "image"][: int(browser)]
     return (*images, *(name for name, kind in known.items() if kind == "text"))
 
@@ -216,7 +216,7 @@ def goals(env: Env, over: bool) -> list[dict[str, Any]]:
 
 
 def state_hash(env: Env) -> str:
-    """Tells states apart: SHA-256 of the environment's state, its first 16 digits."""
+    """Return an identifier of a state: SHA-256 of the environment's state, its first 16 digits."""
     import numpy as np
 
     state = np.ascontiguousarray(np.asarray(env.get_state()))
@@ -291,7 +291,7 @@ def _given(commands: str, interface: Interface) -> Iterator[str]:
 
 
 def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
-    """Commands from the terminal, with a history."""
+    """Yield commands from the terminal, with a history."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401
     while not rollout.ended:
@@ -326,7 +326,7 @@ def _serve(
     turns: list[dict[str, Any]],
     take: Callable[[str], None],
 ) -> None:
-    """Play on a page."""
+    """Serve a page to play on."""
     from clevrskills.dataset_tools.pages import render
     from clevrskills.evaluation.play.page import PlayPage
 
@@ -372,7 +372,7 @@ def _serve(
 
 
 def _drawn(name: str, view: Any) -> dict[str, str]:
-    """A view as a page shows it."""
+    """Return a view as a page shows it."""
     from clevrskills.dataset_tools.view.page_data import data_uri, jpeg
 
     if isinstance(view, str):

@@ -16,7 +16,7 @@ _LONGEST = 100_000  # bytes of a request
 
 
 class PlayPage:
-    """Serves a page and does what it asks for, in the thread that calls :meth:`run`.
+    """Server of a page, whose requests are done in the thread that calls :meth:`run`.
 
     A simulator belongs to one thread: threads of the server only hand requests over.
 
@@ -63,7 +63,7 @@ class PlayPage:
             thread.join()
 
     def _answer(self, path: str, data: Any) -> tuple[int, Any]:
-        """Status and JSON data."""
+        """Return status and JSON data."""
         if path not in self._actions:
             return 404, {"error": f"no {path}"}
         try:
@@ -101,7 +101,7 @@ class PlayPage:
                 self._send(status, "application/json", json.dumps(told).encode())
 
             def _ours(self) -> bool:
-                """Whether it comes from the page itself: other sites may name us, too."""
+                """Return whether it comes from the page itself: other sites may name us, too."""
                 here = owner.url.removeprefix("http://")
                 allowed = (here, here.replace(HOST, "localhost"))
                 origin = self.headers.get("Origin", owner.url).removeprefix("http://")
@@ -119,6 +119,6 @@ class PlayPage:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Nothing: the terminal tells of turns."""
+                """Print nothing: the terminal shows the turns."""
 
         return Handler

@@ -107,7 +107,7 @@ def report(args: ReportArgs) -> int:
 
 
 def _comparisons(evaluations: Sequence[Evaluation]) -> list[Comparison]:
-    """The first run with each of the others that has done episodes of it, too."""
+    """Return the first run with each of the others that has done episodes of it, too."""
     from clevrskills.evaluation.report.comparison import compare_runs, pairing_obstacle
 
     first, *others = [e for e in evaluations if e is evaluations[0] or not pairing_obstacle(e)]

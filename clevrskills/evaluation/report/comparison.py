@@ -64,7 +64,7 @@ class PairRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the comparison of two runs says."""
+    """Comparison of two runs."""
 
     a: str  # label of the first run
     b: str  # label of the second one
@@ -115,7 +115,7 @@ def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Compa
 
 
 def pairing_obstacle(evaluation: Evaluation) -> str:
-    """Why the episodes of a run can't be paired with those of another one; empty: they can."""
+    """Return why the episodes of two runs can't be paired; empty: they can."""
     if evaluation.source is None:
         return ""
     if all(result.episode for result in evaluation.results if result.counts):
@@ -133,7 +133,7 @@ def numbers(rows: Sequence[PairRow]) -> pd.DataFrame:
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as JSON data."""
+    """Return the comparison as JSON data."""
     return {
         "a": comparison.a,
         "b": comparison.b,
@@ -146,7 +146,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def words(comparison: Comparison, rows: Sequence[PairRow]) -> pd.DataFrame:
-    """For people."""
+    """Return the tables for people."""
     a, b = comparison.a, comparison.b
     table = []
     for row in rows:
@@ -168,12 +168,12 @@ def words(comparison: Comparison, rows: Sequence[PairRow]) -> pd.DataFrame:
 
 
 def p_text(p: float) -> str:
-    """A p-value, not more exact than it is useful."""
+    """Return a p-value, not more exact than it is useful."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
 def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], list[str]]:
-    """The pairs in the order of the results, and what is wrong with the others."""
+    """Return the pairs in the order of the results, and what is wrong with the others."""
     name = "success_once" if moment == "once" else "success_at_end"
     firsts = [[r for r in run.results if not r.repeat] for run in (a, b)]
     theirs = {r.id: r for r in firsts[1]}
@@ -206,14 +206,15 @@ def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], li
 
 
 def unstated(evaluation: Evaluation) -> str:
-    """What the files of another program don't say, in words."""
+    """Return in words what the files of another program don't state."""
     assert evaluation.source is not None
     program, missing = evaluation.source.program, ", ".join(evaluation.source.unstated)
     return f"{evaluation.label} was run by {program}, whose files don't state: {missing}"
 
 
 def differences(a: Run, b: Run) -> list[str]:
-    """How two runs differ in what their numbers depend on, besides the policy, in words.
+    """Return in words the differences of two runs in settings that their numbers depend on, besides
+    the policy.
 
     Not named is what different policies ask to see, nor, where one of them sees no images, what
     they are like. Names are those of ``run.json``; values that are empty are ``none``.

@@ -68,11 +68,11 @@ class Drawing:
         return across, [(k * step, self._y(k * step)) for k in range(first, last + 1)]
 
     def line(self, curve: Curve) -> str:
-        """Points of a curve, as SVG writes them."""
+        """Return points of a curve, as SVG writes them."""
         return " ".join(self._point(t, e.value) for t, e in enumerate(curve.means))
 
     def band(self, curve: Curve) -> str:
-        """Outline of the intervals of a curve, as SVG writes it."""
+        """Return the outline of the intervals of a curve, as SVG writes it."""
         ends = [_ends(estimate) for estimate in curve.means]
         above = [self._point(turn, high) for turn, (_, high) in enumerate(ends)]
         below = [self._point(turn, low) for turn, (low, _) in enumerate(ends)]
@@ -90,7 +90,7 @@ class Drawing:
 
 
 def drawings(evaluations: Sequence[Evaluation]) -> list[Drawing]:
-    """A drawing for each curve and split that any run has."""
+    """Return a drawing for each curve and split that any run has."""
     made = []
     for name in dict.fromkeys(n for e in evaluations for r in e.results for n in r.curves):
         for split in splits_of(evaluations):
@@ -106,7 +106,7 @@ def drawings(evaluations: Sequence[Evaluation]) -> list[Drawing]:
 
 
 def curve_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """The same as tables, a row for each turn."""
+    """Return the same as tables, a row for each turn."""
     tables: list[Table] = []
     for drawing in drawings(evaluations):
         data = [
@@ -141,13 +141,13 @@ def _means(name: str, results: Sequence[EpisodeResult]) -> list[Estimate]:
 
 
 def _ends(estimate: Estimate) -> tuple[float, float]:
-    """The interval, or the number itself where there is none."""
+    """Return the interval, or the number itself where there is none."""
     if math.isnan(estimate.low):
         return estimate.value, estimate.value
     return estimate.low, estimate.high
 
 
 def _round_step(length: float) -> float:
-    """1, 2 or 5 times a power of 10, so that a length has about :data:`TICKS` of it."""
+    """Return 1, 2 or 5 times a power of 10, so that a length has about :data:`TICKS` of it."""
     power = 10.0 ** math.floor(math.log10(length / TICKS))
     return next((k * power for k in (1, 2, 5, 10) if length <= TICKS * k * power), 10 * power)

@@ -29,7 +29,7 @@ MOVEMENT_NOTE = (
 
 
 def failure_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """The tables of episodes that were watched; none of runs in which none was."""
+    """Return the tables of episodes that were watched; none of runs in which none was."""
     groups = list(_groups(evaluations))
     failures = [row for group in groups for row in _failures(*group)]
     movement = [_movement(*group) for group in groups]
@@ -42,7 +42,7 @@ def failure_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def first_kind(result: EpisodeResult) -> str:
-    """Why a watched episode failed first; empty: it did not fail."""
+    """Return the first failure of a watched episode; empty: it did not fail."""
     if result.success_once:
         return ""
     first = first_failure(result.events)
@@ -61,7 +61,7 @@ def _groups(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, str, list[
 def _failures(
     run: str, split: str, results: Sequence[EpisodeResult]
 ) -> Iterator[tuple[list[dict[str, object]], dict[str, str]]]:
-    """For each kind: its lines for programs, one a task, and its line for people."""
+    """Yield for each kind: its lines for programs, one a task, and its line for people."""
     failed = [result for result in results if not result.success_once]
     kinds = Counter(map(first_kind, failed))
     for kind in sorted(kinds, key=lambda kind: (-kinds[kind], kind)):

@@ -36,7 +36,7 @@ VLA_EVAL = Source("vla-eval", (_SETTINGS,))
 
 
 def read_any(root: Path) -> Content:
-    """A run of ``clevrskills evaluate``, or what another program wrote into a folder.
+    """Return a run of ``clevrskills evaluate``, or what another program wrote into a folder.
 
     Raises:
         ClevrSkillsError: It holds neither, or something damaged.
@@ -83,7 +83,7 @@ def _read(root: Path, files: Sequence[Path], read: Reader, source: Source) -> Co
 
 
 def _lerobot(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult]:
-    """Each group is a task; our environments end at the goal or at the step limit."""
+    """Yield results of LeRobot, whose groups are tasks; they end at the goal or step limit."""
     for entry in data["per_task"]:
         task = entry["task_group"]
         for index, success in enumerate(entry["metrics"]["successes"]):
@@ -99,7 +99,7 @@ def _lerobot(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult]
 
 
 def _vla_eval(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult]:
-    """What our benchmark says of an episode is in its ``metrics``."""
+    """Yield the results of vla-eval's files; those of our benchmark are in ``metrics``."""
     if not str(data["config"]["benchmark"]).endswith(f":{VLA_EVAL_CLASS}"):
         return
     for task in data["tasks"]:

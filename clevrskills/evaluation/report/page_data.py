@@ -60,7 +60,7 @@ def contents(
     tasks: Sequence[Row],
     comparisons: Sequence[Comparison],
 ) -> dict[str, Any]:
-    """All that the page shows, but for its videos."""
+    """Return all that the page shows, but for its videos."""
     measures = (*MEASURES, *measures_of(evaluations))
     data: dict[str, Any] = plain(
         {
@@ -84,7 +84,7 @@ def contents(
 
 
 def videos(evaluations: Sequence[Evaluation], folder: Path) -> list[Video]:
-    """The videos of all runs; those of failures first, as long as the page has room.
+    """Return the videos of all runs; those of failures first, as long as the page has room.
 
     Args:
         evaluations: The runs.
@@ -126,7 +126,7 @@ def _row(row: Row, measures: Sequence[Measure]) -> dict[str, Any]:
 def _estimate(
     estimate: Estimate, digits: int, is_share: bool = True, sign: str = ""
 ) -> dict[str, Any]:
-    """An estimate, and its numbers as texts: those of all tables."""
+    """Return an estimate, and its numbers as texts: those of all tables."""
     texts = estimate.texts(digits, sign, 100 if is_share else 1)
     return {**asdict(estimate), "texts": texts}
 
@@ -171,7 +171,7 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _episodes(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
-    """One entry for each episode of any run; ``runs`` has how each of them did, or ``None``."""
+    """Return an entry for each episode of any run; ``runs`` has each run's result or ``None``."""
     entries: dict[tuple[Any, ...], dict[str, Any]] = {}
     for k, evaluation in enumerate(evaluations):
         for result in evaluation.all_results:
@@ -186,7 +186,7 @@ def _episodes(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
 def _prompts(
     entries: Sequence[Mapping[str, Any]], hashes: Mapping[str, str], suite: Suite
 ) -> dict[str, str]:
-    """What was asked for in words, by id of the episode, where it is one of the suite's frozen
+    """Return the prompts in words, by id of the episode, where it is one of the suite's frozen
     ones.
     """
     found: dict[str, str] = {}
@@ -229,12 +229,12 @@ def _outcome(evaluation: Evaluation, result: EpisodeResult, video: str) -> dict[
 
 
 def _stated(value: float | None, digits: int) -> str:
-    """A number; other programs don't state all of them."""
+    """Return a number; other programs don't state all of them."""
     return "not stated" if value is None else number_text(value, digits)
 
 
 def plain(value: Any) -> Any:
-    """JSON data with short numbers; NaN becomes ``None``."""
+    """Return JSON data with short numbers; NaN becomes ``None``."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -50,7 +50,7 @@ class RunPivot:
 
 
 def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """All of these tables that have something to say."""
+    """Return all of these tables that have something to say."""
     tables = []
     if rows := tag_rows(evaluations):
         texts = words(rows, measures_of(evaluations))
@@ -62,7 +62,7 @@ def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def published_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """What others have published of the tasks."""
+    """Return the published numbers of the tasks."""
     published: dict[str, PublishedTable] = {}
     for evaluation in evaluations:
         done = {result.task for result in evaluation.results}
@@ -80,7 +80,7 @@ def published_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def tag_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
-    """A row for each value of each tag, split and run, runs next to each other."""
+    """Return a row for each value of each tag, split and run, runs next to each other."""
     measures, rows = measures_of(evaluations), []
     for tag, values in _tags(evaluations).items():
         if not FEWEST <= len(values) <= MOST:
@@ -98,7 +98,7 @@ def tag_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
 
 
 def pivots(evaluations: Sequence[Evaluation]) -> list[RunPivot]:
-    """Success by the pairs of tags that the suites name, for each split and run."""
+    """Return the success by the pairs of tags that the suites name, for each split and run."""
     tags, found = _tags(evaluations), []
     pairs = dict.fromkeys(pair for e in evaluations for pair in reported(e.suite, Pivot))
     for row, column in ((pair.row, pair.column) for pair in pairs):
@@ -234,7 +234,7 @@ def _success(results: Sequence[EpisodeResult], suite: Suite) -> Estimate:
 
 
 def _tags(evaluations: Sequence[Evaluation]) -> dict[str, list[Any]]:
-    """The values of each tag, in order."""
+    """Return the values of each tag, in order."""
     found: dict[str, set[Any]] = defaultdict(set)
     for evaluation in evaluations:
         for result in evaluation.results:
@@ -246,7 +246,7 @@ def _tags(evaluations: Sequence[Evaluation]) -> dict[str, list[Any]]:
 
 
 def _values(result: EpisodeResult, tag: str) -> list[Any]:
-    """The values of a tag, of which an episode may have several or none."""
+    """Return the values of a tag, of which an episode may have several or none."""
     value = result.tags.get(tag)
     return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
 

@@ -90,7 +90,7 @@ def table_of(
 
 @dataclass(frozen=True)
 class Row:
-    """How one run did at one task, level or value of a tag, of one split.
+    """Results of one run at one task, level or value of a tag, of one split.
 
     Attributes:
         run: Label of the run.
@@ -172,8 +172,8 @@ def tasks_text(row: Row) -> str:
 
 
 def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
-    """What is measured besides the usual: turns, where they are no control steps, and the measures
-    of the suites.
+    """Return the additional measures: turns, where they are no control steps, and the measures of
+    the suites.
     """
     results = (result for evaluation in evaluations for result in evaluation.results)
     measures = {TURNS.name: TURNS} if any(r.turns not in (0, r.steps) for r in results) else {}
@@ -183,8 +183,8 @@ def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
 
 
 def warning_lines(evaluations: Sequence[Evaluation]) -> list[str]:
-    """A sentence on each run with replies that were cut off, and on each in which more than 1 % of
-    the actions were clipped.
+    """Return a sentence on each run with replies that were cut off, and on each in which more than
+    1 % of the actions were clipped.
     """
     lines = []
     for evaluation in evaluations:
@@ -227,20 +227,20 @@ def splits_of(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def task_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
-    """A row for each task, split and run, runs next to each other."""
+    """Return a row for each task, split and run, runs next to each other."""
     return _rows(evaluations, lambda r: (r.level, r.task, r.split))
 
 
 def level_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
-    """A row for each level, split and run, runs next to each other."""
+    """Return a row for each level, split and run, runs next to each other."""
     return _rows(evaluations, lambda r: (r.level, "", r.split))
 
 
 def strata(
     results: Iterable[EpisodeResult], value: Callable[[EpisodeResult], float | None]
 ) -> list[np.ndarray]:
-    """For each task (n,) what its episodes have: of one that was run several times, the mean; those
-    that have nothing are left out.
+    """Return for each task (n,) what its episodes have: of one that was run several times, the
+    mean; those that have nothing are left out.
     """
     made = []
     for _, group in groupby(sorted(results, key=_episode), key=lambda r: r.task):
@@ -313,8 +313,8 @@ def summarise(
 
 
 def numbers(rows: Sequence[Row]) -> pd.DataFrame:
-    """For programs: an estimate has three columns, e.g. ``reward``, ``reward_low`` and
-    ``reward_high``; a cause has the number of its episodes.
+    """Return the table for programs: an estimate has three columns, e.g. ``reward``, ``reward_low``
+    and ``reward_high``; a cause has the number of its episodes.
     """
     causes = dict.fromkeys((*CAUSES, *(cause for row in rows for cause in row.causes)))
     records = []
@@ -334,7 +334,7 @@ def numbers(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
-    """For programs: every episode of every run."""
+    """Return the episodes of every run, for programs."""
     frame = pd.DataFrame(
         {"run": evaluation.label, **asdict(result)}
         for evaluation in evaluations
@@ -346,7 +346,7 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
 
 
 def words(rows: Sequence[Row], measures: Sequence[Measure] = ()) -> pd.DataFrame:
-    """For people: text, every rate with its interval."""
+    """Return the table for people: text, every rate with its interval."""
     several = len({row.run for row in rows}) > 1
     table = []
     for row in rows:
@@ -381,14 +381,14 @@ def words(rows: Sequence[Row], measures: Sequence[Measure] = ()) -> pd.DataFrame
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """A table of texts in Markdown."""
+    """Return a table of texts in Markdown."""
     lines = [list(frame.columns), ["---"] * len(frame.columns), *frame.to_numpy().tolist()]
     cells = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
     return "".join("| " + " | ".join(line) + " |\n" for line in cells)
 
 
 def latex(frame: pd.DataFrame, caption: str, label: str) -> str:
-    """A table of texts in LaTeX, as long as it is; needs the packages ``booktabs`` and
+    """Return a table of texts in LaTeX, as long as it is; needs the packages ``booktabs`` and
     ``longtable``.
     """
     text = frame.to_latex(
@@ -402,7 +402,7 @@ def latex(frame: pd.DataFrame, caption: str, label: str) -> str:
 
 
 def latex_escape(text: str) -> str:
-    """Plain text for LaTeX."""
+    """Return plain text for LaTeX."""
     special = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
     return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
 
@@ -432,7 +432,7 @@ def write_tables(folder: Path, tables: Sequence[Table], note: str) -> list[Path]
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, object]]:
-    """The rows of a table for programs as JSON data; NaN becomes ``None``."""
+    """Return the rows of a table for programs as JSON data; NaN becomes ``None``."""
 
     def plain(value: object) -> object:
         return None if isinstance(value, float) and math.isnan(value) else value

@@ -142,7 +142,7 @@ def robustness(args: RobustnessArgs) -> int:
 
 
 def _conditions(args: RobustnessArgs, suite: Suite) -> list[tuple[str, int]]:
-    """Axes and levels, in the order of the suite.
+    """Return axes and levels, in the order of the suite.
 
     Raises:
         ClevrSkillsError: There is no such axis or level.

@@ -21,13 +21,13 @@ CELL = 46
 
 
 def robustness_figures(drops: Sequence[Drop]) -> list[str]:
-    """One figure for each policy and split."""
+    """Return one figure for each policy and split."""
     kinds = list(dict.fromkeys(_kind(one) for one in drops))
     return [_figure([one for one in drops if _kind(one) == kind], kind, kinds) for kind in kinds]
 
 
 def _kind(drop: Drop) -> tuple[str, str]:
-    """Policy and split."""
+    """Return policy and split."""
     return drop.policy, drop.split
 
 
@@ -46,7 +46,7 @@ def _figure(drops: Sequence[Drop], kind: tuple[str, str], kinds: Sequence[tuple[
 
 
 def _bars(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
-    """The drop of each axis and level, with its interval, the greatest first."""
+    """Return the drop of each axis and level, with its interval, the greatest first."""
     rows = sorted(drops, key=lambda one: -one.drop.value)
     ends = [e for one in rows for e in (one.drop.low, one.drop.high) if not math.isnan(e)]
     low = min(0.0, math.floor(10 * min(ends, default=0.0)) / 10)
@@ -78,7 +78,7 @@ def _bars(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
 
 
 def _curves(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
-    """Success, clean and perturbed, over the levels of each axis that has several of them."""
+    """Return success, clean and perturbed, over the levels of each axis with several."""
     axes: dict[str, list[Drop]] = {}
     for one in drops:
         if len(one.axes) == 1:
@@ -96,7 +96,7 @@ def _level(drop: Drop) -> int:
 
 
 def _panel(name: str, drops: Sequence[Drop], left: float, top: float) -> list[str]:
-    """The curve of one axis: the band is the interval of the drop below the clean twins."""
+    """Return the curve of one axis: the band is the interval of the drop below the clean twins."""
 
     def x(level: int) -> float:
         return round(left + PANEL * level / 5, 1)
@@ -128,7 +128,7 @@ def _panel(name: str, drops: Sequence[Drop], left: float, top: float) -> list[st
 
 
 def _heat_map(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
-    """The drop of each task along each axis."""
+    """Return the drop of each task along each axis."""
     tasks = list(dict.fromkeys(task for one in drops for task in one.pairs))
     parts, head = list[str](), 8 + 6.5 * max(len(one.name) for one in drops)
     for k, one in enumerate(drops):

@@ -50,7 +50,7 @@ class Kept(Screening[PerturbedEpisode, Verdict]):
 
     @property
     def is_open(self) -> bool:
-        """Whether something is still to be screened."""
+        """``True`` if something is still to be screened."""
         good = sum(not self.results[k].reason for k in range(len(self.twins)) if k in self.results)
         return good < self.count
 
@@ -95,8 +95,8 @@ def kept_episodes(
     timeout_s: float | None = None,
     strict: bool = True,
 ) -> list[Kept]:
-    """The first perturbed episodes of tasks and splits that can be solved; what the suite ships of
-    screening, or was screened before on this machine, is not screened again.
+    """Return the first perturbed episodes of tasks and splits that can be solved; what the suite
+    ships of screening, or was screened before on this machine, is not screened again.
 
     Args:
         suite: What they are of.
@@ -143,5 +143,5 @@ def kept_episodes(
 
 
 def _name(axes: Mapping[str, int]) -> str:
-    """Name of a combination of axes and levels."""
+    """Return the name of a combination of axes and levels."""
     return "+".join(f"{name}-{level}" for name, level in sorted(axes.items()))

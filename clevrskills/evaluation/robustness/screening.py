@@ -29,7 +29,7 @@ class PerturbedEpisode:
 
 @dataclass(frozen=True)
 class Verdict(Record):
-    """What was found of a perturbed episode.
+    """Result of screening a perturbed episode.
 
     Attributes:
         task: Key of the task.
@@ -49,8 +49,8 @@ class Verdict(Record):
 
 
 class PerturbedScreener(EpisodeScreener):
-    """Screens one perturbed episode after the other; the oracle acts where the physics is another
-    one than that of the clean twin, which it has solved.
+    """Screener of perturbed episodes, one after the other; the oracle acts where the physics is
+    another one than that of the clean twin, which it has solved.
 
     Args:
         suite: What they are of.

@@ -29,7 +29,7 @@ NONE = "-"
 def shipped_verdicts(
     suite: Suite, axes_name: str, task: str, split: str, twins: Iterable[str]
 ) -> dict[int, Verdict]:
-    """The verdicts that a suite ships of a task and split, by number of the frozen episode.
+    """Return the verdicts that a suite ships of a task and split, by number of the frozen episode.
 
     Args:
         suite: The suite.

@@ -35,7 +35,7 @@ TASK_NOTE = "Drop of each task, clean less perturbed, in percentage points; pair
 
 @dataclass(frozen=True)
 class Drop:
-    """What some axes cost one policy in one split.
+    """Drop of one policy's success along some axes in one split.
 
     Attributes:
         run: Label of the perturbed run.
@@ -63,7 +63,7 @@ class Drop:
 
     @property
     def policy(self) -> str:
-        """What the run is called, without its axes."""
+        """Label of the run, without its axes."""
         return self.run.partition(",")[0]
 
     @property
@@ -94,7 +94,7 @@ def drop_of(pairs: np.ndarray) -> float:
 
 
 def robustness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """The tables of perturbed runs that stand beside a clean run of the same policy."""
+    """Return the tables of perturbed runs that stand beside a clean run of the same policy."""
     drops = list(find_drops(evaluations))
     if not drops:
         return []
@@ -132,7 +132,7 @@ def robustness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def find_drops(evaluations: Sequence[Evaluation]) -> Iterator[Drop]:
-    """Perturbed runs paired with the clean run of the same policy, split by split."""
+    """Yield perturbed runs paired with the clean run of the same policy, split by split."""
     for evaluation in evaluations:
         if not evaluation.run.axes:
             continue
@@ -151,7 +151,7 @@ def find_drops(evaluations: Sequence[Evaluation]) -> Iterator[Drop]:
 
 
 def _is_twin(clean: Evaluation, perturbed: Evaluation) -> bool:
-    """Whether a run is of the same policy and settings on clean episodes."""
+    """Return whether a run is of the same policy and settings on clean episodes."""
     one, other = clean.run, perturbed.run
     same = {*SETTINGS, *_OF_POLICY} - {"axes", "renderer", "versions"}
     return not one.axes and all(getattr(one, n) == getattr(other, n) for n in same)

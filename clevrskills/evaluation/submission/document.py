@@ -69,7 +69,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Submission:
-    """Runs of a policy, as they are handed in.
+    """Submission: runs of a policy, as they are handed in.
 
     Attributes:
         name: Name of the policy, as tables show it.

@@ -98,7 +98,7 @@ class Verification:
 
 
 class Verifier:
-    """Evaluates the policy of a submission again.
+    """Verifier that evaluates the policy of a submission again.
 
     Args:
         found: The submission.

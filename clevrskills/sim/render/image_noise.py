@@ -18,7 +18,7 @@ GRAIN_SEED = 3
 
 
 class NoisyCamera:
-    """Spoils the images of one episode, the same for the same control step.
+    """Camera noise for the images of one episode, the same for the same control step.
 
     Args:
         noise: What is done to them.
@@ -29,7 +29,7 @@ class NoisyCamera:
         self._shown: dict[str, np.ndarray] = {}
 
     def __call__(self, images: Mapping[str, np.ndarray], step: int) -> dict[str, np.ndarray]:
-        """Images (H, W, 3) uint8 as they arrive at a control step, by camera."""
+        """Return images (H, W, 3) uint8 as they arrive at a control step, by camera."""
         for name, image in images.items():
             generator = np.random.default_rng((self._noise.seed, crc32(name.encode()), step))
             if name not in self._shown or generator.random() >= self._noise.dropped:
@@ -38,7 +38,7 @@ class NoisyCamera:
 
 
 def spoil(image: np.ndarray, noise: ImageNoise, generator: np.random.Generator) -> np.ndarray:
-    """An image (H, W, 3) uint8, blurred, noisy and compressed, in this order."""
+    """Return an image (H, W, 3) uint8, blurred, noisy and compressed, in this order."""
     if noise.blur_px:
         image = _blurred(image, noise.blur_px * len(image) / REFERENCE_PX)
     if noise.sigma:
@@ -55,8 +55,8 @@ def spoil(image: np.ndarray, noise: ImageNoise, generator: np.random.Generator) 
 
 @lru_cache(maxsize=8)
 def _grain(sigma: float, size: int) -> np.ndarray:
-    """Gaussian noise (N,) int16, of which an image of so many numbers takes any part: to draw it
-    anew for each would cost more than all else.
+    """Return Gaussian noise (N,) int16, of which an image of so many numbers takes any part: to
+    draw it anew for each would cost more than all else.
     """
     drawn = np.random.default_rng(GRAIN_SEED).standard_normal(max(1 << 20, 4 * size), np.float32)
     grain: np.ndarray = np.rint(drawn * np.float32(sigma)).astype(np.int16)
@@ -64,7 +64,7 @@ def _grain(sigma: float, size: int) -> np.ndarray:
 
 
 def _blurred(image: np.ndarray, sigma_px: float) -> np.ndarray:
-    """An image (H, W, 3) uint8 after a Gaussian blur, in 16-bit whole numbers."""
+    """Return an image (H, W, 3) uint8 after a Gaussian blur, in 16-bit whole numbers."""
     weights = _weights(sigma_px)
     reach, blurred = len(weights) - 1, image.astype(np.uint16)
     for axis in (0, 1):
@@ -85,7 +85,7 @@ def _blurred(image: np.ndarray, sigma_px: float) -> np.ndarray:
 
 @lru_cache(maxsize=32)
 def _weights(sigma_px: float) -> np.ndarray:
-    """Weights (K,) uint16 of a pixel, and of those at 1, 2, … pixels on either side; 256 in all."""
+    """Return weights (K,) uint16 of a pixel and of those 1, 2, … pixels away; their sum is 256."""
     reach = max(1, ceil(2.5 * sigma_px))
     shares = np.exp(-0.5 * (np.arange(reach + 1) / sigma_px) ** 2)
     sides = np.floor(256 * shares[1:] / (shares[0] + 2 * shares[1:].sum())).astype(int)

@@ -101,7 +101,7 @@ class OffscreenScene:
 def looking_at(
     eye_m: Sequence[float], target_m: Sequence[float], up: Sequence[float] = (0.0, 0.0, 1.0)
 ) -> sapien.Pose:
-    """Pose of a camera at a place that looks at another, upright or with another direction up."""
+    """Return the pose of a camera at one place that looks at another, upright by default."""
     forward = np.subtract(target_m, eye_m)
     forward = forward / np.linalg.norm(forward)
     left = np.cross(up, forward)
@@ -112,7 +112,7 @@ def looking_at(
 
 
 def link_poses(name: str, qpos: Sequence[float] | np.ndarray) -> dict[str, sapien.Pose]:
-    """World poses of a robot's links at joint angles (n,)."""
+    """Return the world poses of a robot's links at joint angles (n,)."""
     base = sapien.Pose(robot(name).base_position)
     poses = kinematics(name).link_poses(np.asarray(qpos, dtype=np.float64))
     return {link: base * pose for link, pose in poses.items()}
@@ -120,7 +120,7 @@ def link_poses(name: str, qpos: Sequence[float] | np.ndarray) -> dict[str, sapie
 
 @cache
 def _links(name: str) -> tuple[LinkBuilder, ...]:
-    """What draws the links of a robot; reading its URDF takes longer than drawing it."""
+    """Return the renderer of a robot's links; reading its URDF takes longer than drawing it."""
     loader = URDFLoader()
     loader.set_scene(_Scene([]))  # the reader asks for one, and does nothing with it
     builder = loader.load_file_as_articulation_builder(str(robot(name).urdf(visual=True)))
@@ -129,5 +129,5 @@ def _links(name: str) -> tuple[LinkBuilder, ...]:
 
 @cache
 def render_device() -> str:
-    """SAPIEN's name of the device that environments draw with."""
+    """Return SAPIEN's name of the device that environments draw with."""
     return "cuda" if shaders.default_backend() == "gpu" else "cpu"

@@ -26,7 +26,7 @@ class Mesh(Protocol):
         """Indices of vertices (F, 3), counter-clockwise seen from outside."""
 
     def __hash__(self) -> int:
-        """Meshes are looked up, as the same ones come again and again."""
+        """Return the hash by which meshes are looked up, as the same ones come again and again."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Corners:
 
 
 def extents(pixels: np.ndarray, faces: Faces) -> tuple[np.ndarray, np.ndarray]:
-    """First pixels that triangles cover, one past the last, each (R, 2), from corners (R, V, 2)."""
+    """Return first pixels and one past the last, each (R, 2), of triangles (R, V, 2)."""
     x, y = pixels[..., 0], pixels[..., 1]
     across = np.concatenate((x, -x, y, -y))
     along = np.concatenate((y, y, x, x))  # (4 R, V), each to be followed upwards
@@ -77,7 +77,7 @@ class Faces:
     def around(
         self, tags: np.ndarray, mesh: np.ndarray, vertex: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Triangles (m, 3) at corners (n,) of meshes (n,), each with its corner's tag (m,)."""
+        """Return triangles (m, 3) at corners (n,) of meshes (n,), with their corners' tags (m,)."""
         corner = mesh * self._most + vertex
         counts = self._counts[corner]
         before = np.cumsum(counts) - counts
@@ -86,7 +86,7 @@ class Faces:
 
 
 def _crossed(u: np.ndarray, v: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest v of triangles (n, 3) where u is ``at`` (n,); nowhere: +inf, -inf."""
+    """Return least and greatest v of triangles (n, 3) at u = ``at`` (n,); nowhere: +inf, -inf."""
     before, ahead = u - at[:, None], v[:, [1, 2, 0]]
     after = before[:, [1, 2, 0]]
     crosses = (before <= 0) != (after <= 0)
@@ -98,7 +98,7 @@ def _crossed(u: np.ndarray, v: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, 
 
 
 def cut_off(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Corners (n, 3) of what is left of triangles if all that is not ahead is cut off."""
+    """Return corners (n, 3) of what is left of triangles if all that is not ahead is cut off."""
     edges = np.concatenate((faces[:, :2], faces[:, 1:], faces[:, ::2]))
     start, end = points[edges[:, 0]], points[edges[:, 1]]
     cut = (start[:, 2] > NEAR_M) != (end[:, 2] > NEAR_M)
@@ -108,6 +108,6 @@ def cut_off(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 def merged(mesh: Mesh) -> Corners:
-    """The same triangles with each corner once."""
+    """Return the same triangles with each corner once."""
     vertices, index = np.unique(mesh.vertices, axis=0, return_inverse=True)
     return Corners(vertices.astype(np.float64), index.reshape(-1)[mesh.faces])

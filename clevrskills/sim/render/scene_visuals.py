@@ -72,7 +72,7 @@ def _body_material(texture_name: str | None) -> sapien.render.RenderMaterial:
 
 @lru_cache(maxsize=4)
 def _table_material(surfaces: Surfaces | None) -> sapien.render.RenderMaterial:
-    """The wood, or its grain in the color that it is stained with."""
+    """Return the material of wood, or its grain in the color that it is stained with."""
     wood = surface_texture("table wood")
     if surfaces is None:
         return _matte(wood)
@@ -88,7 +88,7 @@ def _floor_material(surfaces: Surfaces | None) -> sapien.render.RenderMaterial:
 
 @lru_cache(maxsize=4)
 def _backdrop_material(surfaces: Surfaces | None) -> sapien.render.RenderMaterial:
-    """From the horizon's color to the zenith's."""
+    """Return the gradient from the horizon's color to the zenith's."""
     horizon = surfaces.horizon if surfaces else HORIZON_COLOR
     zenith = surfaces.zenith if surfaces else ZENITH_COLOR
     blend = np.linspace(0, 1, 64)[:, None] ** 0.6
@@ -97,7 +97,7 @@ def _backdrop_material(surfaces: Surfaces | None) -> sapien.render.RenderMateria
 
 
 def _grain(image: np.ndarray) -> np.ndarray:
-    """Brightness of an image, 1 in the mean, (H, W, 1)."""
+    """Return the brightness of an image, 1 in the mean, (H, W, 1)."""
     pixels = image.astype(np.float32)
     grain: np.ndarray = pixels.mean(axis=-1, keepdims=True) / pixels.mean()
     return grain
@@ -108,20 +108,20 @@ def _to_bytes(image: np.ndarray) -> np.ndarray:
 
 
 def body_visual(shape: Shape, texture_name: str | None) -> sapien.render.RenderShapeTriangleMesh:
-    """A render shape of an object with a texture; None is plain grey."""
+    """Return a render shape of an object with a texture; None is plain grey."""
     return sapien.render.RenderShapeTriangleMesh(
         shape.vertices, shape.faces, shape.normals, shape.uvs, _body_material(texture_name)
     )
 
 
 def add_body_visual(builder: ActorBuilder, shape: Shape, texture_name: str | None) -> None:
-    """Adds an object's looks, with a texture or plain grey, to a ManiSkill actor builder."""
+    """Add an object's looks, with a texture or plain grey, to a ManiSkill actor builder."""
     # ManiSkill's own list for meshes that are not read from files
     builder._procedural_shapes.append(body_visual(shape, texture_name))
 
 
 def repaint(entity: sapien.Entity, shape: Shape, texture_name: str | None) -> None:
-    """Gives an object that is drawn another texture; None is plain grey."""
+    """Give an object that is drawn another texture; None is plain grey."""
     entity.remove_component(entity.find_component_by_type(sapien.render.RenderBodyComponent))
     looks = sapien.render.RenderBodyComponent()
     looks.attach(body_visual(shape, texture_name))
@@ -145,7 +145,7 @@ def _mesh(
 
 
 def _table_visual(setting: Setting) -> sapien.render.RenderShapeTriangleMesh:
-    """The table top and its four edges; the wood repeats every 0.75 m."""
+    """Return the table top and its four edges; the wood repeats every 0.75 m."""
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * setting.table_size_m / 2
     quads = [np.column_stack([corners, np.zeros(4)])]
     normals = [np.tile((0.0, 0.0, 1.0), (4, 1))]
@@ -164,7 +164,7 @@ def _table_visual(setting: Setting) -> sapien.render.RenderShapeTriangleMesh:
 
 
 def _floor_visual(surfaces: Surfaces | None) -> sapien.render.RenderShapeTriangleMesh:
-    """A square; the tiles repeat every metre."""
+    """Return a square; the tiles repeat every metre."""
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * FLOOR_RADIUS_M
     vertices = np.column_stack([corners, np.full(4, -TABLE_THICKNESS_M)])
     normals = np.tile((0.0, 0.0, 1.0), (4, 1))
@@ -175,7 +175,7 @@ def _floor_visual(surfaces: Surfaces | None) -> sapien.render.RenderShapeTriangl
 def _backdrop_visual(
     surfaces: Surfaces | None, segments: int = 24, rings: int = 6
 ) -> sapien.render.RenderShapeTriangleMesh:
-    """A dome around the scene, seen from inside."""
+    """Return a dome around the scene, seen from inside."""
     around, up = np.meshgrid(
         np.linspace(0, 2 * np.pi, segments + 1), np.linspace(0, np.pi / 2, rings + 1)
     )
@@ -197,7 +197,7 @@ def table_visuals(setting: Setting = TABLETOP) -> list[sapien.render.RenderShape
 
 
 def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABLETOP) -> Actor:
-    """Builds the static actor "table": solid ground with its top at z = 0, looks if asked for."""
+    """Build the static actor "table": solid ground with its top at z = 0, looks if asked for."""
     builder = scene.create_actor_builder()
     ground = sapien.Pose([*setting.table_center_m, -GROUND_HALF_SIZE_M[2]])
     builder.add_box_collision(pose=ground, half_size=GROUND_HALF_SIZE_M)

@@ -145,7 +145,7 @@ def _read_shaders(root: Path) -> dict[str, str]:
 
 
 def _shader_root() -> Path:
-    """Directory of the shader packs that come with SAPIEN."""
+    """Return the directory of the shader packs that come with SAPIEN."""
     return Path(sapien.__file__).parent / "vulkan_shader"
 
 
@@ -216,18 +216,18 @@ def shader_pack(look: str, geometry: bool = False, numbers: bool = False) -> str
 
 @cache
 def default_backend() -> str:
-    """Which renderer this machine has: "gpu", that of a CUDA device, else "cpu"."""
+    """Return the renderer of this machine: "gpu", that of a CUDA device, else "cpu"."""
     return "gpu" if torch.cuda.is_available() else "cpu"
 
 
 @cache
 def _drawing_process() -> int:
-    """The process that draws."""
+    """Return the process that draws."""
     return os.getpid()
 
 
 def _pack_to_draw_with(look: str, geometry: bool, numbers: bool = False) -> str:
-    """See :func:`shader_pack`; from now on this process draws."""
+    """Return the pack of :func:`shader_pack`; from now on this process draws."""
     if _drawing_process() != os.getpid():
         raise ClevrSkillsError(
             "a process forked from one that draws cannot draw; start it afresh, for Gymnasium's "
@@ -239,7 +239,7 @@ def _pack_to_draw_with(look: str, geometry: bool, numbers: bool = False) -> str:
 
 
 def use_shader_pack(look: str, geometry: bool = False, numbers: bool = False) -> str:
-    """Makes the cameras that are created next use a shader pack; see :func:`shader_pack`."""
+    """Make the cameras that are created next use a shader pack; see :func:`shader_pack`."""
     directory = _pack_to_draw_with(look, geometry, numbers)
     _use(directory)
     return directory
@@ -252,7 +252,7 @@ def _use(directory: str) -> None:
 
 
 def prepare(look: str, geometry: bool = False) -> str:
-    """Prepares rendering in ManiSkill; to be called before the first render device is made.
+    """Prepare rendering in ManiSkill; to be called before the first render device is made.
 
     Args:
         look: One of :data:`~clevrskills.core.env_config.LOOKS`.
@@ -275,7 +275,7 @@ def prepare(look: str, geometry: bool = False) -> str:
 
 
 def _register(name: str, directory: str, geometry: bool) -> None:
-    """Makes a pack known to ManiSkill, which by itself knows no packs but SAPIEN's."""
+    """Make a pack known to ManiSkill, which by itself knows no packs but SAPIEN's."""
     from mani_skill.render import shaders
     from mani_skill.sensors import camera
 

@@ -42,7 +42,7 @@ AWAY = sapien.Pose([0.0, 0.0, -50.0])
 def camera(
     name: str, robot_name: str, size_px: int | None = None, setting: Setting = TABLETOP
 ) -> Camera:
-    """A camera by name.
+    """Return a camera by name.
 
     Args:
         name: One of the setting's.
@@ -77,7 +77,8 @@ def camera(
 
 
 class TrajectoryRenderer:
-    """Films episodes, one after the other; each in a scene of its own, so none depends on others.
+    """Renderer of episodes, one after the other; each in a scene of its own, so none depends on
+    others.
 
     Args:
         cameras: Names of the cameras.
@@ -153,7 +154,7 @@ class TrajectoryRenderer:
         self._labels[entity.per_scene_id] = number
 
     def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
-        """The images of a prompt given as JSON data, by placeholder."""
+        """Return the images of a prompt given as JSON data, by placeholder."""
         return Prompt.from_json(prompt, self._setting).images()
 
     def render(
@@ -194,7 +195,7 @@ class TrajectoryRenderer:
         return self._spoiled(views) if self._spoil else views
 
     def _spoiled(self, views: Mapping[str, View]) -> dict[str, View]:
-        """The views as a poor camera has them, moment by moment."""
+        """Return the views as a poor camera has them, moment by moment."""
         assert self._spoil is not None
         colors = {name: np.ascontiguousarray(view.color[..., :3]) for name, view in views.items()}
         shown = self._spoil(colors, self._moments)
@@ -221,7 +222,7 @@ class TrajectoryRenderer:
 
 
 def _extrinsic(camera: sapien.Pose) -> np.ndarray:
-    """World to camera coordinates (x right, y down, z ahead), (3, 4), of a camera at a pose."""
+    """Return the matrix (3, 4) from world to camera coordinates (x right, y down, z ahead)."""
     matrix = camera.to_transformation_matrix()
     axes = np.stack([-matrix[:3, 1], -matrix[:3, 2], matrix[:3, 0]])
     return np.column_stack([axes, -axes @ matrix[:3, 3]])

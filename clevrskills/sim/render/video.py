@@ -33,7 +33,7 @@ _BT601 = 6  # code point of the matrix; some readers assume it, whatever the fil
 
 
 class VideoWriter:
-    """Encodes frames (H, W, 3 or 4) uint8 sRGB into a file; holds none of them.
+    """Encoder of frames (H, W, 3 or 4) uint8 sRGB into a file; holds none of them.
 
     Args:
         path: The mp4 file to write.
@@ -108,7 +108,7 @@ class VideoWriter:
 
 
 class SegmentationWriter(VideoWriter):
-    """Writes frames (H, W) uint8 without loss, as FFV1 in Matroska."""
+    """Writer of frames (H, W) uint8 without loss, as FFV1 in Matroska."""
 
     codec = "ffv1"
     pixels = "gray"
@@ -124,7 +124,7 @@ class SegmentationWriter(VideoWriter):
 
 
 class DepthWriter(SegmentationWriter):
-    """Writes frames (H, W) uint16 without loss, as FFV1 in Matroska."""
+    """Writer of frames (H, W) uint16 without loss, as FFV1 in Matroska."""
 
     pixels = "gray16le"
 
@@ -139,7 +139,7 @@ def _open(path: Path) -> av.container.InputContainer:
 
 
 def frame_count(path: Path) -> int:
-    """Number of frames according to the file's index, or, where it has none, its packets."""
+    """Return number of frames according to the file's index, or, where it has none, its packets."""
     with _open(path) as container:
         stream = container.streams.video[0]
         try:

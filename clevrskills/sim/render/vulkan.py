@@ -63,7 +63,7 @@ class _DeviceProperties(ctypes.Structure):
 
 
 def vulkan_devices() -> list[dict[str, Any]]:
-    """Lists what the Vulkan loader finds: name, driver, and whether it draws in software."""
+    """List the devices of the Vulkan loader: name, driver, and whether it draws in software."""
     try:
         vulkan = ctypes.CDLL("libvulkan.so.1")
     except OSError:
@@ -96,7 +96,7 @@ def _describe(vulkan: ctypes.CDLL, handle: ctypes.c_void_p) -> dict[str, Any]:
 
 
 def drawing_device(summary: str) -> str:
-    """Name of the device that SAPIEN draws with, from ``sapien.render.get_device_summary()``."""
+    """Return SAPIEN's rendering device, from ``sapien.render.get_device_summary()``."""
     names = [line.removeprefix("GPU:").strip() for line in summary.splitlines() if "GPU:" in line]
     return names[0] if names else "unknown device"
 

@@ -63,7 +63,7 @@ class VacuumAgent(BaseAgent):
             link.disable_gravity = True
 
     def traits(self) -> list[Any]:
-        """What somebody can change of the arm, and would stay: masses, materials, gravity."""
+        """Return properties of the arm that persist when a user changes them: masses, gravity."""
         links = self.robot._objs[0].links
         return [
             (link.mass, link.disable_gravity, [s.physical_material for s in link.collision_shapes])
@@ -89,7 +89,7 @@ class VacuumAgent(BaseAgent):
         self.controller.put_back(scene)
 
     def _enter(self, scene: ManiSkillScene) -> None:
-        """Belong to another scene."""
+        """Enter another scene."""
         self.scene, robot = scene, self.robot
         for wrapper in (robot, *robot.links, *robot.joints):
             wrapper.scene = scene
@@ -143,7 +143,7 @@ class VacuumAgent(BaseAgent):
         self.controller.reset()
 
     def get_proprioception(self) -> dict[str, torch.Tensor]:
-        """Joint angles and speeds, pose and velocity of the end effector, each (B, ...)."""
+        """Return joint angles and speeds, pose and velocity of the end effector, each (B, ...)."""
         robot, tcp = self.robot._objs[0], self.tcp._objs[0]
         pose = tcp.entity_pose
         read = {

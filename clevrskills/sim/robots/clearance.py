@@ -24,7 +24,7 @@ SPACING_M = 0.02
 
 @lru_cache(maxsize=4)
 def arm_surface(robot_name: str) -> ArmSurface:
-    """The surface of a robot, made once in a process."""
+    """Return the surface of a robot, made once in a process."""
     return ArmSurface(robot_name)
 
 
@@ -45,7 +45,7 @@ class ArmSurface:
         }
 
     def points(self, qpos: np.ndarray) -> dict[str, np.ndarray]:
-        """World points (P, 3) on each link at joint angles (n,)."""
+        """Return the world points (P, 3) on each link at joint angles (n,)."""
         poses = self._kinematics.link_poses(qpos)
         placed = {}
         for name, points in self._points.items():
@@ -54,19 +54,19 @@ class ArmSurface:
         return placed
 
     def clear(self, qpos: np.ndarray, world: World, margin_m: float) -> bool:
-        """Whether the robot at joint angles (n,) keeps clear of table and bodies, B = 1."""
+        """Return whether the robot at joint angles (n,) keeps clear of table and bodies, B = 1."""
         low, points = self._of(*qpos.tolist())
         return low >= margin_m and _clear_of_bodies(world, points, margin_m)
 
     def _placed(self, *qpos: float) -> tuple[float, np.ndarray]:
-        """How low it is but for what stands on the table, and its points (P, 3)."""
+        """Return the arm's lowest height, but for links on the table, and its points (P, 3)."""
         points = self.points(np.array(qpos))
         low = min(p[:, 2].min() for name, p in points.items() if name not in self._standing)
         return float(low), np.concatenate(list(points.values()))
 
 
 def _clear_of_bodies(world: World, points: np.ndarray, margin_m: float) -> bool:
-    """Whether world points (P, 3) keep a distance from all bodies but the held one."""
+    """Return whether world points (P, 3) keep a distance from all bodies but the held one."""
     for body, present in enumerate(world.solids.present[0].tolist()):
         if not present or body == int(world.held[0]):
             continue
@@ -83,12 +83,12 @@ def _clear_of_bodies(world: World, points: np.ndarray, margin_m: float) -> bool:
 
 
 def _ticks(low: float, high: float) -> np.ndarray:
-    """Numbers from one to another, both included, at most a spacing apart."""
+    """Return numbers from one to another, both included, at most a spacing apart."""
     return np.linspace(low, high, max(2, int(np.ceil((high - low) / SPACING_M)) + 1))
 
 
 def _points(part: Primitive) -> np.ndarray:
-    """Points on a primitive's surface in its link's frame, (n, 3)."""
+    """Return points on a primitive's surface in its link's frame, (n, 3)."""
     if isinstance(part, Box):
         x, y, z = (_ticks(-size / 2, size / 2) for size in part.size_m)
         grid = np.array(list(product(x, y, z)))

@@ -30,7 +30,7 @@ REACH_RESTARTS = 8
 
 @lru_cache(maxsize=4)
 def kinematics(robot_name: str) -> Kinematics:
-    """The kinematics of a robot, shared by all that use it in this process."""
+    """Return the kinematics of a robot, shared by all that use it in this process."""
     return Kinematics(robot_name)
 
 
@@ -51,25 +51,25 @@ class Kinematics:
         self.lower, self.upper = limits[:, 0], limits[:, 1]
 
     def forward(self, qpos: np.ndarray) -> Pose:
-        """Pose of the tool centre point in the frame of the base, from joint angles (n,)."""
+        """Return pose of the tool centre point in the frame of the base, from joint angles (n,)."""
         self._model.compute_forward_kinematics(qpos)
         return self._model.get_link_pose(self._tcp)
 
     def link_poses(self, qpos: np.ndarray) -> dict[str, Pose]:
-        """Poses of all links by name in the frame of the base, from joint angles (n,)."""
+        """Return poses of all links by name in the frame of the base, from joint angles (n,)."""
         self._model.compute_forward_kinematics(qpos)
         return {name: self._model.get_link_pose(k) for k, name in enumerate(self._links)}
 
     def inverse(self, pose: Pose, near: np.ndarray) -> np.ndarray | None:
-        """Joint angles (n,) for a pose, from others nearby, whatever the limits; or ``None``."""
+        """Return joint angles (n,) for a pose, from nearby ones, ignoring limits; or ``None``."""
         qpos, reached, _ = self._model.compute_inverse_kinematics(
             self._tcp, pose, initial_qpos=near, max_iterations=IK_ITERATIONS
         )
         return np.asarray(qpos, dtype=np.float64) if reached else None
 
     def reach(self, pose: Pose) -> np.ndarray | None:
-        """Allowed joint angles (n,) that reach a pose, found from the neutral ones turned towards
-        it and from others around those; ``None`` if none are found.
+        """Return allowed joint angles (n,) that reach a pose, found from the neutral ones turned
+        towards it and from others around those; ``None`` if none are found.
         """
         start = self._neutral.copy()
         start[0] = np.arctan2(pose.p[1], pose.p[0])
@@ -82,34 +82,35 @@ class Kinematics:
         return None
 
     def reach_in_world(self, pose: Pose) -> np.ndarray | None:
-        """The same for a pose in the world."""
+        """Return the joint angles for a pose in the world, as :meth:`reach`."""
         return self.reach(self._base.inv() * pose)
 
     def within_limits(self, qpos: np.ndarray) -> bool:
-        """Whether all joint angles (n,) are allowed."""
+        """Return whether all joint angles (n,) are allowed."""
         return bool(((qpos >= self.lower) & (qpos <= self.upper)).all())
 
 
 @cache
 def _shares(steps: int) -> np.ndarray:
-    """Shares of a control step that are behind after each of its physics steps, (n, 1)."""
+    """Return shares of a control step that are behind after each of its physics steps, (n, 1)."""
     return np.arange(1, steps + 1)[:, None] / steps
 
 
 @cache
 def _offsets(joints: int) -> np.ndarray:
-    """What is added to joint angles to look for others around them, (n, joints): first nothing."""
+    """Return offsets to joint angles for a search around them, (n, joints): first zeros."""
     spread = np.random.default_rng(0).normal(size=(REACH_RESTARTS, joints)) * 0.5
     return np.concatenate((np.zeros((1, joints)), spread))
 
 
 def rotation_vector_pose(translation: np.ndarray, rotation: np.ndarray) -> Pose:
-    """Pose from a translation (3,) and a rotation vector (3,)."""
+    """Return the pose from a translation (3,) and a rotation vector (3,)."""
     return Pose(translation, rotation_quaternion_np(rotation))
 
 
 class EndEffectorDeltaController(BaseController):
-    """Moves a commanded end-effector pose by each action and drives the joints after it.
+    """Controller that moves a commanded end-effector pose by each action and drives the joints
+    after it.
 
     The joints are led evenly through the control step, in position and speed: what is held or
     thrown moves as smoothly as the commands do. Driving the commanded rather than the measured pose
@@ -248,7 +249,7 @@ class EndEffectorDeltaController(BaseController):
             drive.set_drive_target(angle)
 
     def _leashed(self) -> tuple[Pose, np.ndarray]:
-        """The commanded pose, pulled back if it ran ahead, and joint angles near it."""
+        """Return the commanded pose, pulled back if it ran ahead, and joint angles near it."""
         measured = self._measured()
         ahead = measured.inv() * self._target
         way, turn = ahead.p, ahead.q
@@ -268,7 +269,7 @@ class EndEffectorDeltaController(BaseController):
         self.before_simulation_step()
 
     def get_state(self) -> dict[str, torch.Tensor]:
-        """The commanded pose, joint angles and vacuum, each (B, ...) float64-exact in float64."""
+        """Return the commanded pose, joint angles and vacuum, each (B, ...) float64."""
         return {
             "target_pose": torch.as_tensor(np.concatenate((self._target.p, self._target.q)))[None],
             "target_qpos": torch.as_tensor(self._target_qpos)[None],

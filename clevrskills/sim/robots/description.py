@@ -89,7 +89,7 @@ class RobotDescription:
         return tuple(by_name[name] for name in self.joint_names)
 
     def urdf(self, visual: bool) -> Path:
-        """Returns the URDF file, written into the cache if it is not there yet.
+        """Return the URDF file, written into the cache if it is not there yet.
 
         Args:
             visual: Whether the robot is drawn. Without, no renderer is needed to load it.
@@ -103,7 +103,7 @@ class RobotDescription:
         return cached_directory(name, partial(self._write, visual)) / f"{self.name}.urdf"
 
     def srdf(self) -> Path:
-        """Returns the SRDF file with the link pairs that may touch; see `urdf`."""
+        """Return the SRDF file with the link pairs that may touch; see `urdf`."""
         return self.urdf(visual=False).with_suffix(".srdf")
 
     def _write(self, visual: bool, directory: Path) -> None:
@@ -116,7 +116,7 @@ class RobotDescription:
 
 @cache
 def _content_hash() -> str:
-    """Hash of the code that writes the files, so that other code writes to another directory."""
+    """Return the hash of the code that writes the files, part of their directory's name."""
     digest = hashlib.sha256()
     for module in ("description", "geometry", "gripper", "meshes", "panda", "ur5e", "xarm6"):
         digest.update(Path(__file__).with_name(f"{module}.py").read_bytes())
@@ -124,7 +124,7 @@ def _content_hash() -> str:
 
 
 def _description_hash(description: RobotDescription) -> str:
-    """The same of a robot of another distribution, by what it says."""
+    """Return the hash of a robot of another distribution, from its description."""
     values = {name: value for name, value in vars(description).items() if name != "visuals"}
     path = inspect.getsourcefile(inspect.unwrap(description.visuals))
     drawn = Path(path).read_bytes() if path else b""
@@ -186,7 +186,7 @@ ROBOTS = {
 
 
 def other_robots() -> tuple[str, ...]:
-    """Names of the robots that other distributions add; they may do every task.
+    """Return names of the robots that other distributions add; they may do every task.
 
     Raises:
         NameTakenError: Two have the same name.
@@ -196,7 +196,7 @@ def other_robots() -> tuple[str, ...]:
 
 @cache
 def robot(name: str) -> RobotDescription:
-    """Returns the robot of that name.
+    """Return the robot of that name.
 
     Raises:
         UnknownNameError: There is no such robot.

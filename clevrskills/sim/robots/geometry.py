@@ -79,7 +79,7 @@ def urdf_text(
     joints: Iterable[Joint],
     visuals: Mapping[str, Sequence[Visual]] | None = None,
 ) -> str:
-    """Writes the URDF of a robot.
+    """Write the URDF of a robot.
 
     Args:
         name: Name of the robot.
@@ -97,7 +97,7 @@ def urdf_text(
 
 
 def srdf_text(name: str, disabled_pairs: Iterable[tuple[str, str]]) -> str:
-    """Writes the SRDF that lists the link pairs whose collisions are not checked."""
+    """Write the SRDF that lists the link pairs whose collisions are not checked."""
     root = ElementTree.Element("robot", name=name)
     for link1, link2 in disabled_pairs:
         # SAPIEN heeds only pairs whose reason is "Default"; MPlib heeds all

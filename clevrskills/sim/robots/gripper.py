@@ -58,7 +58,7 @@ def _slab(size_m: tuple[float, float], low_m: float, high_m: float) -> Box:
 
 
 def gripper_links(size: GripperDimensions) -> tuple[Link, Link]:
-    """Returns the links "gripper" and "tcp"."""
+    """Return the links "gripper" and "tcp"."""
     ring = Cylinder(size.ring_radius_m, size.ring_height_m, (0.0, 0.0, size.ring_height_m / 2))
     trunk = _slab(size.trunk_size_m, size.ring_height_m, size.head_bottom_m)
     head = _slab(size.head_size_m, size.head_bottom_m, size.head_top_m)
@@ -73,7 +73,7 @@ def gripper_links(size: GripperDimensions) -> tuple[Link, Link]:
 def gripper_joints(
     size: GripperDimensions, flange: str, yaw_rad: float = 0.0
 ) -> tuple[Joint, Joint]:
-    """Returns the fixed joints that mount the gripper on the link `flange`, and the tcp on it."""
+    """Return the fixed joints that mount the gripper on the link `flange`, and the tcp on it."""
     return (
         Joint("gripper_mount", flange, "gripper", (0.0, 0.0, 0.0), (0.0, 0.0, yaw_rad)),
         Joint("tcp_mount", "gripper", "tcp", (0.0, 0.0, size.tcp_m)),
@@ -81,7 +81,7 @@ def gripper_joints(
 
 
 def gripper_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
-    """Returns the gripper's bodies and their linear colours, in the frame of the link "gripper".
+    """Return the gripper's bodies and their linear colours, in the frame of the link "gripper".
 
     A tube, arms and cups: slimmer than what collides, so that the wrist camera looks past them.
     """
@@ -99,7 +99,7 @@ def gripper_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
 
 
 def _cup(size: GripperDimensions) -> Mesh:
-    """A rubber cup with one bellow and a lip that opens towards the tip."""
+    """Return a rubber cup with one bellow and a lip that opens towards the tip."""
     base, tip, radius = size.head_top_m - 0.001, size.cup_tip_m, _CUP_SHARE * size.cup_radius_m
     height = tip - base
     return lathe(

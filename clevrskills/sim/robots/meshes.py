@@ -29,7 +29,7 @@ class Mesh:
 
 
 def loft(rings: Sequence[np.ndarray]) -> Mesh:
-    """A closed body through rings (n, 3) of equal n; counter-clockwise seen from the last ring."""
+    """Return a closed body through rings (n, 3), counter-clockwise seen from the last one."""
     n = len(rings[0])
     lower = np.arange(n)
     upper = np.roll(lower, -1)
@@ -46,7 +46,7 @@ def loft(rings: Sequence[np.ndarray]) -> Mesh:
 
 
 def _fillet(radius_m: float, steps: int) -> list[tuple[float, float]]:
-    """A quarter circle as (inset, height) from the flat end to the side; a sharp edge for 0."""
+    """Return a quarter circle as (inset, height) from flat end to side; a sharp edge for 0."""
     if radius_m == 0:
         return [(0.0, 0.0)]
     angles = np.linspace(0, np.pi / 2, steps + 1)
@@ -60,7 +60,7 @@ def pillar(
     fillets_m: tuple[float, float] = (0.002, 0.002),
     segments: int = SEGMENTS,
 ) -> Mesh:
-    """The hull of upright discs, its lower and upper edge rounded.
+    """Return the hull of upright discs, its lower and upper edge rounded.
 
     Args:
         outline: The discs: x, y, radius.
@@ -82,7 +82,7 @@ def pillar(
 def _outline(
     discs: Sequence[tuple[float, float, float]], inset_m: float, segments: int
 ) -> np.ndarray:
-    """The hull of discs, (n, 2): in every direction the disc that reaches farthest."""
+    """Return the hull of discs, (n, 2): in every direction the disc that reaches farthest."""
     table = np.asarray(discs, float)
     angles = np.linspace(0, 2 * np.pi, segments, endpoint=False)
     for a, b in combinations(table, 2):  # both ends of the straight lines between two discs
@@ -101,14 +101,14 @@ def _outline(
 def rounded_box(
     size_m: tuple[float, float], low_m: float, high_m: float, corner_m: float, fillet_m: float
 ) -> Mesh:
-    """An upright box around the z axis with rounded corners and edges."""
+    """Return an upright box around the z axis with rounded corners and edges."""
     x, y = size_m[0] / 2 - corner_m, size_m[1] / 2 - corner_m
     discs = [(sx * x, sy * y, corner_m) for sx in (-1, 1) for sy in (-1, 1)]
     return pillar(discs, low_m, high_m, (fillet_m, fillet_m), segments=12)
 
 
 def lathe(profile: Sequence[tuple[float, float]], segments: int = SEGMENTS) -> Mesh:
-    """Turns (radius, height) pairs, from bottom to top along the outside, around the z axis."""
+    """Turn (radius, height) pairs, from bottom to top along the outside, around the z axis."""
     angles = np.linspace(0, 2 * np.pi, segments, endpoint=False)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     return loft([np.column_stack([r * circle, np.full(segments, z)]) for r, z in profile])
@@ -119,7 +119,7 @@ def tube(
     across: tuple[float, float, float],
     segments: int = SEGMENTS,
 ) -> Mesh:
-    """A body of elliptic sections along a flat path.
+    """Return a body of elliptic sections along a flat path.
 
     Args:
         stations: x, y, z, half width along `across`, half width in the path's plane.
@@ -140,7 +140,7 @@ def tube(
 
 
 def moved(mesh: Mesh, xyz_m: tuple[float, float, float], turn: str = "") -> Mesh:
-    """Turns a mesh so that its z axis becomes `turn` ("x", "-x", "y", "-y" or as is); moves it."""
+    """Turn a mesh so that its z axis becomes `turn` ("x", "-x", "y", "-y" or as is) and move it."""
     x, y, z = mesh.vertices.T
     turned = {
         "": (x, y, z),
@@ -153,7 +153,7 @@ def moved(mesh: Mesh, xyz_m: tuple[float, float, float], turn: str = "") -> Mesh
 
 
 def thinned(mesh: Mesh, cell_m: float) -> Mesh:
-    """Merges the vertices in each cube of a grid, leaving out triangles that vanish."""
+    """Merge the vertices in each cube of a grid, leaving out triangles that vanish."""
     cells = np.round(mesh.vertices / cell_m).astype(np.int64)
     _, group, count = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
     vertices = np.zeros((len(count), 3))
@@ -171,7 +171,7 @@ def thinned(mesh: Mesh, cell_m: float) -> Mesh:
 def write_visuals(
     directory: Path, bodies: Mapping[str, Sequence[tuple[Mesh, Color]]]
 ) -> dict[str, list[Visual]]:
-    """Writes one smoothly shaded file per link and colour into `directory`.
+    """Write one smoothly shaded file per link and colour into `directory`.
 
     Args:
         directory: Where to.
@@ -192,7 +192,7 @@ def write_visuals(
 
 
 def _smooth_ply(meshes: Sequence[Mesh]) -> str:
-    """PLY text with normals that are smooth but at creases.
+    """Return the PLY text with normals that are smooth but at creases.
 
     Unlike Wavefront files these are loaded with the vertices that triangles share.
     """

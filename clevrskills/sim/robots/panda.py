@@ -165,7 +165,7 @@ CELL_M = 0.014  # detail that is kept
 
 
 def asset_directory() -> Path:
-    """Directory of the Panda's files in the installed ManiSkill.
+    """Return the directory of the Panda's files in the installed ManiSkill.
 
     Raises:
         ClevrSkillsError: ManiSkill is not installed.
@@ -177,7 +177,7 @@ def asset_directory() -> Path:
 
 
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
-    """Writes the meshes of the robot's looks into `directory`; returns them by link name.
+    """Write the meshes of the robot's looks into `directory`; returns them by link name.
 
     ManiSkill's meshes have 126,000 triangles, which cost several times the rest of an image: they
     are thinned out.

@@ -62,7 +62,7 @@ _SHOULDER_HEIGHT_M, _FLANGE_M = DH[0][1], DH[5][1]
 
 
 def _inertia(index: int) -> Inertia:
-    """That of a link about its center of mass, in the link's own frame."""
+    """Return the inertia of a link about its center of mass, in the link's own frame."""
     (a, d, alpha), (mass_kg, (x, y, z)), (radius, length) = (
         DH[index],
         MASSES[index],
@@ -77,7 +77,7 @@ def _inertia(index: int) -> Inertia:
 
 
 def _origin(index: int) -> tuple[Vector, Vector]:
-    """Where a joint stands in the link before it, and how it is turned."""
+    """Return the origin of a joint in the link before it: position and rotation."""
     if index == 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, pi)
     a, d, alpha = DH[index - 1]
@@ -160,7 +160,7 @@ Looks = list[tuple[Mesh, Color]]
 
 
 def _lid(x_m: float, y_m: float, radius_m: float, face_m: float, up: bool) -> Looks:
-    """A blue lid with its seam on a joint, bulging out of its housing's face, up or down z."""
+    """Return a blue lid with its seam, bulging out of a joint's housing, up or down z."""
     thick, rise = 0.014, 1 if up else -1
     low, high = sorted((face_m - rise * thick, face_m))
     seam = sorted((face_m - rise * (thick + 0.003), face_m - rise * thick))
@@ -198,7 +198,7 @@ def _link1_looks() -> Looks:
 
 
 def _tube_looks(length_m: float, middle_m: float, radii_m: tuple[float, float, float]) -> Looks:
-    """A tube along -x, waisted where it leaves its joints; radii of both ends and of the middle."""
+    """Return a tube along -x, waisted at its joints; radii of both ends and the middle."""
     first, last, slim = radii_m
     stations = [
         (0.0, 0.0, middle_m, first, first),
@@ -235,7 +235,7 @@ def _link3_looks() -> Looks:
 
 
 def _wrist_looks(length_m: float, low_m: float, turn: str) -> Looks:
-    """A wrist's housing: a pillar up its axis, a neck towards the next joint, a lid behind it."""
+    """Return a wrist's housing: pillar up its axis, neck towards the next joint, lid behind it."""
     r, back = 0.0405, {"y": "-y", "-y": "y"}[turn]
     neck = pillar([(0, 0, r)], -0.028, 0.0515, (0.004, 0.002))
     end = pillar([(0, 0, r - 0.003)], 0.050, 0.056, (0.0, 0.0))
@@ -258,7 +258,7 @@ def _link6_looks() -> Looks:
 
 
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
-    """Writes the meshes of the robot's looks into `directory`; returns them by link name."""
+    """Write the meshes of the robot's looks into `directory`; returns them by link name."""
     looks = {
         "link_base": _base_looks(),
         "link1": _link1_looks(),

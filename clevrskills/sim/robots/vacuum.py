@@ -22,7 +22,8 @@ SLIP_M, SLIP_RAD = 0.012, 0.3
 
 
 class Vacuum:
-    """Holds at most one body by a force-limited drive between it and the tool centre point.
+    """Vacuum gripper: holds at most one body by a force-limited drive between it and the tool
+    centre point.
 
     Args:
         description: The robot.
@@ -61,7 +62,7 @@ class Vacuum:
         self.attach(body, cups, Pose([0, 0, -distance_m]) * self._present(body))
 
     def _present(self, body: int) -> Pose:
-        """Pose of a body in the frame of the tool centre point."""
+        """Return the pose of a body in the frame of the tool centre point."""
         entity = self._bodies[body]
         assert entity is not None
         return self._tcp.entity.pose.inv() * entity.pose  # type: ignore[attr-defined]
@@ -96,7 +97,7 @@ class Vacuum:
         self._drive, self.held, self._cups = None, -1, 0
 
     def state(self) -> Tensor:
-        """Slot held, number of cups, pose relative to the tool centre point; (1, 9) float64."""
+        """Return held slot, number of cups, pose relative to the tool centre; (1, 9) float64."""
         return torch.as_tensor(
             np.concatenate(([self.held, self._cups], self._grip.p, self._grip.q)),
             dtype=torch.float64,
@@ -115,6 +116,6 @@ class Vacuum:
 def _tips_and_samples(
     centers: tuple[tuple[float, float], ...], tip_z: float, radius_m: float
 ) -> tuple[Tensor, Tensor]:
-    """Centres of the cups' rims and the points under the cups."""
+    """Return centres of the cups' rims and the points under the cups."""
     tips = torch.tensor([(x, y, tip_z) for x, y in centers], dtype=torch.float32)
     return tips, cup_samples(tips, radius_m)

@@ -248,7 +248,7 @@ def _link6_looks() -> Looks:
 
 
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
-    """Writes the meshes of the robot's looks into `directory`; returns them by link name."""
+    """Write the meshes of the robot's looks into `directory`; returns them by link name."""
     looks = {
         "link_base": _base_looks(),
         "link1": _link1_looks(),

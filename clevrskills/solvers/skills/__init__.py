@@ -33,7 +33,7 @@ def solves(predicate: type[Predicate]) -> Callable[[Skill], Skill]:
 
 
 def skill_for(predicate: Predicate) -> Skill:
-    """The skill for a predicate.
+    """Return the skill for a predicate.
 
     Raises:
         SkillFailed: There is none.

@@ -28,29 +28,29 @@ def empty_hand(arm: Arm) -> Actions:
 
 
 def place_of(arm: Arm, body: int) -> np.ndarray:
-    """Where a body is on the table, (2,)."""
+    """Return the place of a body on the table, (2,)."""
     return arm.world.body_pose[0, body, :2].double().numpy()
 
 
 def start_of(arm: Arm, body: int) -> np.ndarray:
-    """Where a body was at the start of the episode, (2,)."""
+    """Return the place of a body at the start of the episode, (2,)."""
     return arm.env.start.body_pose[0, body, :2].double().numpy()
 
 
 def spans(arm: Arm, body: int) -> tuple[float, float]:
-    """World z of the lowest and the highest point of a body."""
+    """Return the world z of the lowest and the highest point of a body."""
     index = torch.tensor([body])
     return float(arm.world.bottom(index)[0]), float(arm.world.top(index)[0])
 
 
 def outer_radius(arm: Arm, body: int) -> float:
-    """Radius of the disc around its origin that a body covers, seen from above."""
+    """Return the radius of the disc around its origin that a body covers, seen from above."""
     points = arm.world.world_points(torch.tensor([body]))[0, :, :2].double().numpy()
     return float(np.linalg.norm(points - place_of(arm, body), axis=1).max())
 
 
 def others(arm: Arm, bodies: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The discs, (N, 2) and (N,), that all but some bodies cover."""
+    """Return the discs, (N, 2) and (N,), that all but some bodies cover."""
     present = arm.world.solids.present[0].nonzero()[:, 0].tolist()
     found = [k for k in present if k not in bodies]
     centers = np.array([place_of(arm, k) for k in found]).reshape(-1, 2)
@@ -58,7 +58,7 @@ def others(arm: Arm, bodies: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def from_line(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Distances of points (N, 2) from lines between starts and ends, each (..., 2): (..., N)."""
+    """Return distances (..., N) of points (N, 2) from lines of starts and ends (..., 2)."""
     way = (end - start)[..., None, :]
     offset = points - start[..., None, :]
     length2 = np.maximum((way**2).sum(-1), 1e-12)
@@ -67,7 +67,7 @@ def from_line(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndar
 
 
 def approaches(arm: Arm, body: int, direction: np.ndarray, tip_z_m: float) -> list[Pose]:
-    """End-effector poses behind a body, a flat side along a unit vector (2,), least turn first."""
+    """Return end-effector poses behind a body, a flat side along (2,), least turn first."""
     points = arm.world.solids.points[0, body]
     box = torch.tensor(list(itertools.product(*zip(points.amin(0), points.amax(0), strict=True))))
     corners = geometry.to_world(arm.world.body_pose[0, body], box)[:, :2].double().numpy()
@@ -89,7 +89,7 @@ def approaches(arm: Arm, body: int, direction: np.ndarray, tip_z_m: float) -> li
 def _reachable_approach(
     arm: Arm, body: int, direction: np.ndarray, length_m: float, tip_z_m: float
 ) -> Pose | None:
-    """The first approach within reach, clear, that can push by a length; ``None``: none."""
+    """Return the first approach within reach, clear, that can push by a length; ``None``: none."""
     arm.update_planning_scene()
     kinematics = arm.planner.kinematics
     for pose in approaches(arm, body, direction, tip_z_m):
@@ -140,7 +140,7 @@ def go_beside(
 
 
 def advance(arm: Arm, step: np.ndarray, height_m: float) -> np.ndarray:
-    """The action that moves the gripper by a step (2,) on a level."""
+    """Return the action that moves the gripper by a step (2,) on a level."""
     x, y = arm.pose.p[:2] + step
     return arm.action(Pose([x, y, height_m], arm.pose.q))
 

@@ -69,5 +69,5 @@ def _step_aside(arm: Arm) -> Actions:
 
 
 def _orientations(arm: Arm) -> list[np.ndarray]:
-    """As now, then straight down, turned as now and by quarter turns."""
+    """Return orientations: as now, then straight down, turned as now and by quarter turns."""
     return [arm.pose.q, *(down(arm.yaw_rad + k * pi / 2) for k in range(4))]

@@ -75,14 +75,14 @@ def pick(
 
 
 def grasp_pose(arm: Arm, grasp: Grasp) -> Pose:
-    """End-effector pose at which the cups are at the grasp."""
+    """Return the end-effector pose at which the cups are at the grasp."""
     return Pose(grasp.position, grasp.orientation) * Pose([0, 0, -arm.cup_tip_z_m])
 
 
 def _reachable_grasp(
     arm: Arm, body: int, skip: int, effort: Effort | None, yaw_rad: float | None
 ) -> Grasp:
-    """The best grasp that the arm reaches; where the best ones failed before, the next."""
+    """Return the best grasp that the arm reaches; where the best ones failed before, the next."""
     grasps = _reachable_grasps(arm, body, yaw_rad, tilted=effort is not None)
     if effort is None and arm.pose.to_transformation_matrix()[2, 2] < -STEEP:
         found = [grasp for grasp, _ in islice(grasps, skip + 1)]
@@ -96,7 +96,7 @@ def _reachable_grasp(
 def _least_effort(
     arm: Arm, body: int, grasps: list[tuple[Grasp, np.ndarray]], effort: Effort | None, count: int
 ) -> list[Grasp]:
-    """The first ``count`` grasps by the effort to get there, their rank, the effort to go on."""
+    """Return first ``count`` grasps by the effort to get there, their rank, the effort to go on."""
     start, present = arm.controller.target_qpos, arm.body_pose(body)
     costs = [arm.effort_rad(start, qpos) + RANK_RAD * k for k, (_, qpos) in enumerate(grasps)]
     order = sorted(range(len(grasps)), key=lambda k: costs[k])
@@ -113,7 +113,7 @@ def _least_effort(
 def _reachable_grasps(
     arm: Arm, body: int, yaw_rad: float | None, tilted: bool
 ) -> Iterator[tuple[Grasp, np.ndarray]]:
-    """Grasps that the arm reaches, from above and at the object, free of collisions, the best
+    """Yield grasps that the arm reaches, from above and at the object, free of collisions, the best
     first, each with joint angles (n,) just before it; tilted ones too if asked for or if there are
     no others.
     """
@@ -137,7 +137,7 @@ def _reachable_grasps(
 
 
 def _various(grasps: list[Grasp]) -> list[Grasp]:
-    """The best grasp from each direction and with each turn of the gripper."""
+    """Return the best grasp from each direction and with each turn of the gripper."""
     best: dict[bytes, Grasp] = {}
     for grasp in grasps:
         best.setdefault(np.round(grasp.orientation, 3).tobytes(), grasp)

@@ -118,7 +118,7 @@ def _pick_to_turn(arm: Arm, body: int, final: list[Pose], turning: list[Pose]) -
 
 
 def _prop(arm: Arm, body: int) -> int | None:
-    """The movable body that touches another, the nearest; ``None`` if there is none."""
+    """Return the movable body that touches another, the nearest; ``None`` if there is none."""
     world = arm.world
     distance = world.distance(world.world_points(torch.tensor([body])))[0].amin(-1)  # (K,)
     distance[body] = TOUCH_M
@@ -128,13 +128,13 @@ def _prop(arm: Arm, body: int) -> int | None:
 
 
 def tilt_rad(arm: Arm, body: int) -> float:
-    """Angle between the upward axis of a body and world z."""
+    """Return the angle between the upward axis of a body and world z."""
     up = arm.body_pose(body).to_transformation_matrix()[2, 2]
     return float(np.arccos(np.clip(up, -1.0, 1.0)))
 
 
 def _turning(arm: Arm, body: int) -> Iterator[Pose]:
-    """Poses on free places of the table from which a toppled body rolls upright."""
+    """Yield poses on free places of the table from which a toppled body rolls upright."""
     # first where it is, without any turn that is not needed
     present = np.clip(arm.body_pose(body).p[:2], *FREE_XY_M)
     sides = towards_upright(arm.world, body)
@@ -169,7 +169,7 @@ def solve_on_top(arm: Arm, goal: OnTop) -> Actions:
 
 @solves(SetDown)
 def solve_set_down(arm: Arm, goal: SetDown) -> Actions:
-    """As for :class:`OnTop`; what lies there, but was thrown there, is picked first."""
+    """Solve it like :class:`OnTop`; what lies there, but was thrown there, is picked first."""
     plain = OnTop(goal.top, goal.bottom, criteria=goal.criteria)
     if bool(plain.evaluate(arm.world, {}).holds[0]):
         upper, lower = int(goal.top[0]), int(goal.bottom[0])
@@ -180,7 +180,7 @@ def solve_set_down(arm: Arm, goal: SetDown) -> Actions:
 
 
 def places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
-    """Stable places on the lower body, the best first."""
+    """Yield stable places on the lower body, the best first."""
     indices = torch.tensor([upper]), torch.tensor([lower])
     for orientation, turn, count in _orientations(arm, upper):
         pose, score = placements(
@@ -193,7 +193,7 @@ def places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
 
 
 def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float, int]]:
-    """Orientations (1, 4), turns and places to try: as held, then upright, then upside down."""
+    """Yield orientations (1, 4), turns and places: as held, then upright, then upside down."""
     present = arm.world.orientation(torch.tensor([body]))
     for turn in TURNS_RAD:  # turning the wrist takes time, so first without
         yield present, turn, CANDIDATES
@@ -206,7 +206,7 @@ def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float, in
 
 
 def _upright_turns(arm: Arm, body: int) -> list[float]:
-    """Turns about world z with which to put a tilted body upright; none if it is upright."""
+    """Return turns about world z with which to put a tilted body upright; none if it is upright."""
     tilt = tilt_rad(arm, body)
     if tilt > UPRIGHT_RAD:
         return list(UPRIGHT_TURNS_RAD)

@@ -75,7 +75,7 @@ def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:
 def _leg(
     arm: Arm, body: int, targets: np.ndarray, banned: list[np.ndarray]
 ) -> Generator[np.ndarray, None, np.ndarray]:
-    """One straight push along the best way that can be reached; returns its direction (2,)."""
+    """Push straight along the best way that can be reached; returns its direction (2,)."""
     height_m = spans(arm, body)[0] + TIP_Z_M
     start = place_of(arm, body)
     banned = list(banned)
@@ -201,7 +201,7 @@ def solve_pushed_towards(arm: Arm, goal: PushedTowards) -> Actions:
 
 
 def _towards(arm: Arm, body: int, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Free places (T, 2) around the way from one place (2,) to another."""
+    """Return free places (T, 2) around the way from one place (2,) to another."""
     way = end - start
     side = np.array([-way[1], way[0]])
     shares = np.stack(np.meshgrid(np.arange(0.3, 1.01, 0.04), np.arange(-0.4, 0.41, 0.1)), -1)

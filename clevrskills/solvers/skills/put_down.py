@@ -45,14 +45,14 @@ def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
 
 
 def reachable_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> Pose | None:
-    """The first of some poses at which the arm, gripping it so, can put a body; or ``None``."""
+    """Return first of some poses at which the arm, gripping it so, can put a body; or ``None``."""
     return next(_reachable_places(arm, body, grip, poses, arm.controller.target_qpos), (None,))[0]
 
 
 def nearest_place(
     arm: Arm, body: int, grip: Pose, poses: Iterable[Pose], near: np.ndarray
 ) -> tuple[Pose | None, float]:
-    """As :func:`reachable_place`, of the first few the one of least effort; and that in rad."""
+    """Return the place of least effort of the first few reachable ones; and its effort in rad."""
     found = islice(_reachable_places(arm, body, grip, poses, near), CHOICES)
     return min(found, key=lambda item: item[1], default=(None, np.inf))
 
@@ -60,7 +60,7 @@ def nearest_place(
 def _reachable_places(
     arm: Arm, body: int, grip: Pose, poses: Iterable[Pose], near: np.ndarray
 ) -> Iterator[tuple[Pose, float]]:
-    """The poses that are reached, each with the effort to get there in rad."""
+    """Yield the poses that are reached, each with the effort to get there in rad."""
     for target in poses:
         tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip.inv()
         down = -tip.to_transformation_matrix()[2, 2]
@@ -80,7 +80,7 @@ def _reachable_places(
 def _above(
     arm: Arm, body: int, grip: Pose, tip: Pose, near: np.ndarray
 ) -> tuple[Pose, np.ndarray] | None:
-    """The gripper's pose above ``tip``, with a body held, and joint angles (n,); or ``None``."""
+    """Return gripper's pose above ``tip``, with a body held, and joint angles (n,); or ``None``."""
     arm.update_planning_scene(ignore=(body,), grip=(body, grip))
     poses = [Pose([0, 0, height_m]) * tip for height_m in ABOVE_M]
     reached = ((pose, arm.reachable(pose, near)) for pose in poses)
@@ -115,7 +115,7 @@ def let_go(arm: Arm) -> Actions:
 
 
 def backed_off(tip: Pose, distance_m: float) -> Pose:
-    """The pose some way out along the axis of the gripper."""
+    """Return the pose some way out along the axis of the gripper."""
     return tip * Pose([0, 0, -distance_m])
 
 
@@ -129,7 +129,7 @@ def put_aside(arm: Arm) -> Actions:
 
 
 def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
-    """Free places of the table in random order, at first as the body is turned now."""
+    """Yield free places of the table in random order, at first as the body is turned now."""
     present = Pose(q=arm.body_pose(body).q)
     for k in range(2 * count):
         xy = arm.generator.uniform(*FREE_XY_M)
@@ -140,7 +140,7 @@ def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
 
 
 def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose | None:
-    """The pose of a body, turned so (4,), at a place (2,) of the table; ``None``: not free."""
+    """Return pose of a body, turned so (4,), at a place (2,) of the table; ``None``: not free."""
     pose = on_table(arm, body, xy, orientation)
     values = torch.as_tensor(np.concatenate((pose.p, pose.q)), dtype=torch.float32)
     points = geometry.to_world(values, arm.world.solids.points[0, body])
@@ -150,7 +150,7 @@ def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> 
 
 
 def on_table(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose:
-    """The pose of a body at a place (2,), turned so (4,), with its lowest point on the table."""
+    """Return pose of a body at a place (2,), turned so (4,), with its lowest point on the table."""
     turned = torch.as_tensor(orientation, dtype=torch.float32)
     offsets = geometry.rotate(turned[None], arm.world.solids.points[0, body])
     return Pose([*xy, float(-offsets[:, 2].min())], orientation)

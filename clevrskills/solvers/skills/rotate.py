@@ -62,12 +62,12 @@ def solve_rotated(arm: Arm, goal: Rotated) -> Actions:
 
 
 def _left_rad(arm: Arm, goal: Rotated) -> float:
-    """The turn about world z that is left."""
+    """Return the turn about world z that is left."""
     return float(goal.angle_rad[0] - arm.remembered(goal)["turned_rad"][0])
 
 
 def _upright(arm: Arm, body: int, xy: np.ndarray) -> Iterator[Pose]:
-    """Upright poses at a place (2,)."""
+    """Yield upright poses at a place (2,)."""
     for turn in UPRIGHT_TURNS_RAD:
         yield on_table(arm, body, xy, turned_about_z(turn).q)
 
@@ -97,9 +97,9 @@ def _turn(
 def _possible(
     arm: Arm, body: int, xy: np.ndarray, angle_rad: float
 ) -> tuple[list[Pose], float, bool]:
-    """End-effector poses, one for each control step, that carry and turn what is held, as far as
-    the joints can follow without a collision; which share of the way that is; whether a collision
-    ends it.
+    """Return the end-effector poses, one for each control step, that carry and turn what is held,
+    as far as the joints can follow without a collision; which share of the way that is; whether a
+    collision ends it.
     """
     arm.update_planning_scene()
     here = arm.body_pose(body).p
@@ -117,8 +117,9 @@ def _possible(
 def _way(
     arm: Arm, start: Pose, qpos: np.ndarray, here: np.ndarray, xy: np.ndarray, angle_rad: float
 ) -> Iterator[tuple[Pose, np.ndarray]]:
-    """Poses of the end effector, with joint angles (n,) whatever their limits, that move what is at
-    one place (3,) above another (2,) on a straight line and turn it evenly, as far as they exist.
+    """Yield poses of the end effector, with joint angles (n,) whatever their limits, that move what
+    is at one place (3,) above another (2,) on a straight line and turn it evenly, as far as they
+    exist.
     """
     steps = _steps(here, xy, angle_rad)
     for k in range(1, steps + 1):
@@ -132,7 +133,7 @@ def _way(
 
 
 def _effort(arm: Arm, xy: np.ndarray, angle_rad: float) -> Effort:
-    """What it takes to carry a body to a place (2,) and to turn it on the way."""
+    """Return the effort to carry a body to a place (2,) and to turn it on the way."""
 
     def effort_rad(grip: Pose, qpos: np.ndarray) -> float:
         start = arm.base * arm.planner.kinematics.forward(qpos)
@@ -146,13 +147,13 @@ def _effort(arm: Arm, xy: np.ndarray, angle_rad: float) -> Effort:
 
 
 def _steps(here: np.ndarray, xy: np.ndarray, angle_rad: float) -> int:
-    """Control steps that it takes, at least one."""
+    """Return control steps that it takes, at least one."""
     distance_m = float(np.linalg.norm(xy - here[:2]))
     return int(np.ceil(max(1.0, abs(angle_rad) / ROTATION_RAD, distance_m / PER_STEP_M)))
 
 
 def _yaw_with_room_rad(arm: Arm, body: int, xy: np.ndarray, angle_rad: float) -> float:
-    """The gripper's turn at which to take a body so that the wrist has room to turn it."""
+    """Return the gripper's turn at which to take a body so that the wrist has room to turn it."""
     here, yaw = arm.body_pose(body).p, arm.yaw_rad
     start = Pose([*here[:2], spans(arm, body)[1] + arm.cup_tip_z_m + ABOVE_M], down(yaw))
     qpos = arm.planner.kinematics.inverse(arm.base.inv() * start, arm.controller.target_qpos)

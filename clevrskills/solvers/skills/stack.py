@@ -42,7 +42,7 @@ def solve_same_stack(arm: Arm, goal: SameStack) -> Actions:
 
 
 def _foot(arm: Arm, slots: list[int], towers: Towers) -> int | None:
-    """Which object the highest tower stands on; of equally high ones, one that is easy to reach."""
+    """Return the object under the highest tower; of equally high ones, one easy to reach."""
     heights = towers.height[0].tolist()
     if not max(heights):
         return None

@@ -50,7 +50,7 @@ there already; and how far from the middle one rather goes than nearer to that."
 
 @dataclass(frozen=True)
 class _Throw:
-    """What is thrown at what."""
+    """Throw of an object at a target."""
 
     arm: Arm
     goal: Hit
@@ -58,7 +58,7 @@ class _Throw:
     target: int
 
     def run_up(self, start: Pose, qpos: np.ndarray) -> RunUp | None:
-        """A run-up from a pose at rest, with joint angles (n,); ``None`` if there is none."""
+        """Return a run-up from rest at a pose with joint angles (n,); ``None`` if there is none."""
         arm = self.arm
         if start.p[2] < LEAST_HEIGHT_M or start.to_transformation_matrix()[2, 2] > -STEEP:
             return None
@@ -74,7 +74,7 @@ class _Throw:
         return None
 
     def _aim(self, origin: np.ndarray) -> np.ndarray:
-        """Where the origin of the object is to fly through, (3,), if it comes from a place (3,)."""
+        """Return the point (3,) that the object's origin is to pass, coming from a place (3,)."""
         low, high = spans(self.arm, self.target)
         below = float(self.arm.body_pose(self.body).p[2]) - spans(self.arm, self.body)[0]
         if high - low < FLAT_M:
@@ -88,7 +88,7 @@ class _Throw:
         return np.array([*(place - before * ahead), low + share * (high - low)])
 
     def _free_place(self) -> np.ndarray:
-        """The middle of a flat target or, if something lies there, the nearest free place, (2,)."""
+        """Return the middle of a flat target or, if taken, the nearest free place, (2,)."""
         world, index = self.arm.world, torch.tensor([self.target])
         pose = world.pose(index)
         middle = geometry.to_world(pose, world.at(world.solids.center, index)[:, None])[0, 0, :2]
@@ -110,7 +110,7 @@ class _Throw:
         return places[cost.argmin()].double().numpy()
 
     def starts(self) -> list[Pose]:
-        """Poses from which to run up, the nearest first."""
+        """Return poses from which to run up, the nearest first."""
         arm = self.arm
         offset = place_of(arm, self.target) - arm.base.p[:2]
         angle = np.arctan2(offset[1], offset[0])
@@ -124,13 +124,13 @@ class _Throw:
         return sorted(poses, key=self._way_to)
 
     def _way_to(self, pose: Pose) -> float:
-        """About how many control steps it takes to go to a pose."""
+        """Return about how many control steps it takes to go to a pose."""
         change = self.arm.pose.inv() * pose
         turn = float(np.linalg.norm(rotation_vector_np(change.q)))
         return max(float(np.linalg.norm(change.p)) / PER_STEP_M, turn / ROTATION_RAD)
 
     def start(self) -> Pose | None:
-        """The nearest pose from which a run-up is possible, a straight line away."""
+        """Return the nearest pose from which a run-up is possible, a straight line away."""
         for pose in self.starts():
             qpos = self._line(pose)
             if qpos is not None and self.run_up(pose, qpos):
@@ -138,7 +138,7 @@ class _Throw:
         return None
 
     def _line(self, end: Pose) -> np.ndarray | None:
-        """Joint angles (n,) at the end of a straight way; ``None`` if it can't be gone."""
+        """Return joint angles (n,) at the end of a straight way; ``None`` if it can't be gone."""
         arm = self.arm
         kinematics, qpos = arm.planner.kinematics, arm.controller.target_qpos
         begin = arm.pose
@@ -155,7 +155,7 @@ class _Throw:
 
 
 def _outline(arm: Arm, body: int, direction: np.ndarray) -> float:
-    """How far a body reaches beyond its origin along a direction (2,)."""
+    """Return the reach of a body beyond its origin along a direction (2,)."""
     points = arm.world.world_points(torch.tensor([body]))[0, :, :2].double().numpy()
     return float(((points - place_of(arm, body)) @ direction).max())
 

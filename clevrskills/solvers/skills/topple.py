@@ -32,7 +32,7 @@ PUSHES = 6
 
 
 def _directions(arm: Arm, bodies: list[int], length_m: float) -> list[np.ndarray]:
-    """Directions (2,) to fall in, clear of others and near the table's middle, best first."""
+    """Return directions (2,) to fall in, clear of others and towards the middle, best first."""
     angle = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
     unit = np.column_stack((np.cos(angle), np.sin(angle)))
     start = place_of(arm, bodies[0])
@@ -100,6 +100,6 @@ def solve_toppled_structure(arm: Arm, goal: ToppledStructure) -> Actions:
 
 
 def _hanging(arm: Arm, bodies: list[int]) -> list[int]:
-    """Those of some bodies that are not on the table, the lowest first."""
+    """Return those of some bodies that are not on the table, the lowest first."""
     off = [k for k in bodies if not bool(arm.world.on_table(torch.tensor([k]))[0])]
     return sorted(off, key=lambda k: spans(arm, k)[0])

@@ -41,7 +41,7 @@ def touch(arm: Arm, body: int) -> Actions:
 
 
 def _above(arm: Arm, body: int) -> Pose:
-    """End-effector pose, cups down, at the reachable spot on a body's top nearest to its centre."""
+    """Return the end-effector pose, cups down, at the reachable spot nearest to a body's centre."""
     index = torch.tensor([body])
     points = arm.world.world_points(index)[0].double().numpy()
     center = geometry.to_world(
@@ -92,6 +92,6 @@ def solve_touched_pushed(arm: Arm, goal: TouchedPushed) -> Actions:
 
 
 def tilted(arm: Arm, body: int) -> float:
-    """Angle in radians by which a body is tilted, compared to the start of the episode."""
+    """Return angle in radians by which a body is tilted, compared to the start of the episode."""
     index = torch.tensor([body])
     return float(tilt(arm.env.start.orientation(index), arm.world.orientation(index))[0])

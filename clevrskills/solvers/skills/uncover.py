@@ -26,7 +26,7 @@ def set_aside(arm: Arm, body: int) -> Actions:
 
 
 def _lying_on(arm: Arm, body: int) -> int | None:
-    """A body that can be moved and lies on another one; ``None`` if there is none."""
+    """Return a body that can be moved and lies on another one; ``None`` if there is none."""
     lower = torch.tensor([body])
     for slot in range(len(arm.world.keys)):
         if slot in (body, arm.held) or not bool(arm.world.solids.movable[0, slot]):

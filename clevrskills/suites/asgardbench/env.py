@@ -76,7 +76,7 @@ class HouseEnv(SymbolicEnv):
 
     @property
     def prompt(self) -> TextPrompt:
-        """What the episode asks for, with the types that there are."""
+        """Prompt of the episode, with the types that there are."""
         return prompt_of(self.episode, self.house)
 
     def apply(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
@@ -100,7 +100,7 @@ class HouseEnv(SymbolicEnv):
         return ok, code, args
 
     def read(self, text: str) -> tuple[str, str, str]:
-        """Verb, type, and the code of what is wrong with a command, if anything is."""
+        """Return verb, type, and the error code of a command, if anything is wrong."""
         words = text.split()
         if len(words) != 2:
             return "", "", "UNPARSABLE"
@@ -146,7 +146,7 @@ class HouseEnv(SymbolicEnv):
         return left
 
     def look(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Views by name: ``text_state``, what is seen, in words; those of
+        """Return views by name: ``text_state``, the visible objects in words; those of
         :data:`~clevrskills.suites.asgardbench.drawing.views.VIEWS`, (1024, 1024, 3) uint8 unless
         the configuration names another size.
         """
@@ -161,11 +161,11 @@ class HouseEnv(SymbolicEnv):
         return self.look(self.config.cameras)
 
     def get_state(self) -> np.ndarray:
-        """Hash of entities, held thing and events, (32,) uint8."""
+        """Return the hash of entities, held thing and events, (32,) uint8."""
         return np.frombuffer(bytes.fromhex(self.house.state_hash), np.uint8)
 
     def measures(self) -> Mapping[str, float]:
-        """Numbers of the episode so far; ``docs/asgardbench.md`` defines them."""
+        """Return numbers of the episode so far; ``docs/asgardbench.md`` defines them."""
         turns, solved = max(self.elapsed_steps, 1), bool(self.outcome.holds[0])
         met, of = leaves_met(self.goal, self.outcome)
         also = self._released.evaluate(self.world, self._also)

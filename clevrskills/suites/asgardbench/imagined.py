@@ -23,11 +23,11 @@ class Imagined(World):
         return entity.parent != GONE
 
     def seen_by_turning(self, entity: Entity) -> bool:
-        """Nothing is seen better."""
+        """Return ``None``: nothing comes into view."""
         return False
 
     def free_slots(self, container: Entity, thing: Entity) -> list[int]:
-        """Slots that are free; how large things are is not known."""
+        """Return the free slots; the sizes of things are not known."""
         taken = {e.slot for e in self.contents(container)}
         return [slot for slot in range(_ROOM) if slot not in taken]
 
@@ -36,15 +36,15 @@ class Imagined(World):
         return next(iter(self.free_slots(container, thing)), None)
 
     def place(self, entity: Entity) -> tuple[float, float, float]:
-        """Before the agent, at the height of a counter."""
+        """Return a place before the agent, at the height of a counter."""
         return 1.0, 1.0, 0.9
 
     def look_at(self, entity: Entity) -> None:
-        """Turn to it."""
+        """Look at it by a turn."""
         self.focus = entity.id
 
     def nearest(self, entities: Sequence[Entity]) -> Iterator[Entity]:
-        """As they are: none is nearer."""
+        """Yield entities in their order: none is nearer."""
         yield from entities
 
 

@@ -19,7 +19,7 @@ _TRIES = 20
 
 
 class HouseOracle(SymbolicOracle):
-    """Solves instances from wherever they are.
+    """Oracle that solves instances from any state.
 
     Args:
         env: The environment.
@@ -39,7 +39,7 @@ class HouseOracle(SymbolicOracle):
         self._house_env = env
 
     def reset(self) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         entropy = (self._house_env.episode.seed, crc32(MISTAKES.encode()))
         self._generator = np.random.default_rng(entropy)
         self.mistaken = False

@@ -143,7 +143,7 @@ class Stored(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class Did(_HouseLeaf):
-    """Something was done.
+    """Record that an action was done.
 
     Args:
         verb: ``DRINK`` or ``SPRAY``.
@@ -202,7 +202,7 @@ class ObjectExists(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class ContainsOnly(_HouseLeaf):
-    """Something holds things of all listed types, at any depth, and nothing else.
+    """Content of a thing: things of all listed types, at any depth, and nothing else.
 
     Args:
         container: The type of what holds them.

@@ -50,11 +50,11 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether all passes that must."""
+        """``True`` if all required checks pass."""
         return all(check.ok for check in self.checks if check.grade == "must")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return plain JSON data."""
         return {"task": self.task, "ok": self.ok, "checks": [asdict(c) for c in self.checks]}
 
     def __str__(self) -> str:

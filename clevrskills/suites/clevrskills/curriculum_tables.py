@@ -86,7 +86,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Results:
-    """What a curriculum's folder has."""
+    """Contents of a curriculum's folder."""
 
     label: str  # what tables call the policy
     seed: int | None  # of its trainings, if it is told
@@ -145,8 +145,8 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
 
 
 def _training(root: Path, prompt: str, track: str, steps: Sequence[int]) -> str:
-    """Track, steps and hours of the trainings for a form of the prompt, as far as they are known,
-    in words.
+    """Return track, steps and hours of the trainings for a form of the prompt, as far as they are
+    known, in words.
     """
     words = [track or "not stated"]
     if steps:
@@ -179,8 +179,8 @@ def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
 
 
 def by_policy(results: Sequence[Results]) -> list[list[Results]]:
-    """Results that are of one policy, trained with several seeds, together: those of the same label
-    and command that have different seeds.
+    """Return results that are of one policy, trained with several seeds, together: those of the
+    same label and command that have different seeds.
     """
     found: list[list[Results]] = []
     for one in results:
@@ -196,7 +196,7 @@ def by_policy(results: Sequence[Results]) -> list[list[Results]]:
 
 
 def frame(table: PaperTable) -> pd.DataFrame:
-    """For people: two lines of headings, text."""
+    """Return the table for people: two lines of headings, text."""
     columns = [("", "model"), ("", "numbers"), ("", "training")]
     columns += [(heading(c), measure) for c in table.columns for measure in MEASURES]
     data = []
@@ -217,7 +217,7 @@ def heading(column: Column) -> str:
 
 
 def numbers(tables: Sequence[PaperTable]) -> pd.DataFrame:
-    """For programs: a row for each entry of each table."""
+    """Return the table for programs: a row for each entry of each table."""
     records = []
     for table in tables:
         for line in table.lines:
@@ -278,7 +278,7 @@ _CAPTION = (
 
 
 def _latex(table: PaperTable, texts: pd.DataFrame) -> str:
-    """As wide as the page; needs the packages ``booktabs`` and ``graphicx``."""
+    """Return the table in LaTeX, page-wide; it needs ``booktabs`` and ``graphicx``."""
     text: str = texts.to_latex(
         index=False,
         escape=True,
@@ -309,7 +309,7 @@ def _ours(runs: Sequence[Results], prompt: str, columns: Sequence[Column]) -> It
 
 
 def _entry(runs: Sequence[Sequence[EpisodeResult]]) -> Entry:
-    """Numbers of the same episodes in one or several training runs, of those that have any."""
+    """Return numbers of the same episodes in all training runs that have any."""
     runs = [run for run in runs if any(result.counts for result in run)] or runs[:1]
     rows = [summarise(results) for results in ([*chain(*runs)], *runs)]
 

@@ -21,7 +21,7 @@ SHOWN = 3
 
 
 class Fault(str):
-    """What is wrong, in words.
+    """Fault of a task, in words.
 
     Attributes:
         mend: What to do about it; empty: what the check says.
@@ -50,13 +50,13 @@ class Fault(str):
 
 
 def _relative(name: str) -> str:
-    """Path of a file as one types it here."""
+    """Return the path of a file as one types it here."""
     path = Path(name).absolute()
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def unfair(task: Task, seed: int, split: str, robot: str) -> Fault | None:
-    """Why the draws of an episode make no fair scene, and in how many, the most frequent first.
+    """Return why the draws of an episode make no fair scene, with counts, the most frequent first.
 
     Args:
         task: The task.
@@ -85,7 +85,7 @@ def unfair(task: Task, seed: int, split: str, robot: str) -> Fault | None:
 
 
 def _reason(task: Task, seed: int, attempt: int, split: str, robot: str) -> Fault | None:
-    """Why a draw makes no fair scene; ``None`` if it does."""
+    """Return why a draw makes no fair scene; ``None`` if it does."""
     try:
         layout, _ = task.draw(seed, attempt, split)
         scene = scene_of(task, layout, robot)

@@ -62,13 +62,13 @@ class Training:
 
     @property
     def by_prompt(self) -> bool:
-        """Whether each form of the prompt has checkpoints of its own."""
+        """``True`` if each form of the prompt has checkpoints of its own."""
         return any("{prompt}" in word for word in self.command)
 
 
 @dataclass(frozen=True)
 class Curriculum:
-    """What is to be trained and evaluated.
+    """Curriculum: trainings and evaluations.
 
     Attributes:
         label: What tables call the policy.
@@ -186,7 +186,7 @@ class _Table:
 
 
 def _checkpoints(table: _Table) -> dict[str, dict[str, dict[str, Any]]]:
-    """By form of the prompt; words alone have those of all prompts unless they have their own."""
+    """Return the checkpoints by form of the prompt; words alone default to those of all prompts."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for key, forms in (("checkpoints", FORMS), ("language_checkpoints", ("language",))):
         given = table.take(key, dict, None)
@@ -246,7 +246,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def steps_of(steps: Sequence[Any]) -> tuple[int, ...]:
-    """Steps of the training after which each stage is evaluated, from one number or three.
+    """Return steps of the training after which each stage is evaluated, from one number or three.
 
     Raises:
         ClevrSkillsError: They are something else.
@@ -259,7 +259,7 @@ def steps_of(steps: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _options(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of ``evaluate`` as its arguments are."""
+    """Return options of ``evaluate`` as its arguments are."""
     from clevrskills.evaluation.evaluate import EvaluateArgs
 
     kinds = get_type_hints(EvaluateArgs)

@@ -128,7 +128,7 @@ _NUMBERS: dict[int, dict[str, tuple[_Entry, ...]]] = {
 
 
 def published() -> Iterator[PublishedResult]:
-    """Every entry of the three tables."""
+    """Yield every entry of the three tables."""
     for table, models in _NUMBERS.items():
         prompt = "language" if table == 5 else "multimodal"
         for model, entries in models.items():

@@ -55,7 +55,7 @@ def check_is_curriculum(root: Path) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """Something that is to be done or was."""
+    """Step that is to be done or was."""
 
     does: str  # `train` or `evaluate`
     stage: str
@@ -86,7 +86,7 @@ class Stages:
         return self.root / TRIALS_DIR / trial.name
 
     def missing(self, trial: Trial) -> int:
-        """Number of episodes of a trial that do not count yet.
+        """Return the number of episodes of a trial that do not count yet.
 
         Raises:
             ClevrSkillsError: Its results are of another policy.
@@ -94,7 +94,7 @@ class Stages:
         return len(tasks_of(trial, self.levels)) * self.what.episodes - self.counts(trial)
 
     def counts(self, trial: Trial) -> int:
-        """Number of episodes of a trial that count.
+        """Return the number of episodes of a trial that count.
 
         Raises:
             ClevrSkillsError: Its results are of another policy.
@@ -177,7 +177,7 @@ class Stages:
         return folder.with_name(f"{folder.name}.json")
 
     def _checkpoint(self, stage: str, prompt: str) -> Mapping[str, Any] | None:
-        """Arguments of the policy that name a checkpoint, which is there then."""
+        """Return arguments of the policy that name a checkpoint, which is there then."""
         listed = self._listed(stage, prompt)
         if listed is not None or self.what.training is None:
             return listed
@@ -202,7 +202,7 @@ class Stages:
         return made
 
     def _check_training(self, training: Training) -> None:
-        """Checkpoints that are there were made by this training."""
+        """Check that the existing checkpoints were made by this training."""
         for stage in STAGES:
             for prompt in self._trained_prompts(stage):
                 marker = self._marker(self._trained(stage, prompt))

@@ -123,7 +123,7 @@ OF_SCENES = tuple(CHECKS)[2:]
 
 @dataclass(frozen=True)
 class Check:
-    """What one check found."""
+    """Result of one check."""
 
     name: str
     grade: str  # `must` or `should`
@@ -173,7 +173,8 @@ class Run:
 
 
 def keys_in(name: str) -> list[str]:
-    """Keys of the tasks that a name stands for: a task, or a module or file, which is imported.
+    """Return keys of the tasks that a name stands for: a task, or a module or file, which is
+    imported.
 
     Raises:
         ClevrSkillsError: There are none, or the module cannot be imported.
@@ -378,7 +379,7 @@ def _realized(goal: Predicate, world: Any) -> Outcome:
 
 
 def _realize(runs: Sequence[Run]) -> Check:
-    """Realized, a goal holds: in a world of tensors, and in simulation by itself."""
+    """Check that a goal holds once realized: in a world of tensors, and in simulation by itself."""
 
     def look(run: Run, seed: int) -> str:
         goal, world = run.scenes[seed].goal, TensorWorld.snapshot(run.scenes[seed].start)
@@ -407,8 +408,8 @@ def _realize(runs: Sequence[Run]) -> Check:
 
 
 def _perturb(runs: Sequence[Run]) -> Check:
-    """Once all is realized, each leaf that remembers nothing ceases to hold when something is taken
-    away.
+    """Check that, once all is realized, each leaf that remembers nothing ceases to hold when
+    something is taken away.
     """
 
     def look(run: Run, seed: int) -> str:
@@ -436,7 +437,7 @@ def _perturb(runs: Sequence[Run]) -> Check:
 
 
 def _taken_away(world: TensorWorld, slots: Sequence[int]) -> Iterator[TensorWorld]:
-    """Copies of a world in which a body, or the gripper, is somewhere else."""
+    """Yield copies of a world in which a body, or the gripper, is somewhere else."""
     for slot in (*slots, None):
         for direction in ((1, 0, 0), (0, 1, 0), (-1, 0, 0), (0, -1, 0), (0, 0, 1)):
             moved = TensorWorld(
@@ -452,7 +453,7 @@ def _taken_away(world: TensorWorld, slots: Sequence[int]) -> Iterator[TensorWorl
 
 
 def _as_data(made: Task, runs: Sequence[Run]) -> Check:
-    """Goals go to JSON and back, and say in batches what they say alone."""
+    """Check that goals go to JSON and back, and give in batches what they give alone."""
 
     def look(run: Run, seed: int) -> str:
         goal, start = run.scenes[seed].goal, run.scenes[seed].start
@@ -499,7 +500,7 @@ def _fault_in_batch(made: Task, scenes: Sequence[Any]) -> str:
 
 
 def digest(config: EnvConfig, seeds: Sequence[int], defined_in: str = "") -> str:
-    """Hash of episodes as they are drawn and of the first as the oracle solves it."""
+    """Return the hash of episodes as they are drawn and of the first as the oracle solves it."""
     if defined_in:
         keys_in(defined_in)
     key, split, robot = config.task, config.split, config.robot
@@ -544,7 +545,7 @@ def _wordings(made: Task, runs: Sequence[Run]) -> Check:
 
 
 def _variety(made: Task, runs: Sequence[Run]) -> Check:
-    """Tasks of this package have a bank of wordings; of others two that need no image will do."""
+    """Check the wordings: a bank in this package, elsewhere two that need no image."""
     if is_own(type(made)):
         count = made.count_wordings()
         few = count["seen"] < SEEN or count["held_out"] < HELD_OUT

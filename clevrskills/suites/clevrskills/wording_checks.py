@@ -68,7 +68,7 @@ def wording_faults(made: Task, layout: Layout) -> Iterator[str]:
 
 
 def _mistakable(wording: Wording, bodies: Sequence[Body], shown: Sequence[Body]) -> Iterator[str]:
-    """Phrases that fit another body of the scene as well, all of whose words it has too."""
+    """Yield phrases that fit another body of the scene as well, all of whose words it has too."""
 
     def words(body: Body) -> set[str]:
         return set(body.called(wording.names, shown).split())

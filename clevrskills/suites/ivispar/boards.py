@@ -86,7 +86,7 @@ class Puzzle:
         return [f"tile {a}" if b == "tile" else f"{a} {b}" for a, b in self.geoms]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data; moves as 4 piece + direction."""
+        """Return plain JSON data; moves as 4 piece + direction."""
         data = asdict(self)
         data |= {name: list(data[name]) for name in ("start", "goal")}
         data["geoms"] = [list(geom) for geom in self.geoms]
@@ -103,13 +103,13 @@ class Puzzle:
 
 
 def palette(set_name: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Colors and shapes of a set."""
+    """Return colors and shapes of a set."""
     every = set_name in ("sizes", "pilot")
     return (COLOURS, SHAPES) if every else (COLOURS[:BASE], SHAPES[:BASE])
 
 
 def limit(set_name: str, c1: int) -> int:
-    """Turns of an episode."""
+    """Return the limit of turns of an episode."""
     return LIMIT if set_name == "base" else max(2 * c1, c1 + 4)
 
 
@@ -231,8 +231,8 @@ def _of_length(size: int, k: int, c1: int, generator: np.random.Generator) -> tu
 
 
 def _tiles(number: int, generator: np.random.Generator) -> Puzzle:
-    """Numbered tiles, in rows from the far left corner at the goal; no two of the same number of
-    moves are alike until there are no others.
+    """Return numbered tiles, in rows from the far left corner at the goal; no two of the same
+    number of moves are alike until there are no others.
     """
     size = 3 + number // 50 % 2
     lengths = _TILE_LENGTHS[size]

@@ -23,7 +23,7 @@ _LISTED = re.compile(r"([a-z]\d+):? (\w+) (\w+)")
 
 @dataclass(frozen=True)
 class Command:
-    """What a text says.
+    """Parsed command.
 
     Attributes:
         piece: Number of the piece; -1: there is none.

@@ -78,7 +78,7 @@ class BoardEnv(SymbolicEnv):
 
     @property
     def prompt(self) -> TextPrompt:
-        """What the episode asks for, with the words of its set."""
+        """Prompt of the episode, with the words of its set."""
         about = {"size": self.puzzle.size, "colors": self.colours, "shapes": self.shapes}
         asked = "tiles" if self.puzzle.geoms[0][1] == "tile" else "geoms"
         return replace(super().prompt, about={"task": asked, **about})
@@ -127,7 +127,7 @@ class BoardEnv(SymbolicEnv):
         return MOVED
 
     def pieces(self) -> set[tuple[str, str, str]]:
-        """Cell, color and shape of each piece."""
+        """Return the cell, color and shape of each piece."""
         cells = [cell_name(cell, self.puzzle.size) for cell in self.state]
         return {(cell, *geom) for cell, geom in zip(cells, self.puzzle.geoms, strict=True)}
 
@@ -160,7 +160,7 @@ class BoardEnv(SymbolicEnv):
         return piece, direction
 
     def measures(self) -> Mapping[str, float]:
-        """Numbers of the episode so far; ``docs/ivispar.md`` defines them."""
+        """Return numbers of the episode so far; ``docs/ivispar.md`` defines them."""
         c1, turns = self.puzzle.c1, len(self.distances) - 1
         solved = next((t for t, d in enumerate(self.distances) if d == 0), None)
         regret = self.curves()["regret"]
@@ -175,9 +175,9 @@ class BoardEnv(SymbolicEnv):
         }
 
     def curves(self) -> Mapping[str, Sequence[float]]:
-        """Regret after each turn up to the limit: how much further from the goal the pieces are
-        than on a shortest solution; it stays as it is once the puzzle is solved or the episode
-        over.
+        """Return the regret after each turn up to the limit: how much further from the goal the
+        pieces are than on a shortest solution; it stays as it is once the puzzle is solved or the
+        episode over.
         """
         regret, start = [0.0], self.distances[0]
         for turn in range(1, self.limit + 1):
@@ -186,7 +186,7 @@ class BoardEnv(SymbolicEnv):
         return {"regret": regret}
 
     def get_state(self) -> np.ndarray:
-        """Cell of each piece, (K,)."""
+        """Return the cell of each piece, (K,)."""
         return np.array(self.state)
 
     def capture(self) -> Mapping[str, np.ndarray]:
@@ -194,7 +194,7 @@ class BoardEnv(SymbolicEnv):
         return {view: self._view(view) for view in self.config.cameras}
 
     def look(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Views by name: images (H, W, 3) uint8, or text."""
+        """Return views by name: images (H, W, 3) uint8, or text."""
         return {name: self._view(name) for name in names}
 
     def _view(self, name: str) -> Any:

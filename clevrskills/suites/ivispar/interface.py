@@ -47,7 +47,7 @@ def actuator_of(env: Any) -> Actuator:
 
 @dataclass(frozen=True)
 class MoveInterface(TextInterface):
-    """Moves in words."""
+    """Interface of moves in words."""
 
     def begin(self, env: Any) -> Actuator:
         """Return what takes the commands."""
@@ -56,7 +56,7 @@ class MoveInterface(TextInterface):
 
 @dataclass(frozen=True)
 class IndexInterface:
-    """Moves as numbers; which of them there are is up to the board.
+    """Interface of moves as numbers; which of them there are is up to the board.
 
     Attributes:
         name: Name of the interface.
@@ -94,7 +94,7 @@ class IndexInterface:
         return 0
 
     def random(self, generator: np.random.Generator) -> int:
-        """Any move of the first piece."""
+        """Return any move of the first piece."""
         return int(generator.integers(len(DIRECTIONS)))
 
 

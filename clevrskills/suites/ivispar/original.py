@@ -130,7 +130,7 @@ def _sentences(puzzle: Puzzle, moves: Sequence[Move]) -> list[str]:
 
 
 def _moves(puzzle: Puzzle, sentences: Sequence[str]) -> list[Move]:
-    """Moves of sentences.
+    """Return moves of sentences.
 
     Raises:
         ValueError: One is none of this board.

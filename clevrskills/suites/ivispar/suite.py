@@ -37,7 +37,7 @@ EPISODES_DIR = Path(__file__).parent / "episodes"
 
 
 def _shown(view: str) -> dict[str, Any]:
-    """Options that show a policy the present board and the goal."""
+    """Return options that show a policy the present board and the goal."""
     return {"view": (view, f"{view}@goal"), "feedback": "none"}
 
 

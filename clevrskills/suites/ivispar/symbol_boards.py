@@ -35,7 +35,7 @@ def banks() -> Mapping[str, Bank]:
 
 @dataclass(frozen=True)
 class BoardTask:
-    """What differs between the tasks of boards.
+    """Task of boards: the differences between the four of them.
 
     Attributes:
         level: Level of the task.

@@ -176,7 +176,7 @@ class BoardVectorEnv:
         return starts[chosen], goals[chosen]
 
     def _drawn(self) -> tuple[np.ndarray, np.ndarray]:
-        """Starts and goals (M, k): goals at random, and random moves from there."""
+        """Return starts and goals (M, k): goals at random, and random moves from there."""
         generator, k, n2 = self._generator, self.pieces, self.size**2
         count = max(_FIRST, self.num_envs)
         goals = generator.permuted(np.tile(np.arange(n2), (count, 1)), axis=1)[:, :k]
@@ -203,7 +203,7 @@ class BoardVectorEnv:
 
 
 def observe_cells(cells: np.ndarray, goals: np.ndarray, size: int) -> np.ndarray:
-    """Boards as a network is shown them, with pieces in no order.
+    """Return boards as a network is shown them, with pieces in no order.
 
     Args:
         cells: Where the pieces are, (B, k).

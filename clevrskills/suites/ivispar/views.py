@@ -22,7 +22,7 @@ LABELS = ("both", "edge", "cell", "none")
 
 
 class Marked(Enum):
-    """Which board an image shows: its caption and the color behind it."""
+    """Board with its caption and the color behind it, for an image."""
 
     ACTIVE = ("active", (82, 138, 174))
     GOAL = ("goal", (100, 191, 106))
@@ -31,7 +31,7 @@ class Marked(Enum):
 
 @dataclass(frozen=True)
 class View:
-    """What is shown, and how.
+    """Settings of a view.
 
     Attributes:
         base: ``text``, one of :data:`IMAGES`, or :data:`SINGLE`.
@@ -45,7 +45,7 @@ class View:
 
     @property
     def drawn(self) -> bool:
-        """Whether shapes are shown by their outlines."""
+        """``True`` if shapes are shown by their outlines."""
         return self.base == "schematic"
 
     @property
@@ -141,7 +141,8 @@ def _labelled(
 
 
 def in_one(image: np.ndarray, past: Sequence[np.ndarray]) -> np.ndarray:
-    """One image of goal and present board and, below, of the boards before it, the latest right.
+    """Return one image of goal and present board and, below, of the boards before it, the latest
+    right.
 
     Args:
         image: What :data:`SINGLE` shows now, (900, 2400, 3) uint8.

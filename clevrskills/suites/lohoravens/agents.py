@@ -156,7 +156,7 @@ class StepOracle(MoveOracle):
 
 
 def _rounded(move: Move) -> tuple[float, ...]:
-    """A move to a millimeter."""
+    """Return a move to a millimeter."""
     return tuple(np.round([*move.pick, *move.place], 3).tolist())
 
 

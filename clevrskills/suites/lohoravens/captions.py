@@ -27,7 +27,7 @@ MOVED_M = 0.02
 
 
 class Memory:
-    """What captions are to remember of an episode that has just begun.
+    """Memory of captions in an episode that has just begun.
 
     Args:
         env: The environment.
@@ -50,13 +50,13 @@ class Memory:
         self._told: dict[str, str] = {}
 
     def note(self, env: RecorderView) -> None:
-        """A turn begins: remember where everything is, and what is uncovered by now."""
+        """Take note that a turn begins: where everything is, and what is uncovered by now."""
         scene = self._look(env)
         self._before = {thing.key: scene.xy(thing.slot) for thing in scene.movable}
         self._told = {thing.key: where(scene, thing, self._hidden) for thing in scene.movable}
 
     def _look(self, env: RecorderView) -> Scene:
-        """The scene now; what is uncovered in it is hidden no more."""
+        """Observe the scene now; what is uncovered in it is hidden no more."""
         scene = Scene(env)
         self._hidden = {
             thing.key
@@ -66,7 +66,7 @@ class Memory:
         return scene
 
     def caption(self, env: RecorderView, view: str) -> str:
-        """A caption of the scene now, one of :data:`CAPTIONS`."""
+        """Return a caption of the scene now, one of :data:`CAPTIONS`."""
         scene = self._look(env)
         seen = [thing for thing in scene.things if thing.key not in self._hidden]
         lines = [counted(seen)]
@@ -77,7 +77,7 @@ class Memory:
         return "\n".join(lines)
 
     def _changes(self, scene: Scene, seen: list[Thing]) -> str:
-        """What moved since the last turn began."""
+        """Return what moved since the last turn began."""
         moved = [
             thing
             for thing in seen
@@ -94,7 +94,7 @@ class Memory:
 
 
 def true_statements(report: str, truth: str) -> tuple[int, int]:
-    """How many statements of a report are true, and how many it has.
+    """Return how many statements of a report are true, and how many it has.
 
     Args:
         report: The report; what has the form of a caption's lines is a statement.
@@ -106,7 +106,7 @@ def true_statements(report: str, truth: str) -> tuple[int, int]:
 
 
 def counted(things: list[Thing]) -> str:
-    """How many there are of each size, colour and kind."""
+    """Return the number of blocks of each size, colour and kind."""
     names = Counter(_name(thing) for thing in things)
     parts = [f"{count} {_plural(name) if count > 1 else name}" for name, count in names.items()]
     if not parts:
@@ -116,7 +116,7 @@ def counted(things: list[Thing]) -> str:
 
 
 def where(scene: Scene, thing: Thing, hidden: Collection[str] = ()) -> str:
-    """In which area a thing is, and what it is on or in, but for what is hidden."""
+    """Return the area that a thing is in, and what it is on or in, but for what is hidden."""
     area = f"in the {scene.area(thing)} area"
     below = [
         ("in" if other.kind == "bowl" else "on", other)

@@ -39,7 +39,8 @@ Actor = Callable[[str], Any]
 
 
 class LoHoRavensEnv(ClevrSkillsEnv):
-    """Runs a task of the suite; ``roles["n_min"]`` of its layout says how many moves it needs.
+    """Environment of a task of the suite; ``roles["n_min"]`` of its layout is the least number of
+    moves.
 
     Args:
         task_key: Key of the task.
@@ -127,11 +128,11 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         self.account.judge("reporter", right, of)
 
     def measures(self) -> Mapping[str, float]:
-        """Numbers of the episode so far, see :mod:`clevrskills.suites.lohoravens.measures`."""
+        """Return episode's measures so far, see :mod:`clevrskills.suites.lohoravens.measures`."""
         return self.account.measures()
 
     def _noise(self, name: str) -> np.random.Generator:
-        """What the noise of a view is drawn from now."""
+        """Return the generator of a view's noise now."""
         return noise_generator(self.episode_seed, name, self.turns, int(self.elapsed_steps[0]))
 
     def capture(self) -> dict[str, np.ndarray]:
@@ -140,7 +141,7 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         return {name: self.noise.on_image(p, self._noise(name)) for name, p in images.items()}
 
     def look(self, views: Sequence[str]) -> Mapping[str, Any]:
-        """What is shown beside the images of cameras, see :data:`VIEWS`.
+        """Return the views beside the images of cameras, see :data:`VIEWS`.
 
         Raises:
             UnknownNameError: There is no such view.
@@ -164,7 +165,7 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         return found
 
     def _fused(self) -> Mapping[str, np.ndarray]:
-        """Colors and heights of the map as the cameras beside the field see it."""
+        """Return colors and heights of the map as the cameras beside the field see it."""
         from clevrskills.suites.lohoravens.fusion import SIDE_CAMERAS, fuse
 
         depths, images = {}, self.capture()

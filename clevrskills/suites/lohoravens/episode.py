@@ -15,12 +15,12 @@ _BINS = ((1, "1"), (3, "2-3"), (5, "4-5"), (8, "6-8"))
 
 
 def turn_limit(level: str, n_min: int) -> int:
-    """Turns after which an episode of a level ends: twice what is needed, and four more."""
+    """Return turns after which an episode of a level ends: twice what is needed, and four more."""
     return PRIMITIVE_TURNS if level == "primitive" else 2 * n_min + 4
 
 
 def moves_bin(n_min: int) -> str:
-    """How many moves are needed, as tables sort it, e.g. ``4-5``."""
+    """Return the bin of a number of moves, as tables sort it, e.g. ``4-5``."""
     return next((name for most, name in _BINS if n_min <= most), "9+")
 
 
@@ -37,7 +37,7 @@ class RavensEpisode(EpisodeSpec):
 
     @property
     def n_min(self) -> int:
-        """How many moves it takes at least."""
+        """Least number of moves."""
         return int(self.layout.roles["n_min"])
 
     @property
@@ -53,7 +53,7 @@ class RavensEpisode(EpisodeSpec):
 
     @cached_property
     def tags(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """What tables sort it by: capabilities, their number, family, ``n_min`` and its bin."""
+        """Tags for tables: capabilities, their number, family, ``n_min`` and its bin."""
         from clevrskills.suites.lohoravens.tasks import tasks
 
         of_task = tasks()[self.task]().tags()

@@ -22,8 +22,8 @@ def fuse(
     colors: Mapping[str, np.ndarray],
     depths_m: Mapping[str, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Colors (H, W, 3) uint8 and heights (H, W) float32 in meters of the map. In each cell the
-    highest point that is seen counts; where none is, the nearest cell.
+    """Return colors (H, W, 3) uint8 and heights (H, W) float32 in meters of the map. In each cell
+    the highest point that is seen counts; where none is, the nearest cell.
 
     Args:
         cameras: The cameras, by name.
@@ -50,7 +50,7 @@ def fuse(
 def _points(
     camera: FixedCamera, colors: np.ndarray, depth_m: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """World points (N, 3) and colors (N, 3) of the pixels of an image."""
+    """Return the world points (N, 3) and colors (N, 3) of the pixels of an image."""
     height, width = depth_m.shape
     half = np.tan(camera.fov_rad / 2)
     down, across = np.meshgrid(
@@ -65,7 +65,7 @@ def _points(
 
 
 def _filled(image: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same with gaps filled by the nearest cells, and the table at height 0."""
+    """Return the same with gaps filled by the nearest cells, and the table at height 0."""
     missing = np.isnan(heights)
     if missing.all():
         return image, np.zeros_like(heights)

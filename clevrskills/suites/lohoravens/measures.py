@@ -42,7 +42,7 @@ MEASURES = (
 
 
 class Account:
-    """Takes note of an episode from its start on.
+    """Metrics of an episode, from its start on.
 
     Args:
         env: The environment, at the start of an episode.
@@ -67,7 +67,7 @@ class Account:
         self._followed = False
 
     def _left_alone(self, covering: Sequence[int]) -> Tensor:
-        """Slots of movable blocks that the goal does not move and that hide none."""
+        """Return slots of movable blocks that the goal does not move and that hide none."""
         env = self._env
         movable = env.world.solids.movable[0].clone()
         goal = env.goal.child if isinstance(env.goal, Keeping) else env.goal
@@ -76,7 +76,7 @@ class Account:
         return movable.nonzero()[:, 0]
 
     def turn(self, code: str) -> None:
-        """A turn is over, of which a code tells what came."""
+        """Take note of the end of a turn, with the code of its outcome."""
         self.turns += 1
         self.codes[code] += 1
         self._best = max(self._best, self.partial())
@@ -92,18 +92,18 @@ class Account:
         self.judged[part][1] += of
 
     def partial(self) -> float:
-        """Share of the goal that is met now, by weight."""
+        """Return the share of the goal that is met now, by weight."""
         met, of = leaves_met(self._env.goal, self._env.outcome)
         return met / of
 
     def disturbed(self) -> int:
-        """How many blocks have moved that the goal does not move."""
+        """Return the number of moved blocks that the goal does not move."""
         moved_m = (self._env.world.body_pose[0, :, :3] - self._from).norm(dim=-1)
         return int((moved_m[self._others] > DISTURBED_M).sum())
 
     def measures(self) -> Mapping[str, float]:
-        """Numbers of the episode so far, by the names of :data:`MEASURES`; nothing of what was not
-        judged.
+        """Return numbers of the episode so far, by the names of :data:`MEASURES`; nothing of what
+        was not judged.
         """
         env, partial = self._env, self.partial()
         n_min = int(env.layouts[0].roles["n_min"])
@@ -126,7 +126,7 @@ class Account:
 
 
 def moved_by(goal: Predicate) -> set[int]:
-    """Slots of what the leaves of a goal are about, but for what they put it on or in."""
+    """Return slots of what the leaves of a goal are about, but for what they put it on or in."""
     found = set[int]()
     for leaf in goal.leaves():
         for field in fields(leaf):

@@ -15,7 +15,7 @@ from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 @dataclass(frozen=True)
 class Noise:
-    """How noisy a run is; never the state, never demonstrations.
+    """Noise of a run; never in the state, never in demonstrations.
 
     Attributes:
         pixel: Standard deviation of each colour of an image, of 255.
@@ -45,21 +45,21 @@ class Noise:
         return 1.0 - (1.0 - self.drop) ** (1.0 / CONTROL_HZ)
 
     def on_image(self, image: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """An image (H, W, 3) uint8 with noise."""
+        """Return an image (H, W, 3) uint8 with noise."""
         if not self.pixel:
             return image
         noisy = image + generator.normal(0.0, self.pixel, image.shape)
         return np.clip(np.rint(noisy), 0, 255).astype(np.uint8)
 
     def on_heights(self, heights: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Heights (H, W) in metres with noise."""
+        """Return heights (H, W) in metres with noise."""
         if not self.depth_mm:
             return heights
         noisy = heights + generator.normal(0.0, 1e-3 * self.depth_mm, heights.shape)
         return noisy.astype(heights.dtype)
 
     def on_places(self, generator: np.random.Generator) -> np.ndarray:
-        """What is added to x and y of pick and place, (2, 2), metres."""
+        """Return the offsets of x and y of pick and place, (2, 2), metres."""
         return generator.normal(0.0, 1e-3 * self.action_mm, (2, 2))
 
 
@@ -74,7 +74,8 @@ often, it does not say."""
 
 
 def read_noise(text: str) -> Noise:
-    """Noise by name, or as ``pixel=3,depth_mm=3,action_mm=7.8,drop=0.1``; what is left out is 0.
+    """Return noise by name, or as ``pixel=3,depth_mm=3,action_mm=7.8,drop=0.1``; what is left out
+    is 0.
 
     Raises:
         UnknownNameError: There is no such noise.
@@ -96,6 +97,6 @@ def read_noise(text: str) -> Noise:
 
 
 def noise_generator(seed: int, *moment: int | str) -> np.random.Generator:
-    """What noise is drawn from at a moment of the episode of a seed."""
+    """Return the generator of noise at a moment of the episode of a seed."""
     words = (crc32(word.encode()) if isinstance(word, str) else word for word in moment)
     return np.random.default_rng(np.random.SeedSequence((seed, crc32(b"noise"), *words)))

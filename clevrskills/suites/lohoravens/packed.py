@@ -30,7 +30,7 @@ _SHORT = {"shape": "s", "texture": "t", "size": "z", "pose": "p"}
 
 
 def upright(pose: Pose) -> Pose:
-    """The pose of an upright body on the grid of places and turns that is kept of it."""
+    """Return the pose of an upright body on the grid of places and turns that is kept of it."""
     x, y, z, w, _, _, turn = pose
     return _pose([*(round(v, PLACE_DIGITS) for v in (x, y, z)), _yaw(w, turn)])
 
@@ -45,7 +45,7 @@ def _pose(values: list[float]) -> Pose:
 
 
 def pack(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An episode as JSON data, packed; as it is if :func:`unpack` would not give it back."""
+    """Return an episode as JSON data, packed; as it is if :func:`unpack` would not give it back."""
     try:
         packed = _pack(data)
         return packed if unpack(packed) == data else data
@@ -74,7 +74,7 @@ def _packed_body(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unpack(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An episode as JSON data, as :func:`pack` was given it; what is not packed as it is.
+    """Return an episode as JSON data, as :func:`pack` was given it; what is not packed as it is.
 
     Raises:
         ValueError, KeyError, TypeError, IndexError: It is damaged.
@@ -122,7 +122,7 @@ def _body(slot: str, packed: Mapping[str, Any]) -> Body:
 
 
 def _prompt(task: Task, layout: Layout, text: str, number: int) -> dict[str, Any]:
-    """What is asked in a wording, and in the others of its kind."""
+    """Return the prompt in a wording, and in the others of its kind."""
     wordings = task.wordings(layout)
     own = wordings[number]
     others = [w for w in wordings if w.held_out == own.held_out and w.text != own.text]

@@ -30,18 +30,18 @@ APART = 25.0
 
 
 def texture_of(color: str) -> str:
-    """Name of the texture of a color."""
+    """Return the name of the texture of a color."""
     return f"{NAMESPACE}/{color}"
 
 
 @cache
 def lab(color: str) -> tuple[float, float, float]:
-    """A color in CIELAB (D65)."""
+    """Return a color in CIELAB (D65)."""
     return lab_of(np.array(PALETTES[NAMESPACE][color]))
 
 
 def look_apart(one: str, other: str) -> bool:
-    """Whether two colors can't be taken for each other."""
+    """Return whether two colors can't be taken for each other."""
     return dist(lab(one), lab(other)) >= APART
 
 
@@ -64,8 +64,8 @@ def all_apart(
 
 
 def mixture(rng: EpisodeRng, pool: Sequence[str], count: int) -> list[str]:
-    """Colors of some blocks, of a pool: how often each color occurs is drawn evenly, so that no
-    mixture can be guessed; of two colors it could.
+    """Return colors of some blocks, of a pool: how often each color occurs is drawn evenly, so that
+    no mixture can be guessed; of two colors it could.
 
     Raises:
         LayoutError: The pool has fewer than three colors.

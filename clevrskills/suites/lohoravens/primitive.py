@@ -67,7 +67,7 @@ class PrimitiveArm(Arm):
     def reaches_down(
         self, tip: Pose, ignore: tuple[int, ...], near: np.ndarray | None = None
     ) -> np.ndarray | None:
-        """As :meth:`reachable`, for cups at the height of a surface, see :data:`CUPS_GIVE_M`."""
+        """Return :meth:`reachable` for cups at the height of a surface, see :data:`CUPS_GIVE_M`."""
         usual = self.margin_m
         self.margin_m = np.array([*usual[:2], -CUPS_GIVE_M])
         self.update_planning_scene(ignore)
@@ -83,7 +83,7 @@ class PrimitiveArm(Arm):
 
 
 def in_field(move: Move, field: Workspace = FIELD) -> bool:
-    """Whether pick and place are in the field or just outside."""
+    """Return whether pick and place are in the field or just outside."""
     return all(
         low - OUTSIDE_M <= value <= high + OUTSIDE_M
         for x, y, _ in (move.pick, move.place)
@@ -127,8 +127,8 @@ class _Plan:
 
 
 def _plan(arm: PrimitiveArm, move: Move) -> _Plan | None:
-    """The turn of the gripper with which it reaches pick and place, of those that turn what is
-    picked alike; ``None``: with none.
+    """Return the turn of the gripper with which it reaches pick and place, of those that turn what
+    is picked alike; ``None``: with none.
     """
     height, owners = _under(arm, np.array([move.pick[:2]]))
     top, onto = _under(arm, np.array([move.place[:2]]))
@@ -157,17 +157,17 @@ def _plan(arm: PrimitiveArm, move: Move) -> _Plan | None:
 
 
 def _wrapped(angle_rad: float) -> float:
-    """An angle in [-pi, pi)."""
+    """Return an angle in [-pi, pi)."""
     return (angle_rad + pi) % (2 * pi) - pi
 
 
 def _tip(arm: Arm, place: Sequence[float], yaw_rad: float) -> Pose:
-    """The end effector's pose with the cups at a place (3,), straight down."""
+    """Return the end effector's pose with the cups at a place (3,), straight down."""
     return Pose(list(place), _near(arm, down(yaw_rad))) * Pose([0, 0, -arm.cup_tip_z_m])
 
 
 def _near(arm: Arm, orientation: np.ndarray) -> np.ndarray:
-    """One of the two quaternions (4,) of an orientation, the one near the arm's present one."""
+    """Return the quaternion (4,) of an orientation near the arm's present one, of the two."""
     return orientation if float(np.dot(orientation, arm.pose.q)) >= 0 else -orientation
 
 
@@ -232,7 +232,7 @@ def _move_to_any(arm: Arm, poses: Sequence[Pose]) -> Actions:
 
 
 def _footprint(arm: Arm, body: int, plan: _Plan) -> np.ndarray:
-    """Places (N, 2) that a held body will be above when it is at its place."""
+    """Return places (N, 2) that a held body will be above when it is at its place."""
     points = arm.world.world_points(torch.tensor([body]))[0].double().numpy()
     tool, turn = arm.pose, yaw_of(plan.place.q) - yaw_of(arm.pose.q)
     # the gripper points down: seen from above it turns by the opposite of its own axis
@@ -274,7 +274,7 @@ def _lower(arm: Arm, body: int, lowered: Pose) -> Actions:
 
 
 def _touches(arm: Arm, body: int) -> bool:
-    """Whether a held body touches anything but the robot."""
+    """Return whether a held body touches anything but the robot."""
     key = arm.world.keys[body]
     return any(
         key in (one, other) and not {"gripper", "arm"} & {one, other} and gap <= TOUCH_M
@@ -297,7 +297,7 @@ def _let_go(arm: Arm) -> Actions:
 
 
 def _still(world: object) -> torch.Tensor:
-    """Whether each body is at rest, (K,)."""
+    """Return whether each body is at rest, (K,)."""
     found = [world.is_static(torch.tensor([k])) for k in range(len(world.keys))]  # type: ignore[attr-defined]
     return torch.cat(found)
 

@@ -120,7 +120,7 @@ class Block:
 
 
 class FieldScene:
-    """What is laid out so far.
+    """Layout in progress.
 
     Args:
         rng: The choices of the episode.

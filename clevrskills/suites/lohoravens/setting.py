@@ -29,7 +29,7 @@ _AWAY = (-1.0, 0.0, 0.0)
 
 
 def _side(eye_m: tuple[float, float, float], target_m: tuple[float, float]) -> FixedCamera:
-    """A camera beside the field, its places counted from the robot's base."""
+    """Return a camera beside the field, its places counted from the robot's base."""
     x_m = FIELD.base_x_m
     eye, target = (eye_m[0] + x_m, *eye_m[1:]), (target_m[0] + x_m, target_m[1], 0.0)
     fov_rad = 2 * atan2(_HEIGHT_PX / 2, _FOCAL_PX)
@@ -37,7 +37,7 @@ def _side(eye_m: tuple[float, float, float], target_m: tuple[float, float]) -> F
 
 
 def _above(height_m: float, fov_rad: float, size_px: tuple[int, int]) -> FixedCamera:
-    """A camera above the middle of the field."""
+    """Return a camera above the middle of the field."""
     x, y = FIELD_MIDDLE_M
     width, height = size_px
     return FixedCamera((x, y, height_m), (x, y, 0.0), fov_rad, height, width, _AWAY)

@@ -121,8 +121,8 @@ class LoHoRavensSuite(TabletopSuite):
         return FieldPrompter(options) if interface.name == PICK_PLACE_TEXT.name else None
 
     def presets(self) -> Mapping[str, Preset]:
-        """Noise alone, and with the feedback of planners: ``p10``, ``explicit``, ``p10_explicit``
-        and so on.
+        """Return the presets: noise alone, and with the feedback of planners: ``p10``,
+        ``explicit``, ``p10_explicit`` and so on.
         """
         usual = {"split": ("train", "test"), "feedback": "none"}
         known = {

@@ -1,4 +1,4 @@
-"""Things on the field: what stands where, where there is room, and how one names them."""
+"""Objects on the field: their layout, free places, and names."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Rectangle = tuple[np.ndarray, np.ndarray]
 
 
 def area_bounds_m(area: str, field: Workspace = FIELD) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest x and y of an area, (2,) each."""
+    """Return the lowest and highest x and y of an area, (2,) each."""
     middle = np.array(FIELD_MIDDLE_M)
     if area == "center":
         return middle - CENTER_M / 2, middle + CENTER_M / 2
@@ -114,7 +114,7 @@ class Thing:
 
 
 class Table:
-    """What stands where, of one environment.
+    """Layout of one environment: poses, supports and zones by slot.
 
     Args:
         world: The world; its first scene is looked at.
@@ -145,21 +145,21 @@ class Table:
         return {slot: bounds(self.world, slot) for slot in (*self.blocks, *self.furniture)}
 
     def xy(self, slot: int) -> np.ndarray:
-        """World x and y of a body, (2,)."""
+        """Return the world x and y of a body, (2,)."""
         place: np.ndarray = self.world.body_pose[0, slot, :2].double().numpy()
         return place
 
     def yaw_rad(self, slot: int) -> float:
-        """Turn of a body about the vertical, as far as its four sides tell it, in [-pi/4, pi/4)."""
+        """Return a body's turn about the vertical modulo a quarter turn, in [-pi/4, pi/4)."""
         yaw = yaw_rad(self.world.body_pose[0, slot, 3:])
         return float((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
 
     def side_m(self, slot: int) -> float:
-        """Greatest side of a body, seen from above."""
+        """Return the greatest side of a body, seen from above."""
         return float(self.world.solids.size[0, slot, :2].max())
 
     def radius_m(self, slot: int) -> float:
-        """Radius of the circle that a body covers, seen from above."""
+        """Return the radius of the circle that a body covers, seen from above."""
         return self.side_m(slot) / (2 if slot in self.bowls else 2**0.5)
 
     @cached_property
@@ -167,15 +167,15 @@ class Table:
         return loads(self.world, CARRIED_SHARE)[0]
 
     def above(self, slot: int) -> list[int]:
-        """Slots of what rests right on a block."""
+        """Return slots of what rests right on a block."""
         return self._on[:, slot].nonzero()[:, 0].tolist()
 
     def below(self, slot: int) -> list[int]:
-        """Slots of blocks that a block rests right on."""
+        """Return slots of blocks that a block rests right on."""
         return self._on[slot].nonzero()[:, 0].tolist()
 
     def topmost(self, slot: int) -> int:
-        """What has to be taken first to free a block: itself if nothing is on it."""
+        """Return the block to take first to free a block: itself if nothing is on it."""
         seen = {slot}
         while above := [k for k in self.above(slot) if k not in seen]:
             slot = above[0]
@@ -183,7 +183,7 @@ class Table:
         return slot
 
     def over(self, zone: int) -> list[int]:
-        """Slots of blocks that are over a zone, if only with an edge; -1: of none."""
+        """Return slots of blocks that are over a zone, if only with an edge; -1: of none."""
         slots = torch.tensor([self.blocks])
         share = flat_share(self.world, slots, torch.tensor([[max(zone, 0)]]))[0]
         return [
@@ -191,12 +191,12 @@ class Table:
         ]
 
     def in_bowl(self, bowl: int) -> list[int]:
-        """Slots of blocks in a bowl, or on its rim."""
+        """Return slots of blocks in a bowl, or on its rim."""
         radius_m, middle = self.radius_m(bowl), self.xy(bowl)
         return [k for k in self.blocks if np.hypot(*(self.xy(k) - middle)) < radius_m]
 
     def rectangle(self, slot: int) -> Rectangle:
-        """What a zone or bowl covers."""
+        """Return the rectangle that a zone or bowl covers."""
         low, high = self.boxes[slot][:, :2]
         return low, high
 
@@ -249,7 +249,7 @@ def _gap_m(places: np.ndarray, boxes: np.ndarray) -> np.ndarray:
 
 
 class Scene(Table):
-    """What is where on the field now, by name.
+    """Present scene of the field, by name.
 
     Args:
         env: The environment; its first scene counts.
@@ -271,7 +271,7 @@ class Scene(Table):
         self.movable = [thing for thing in self.things if thing.movable]
 
     def stands_on(self, upper: Thing, lower: Thing) -> bool:
-        """Whether a thing stands on another one."""
+        """Return whether a thing stands on another one."""
         if upper is lower or not upper.movable or not lower.solid or lower.kind == "bowl":
             return False
         if abs(self.boxes[upper.slot][0, 2] - self.boxes[lower.slot][1, 2]) > LEVEL_M:
@@ -280,36 +280,36 @@ class Scene(Table):
         return bool((away_m < (upper.side_m + lower.side_m) / 2).all())
 
     def inside(self, thing: Thing, bowl: Thing) -> bool:
-        """Whether a thing is in a bowl."""
+        """Return whether a thing is in a bowl."""
         if bowl.kind != "bowl" or thing.slot not in self.in_bowl(bowl.slot):
             return False
         return bool(self.boxes[thing.slot][0, 2] < self.boxes[bowl.slot][1, 2])
 
     def holds(self, thing: Thing, other: Thing) -> bool:
-        """Whether another thing has a thing on or in it."""
+        """Return whether another thing has a thing on or in it."""
         return (self.inside if other.kind == "bowl" else self.stands_on)(thing, other)
 
     def covered(self, thing: Thing) -> bool:
-        """Whether something stands on it."""
+        """Return whether something stands on it."""
         return any(self.stands_on(other, thing) for other in self.movable)
 
     def area(self, thing: Thing) -> str:
-        """The quarter of the field in which its middle is."""
+        """Return the quarter of the field in which its middle is."""
         return quadrant_of(self.xy(thing.slot))
 
     def is_in(self, thing: Thing, area: str) -> bool:
-        """Whether its middle is in an area."""
+        """Return whether its middle is in an area."""
         return in_area(self.xy(thing.slot), area)
 
 
 def in_area(place: np.ndarray, area: str) -> bool:
-    """Whether a place (2,) is in an area."""
+    """Return whether a place (2,) is in an area."""
     low, high = area_bounds_m(area)
     return bool((place > low).all() and (place < high).all())
 
 
 def bounds(world: World, slot: int) -> np.ndarray:
-    """Lowest and highest corner of a body's box along the world's axes, (2, 3)."""
+    """Return the lowest and highest corner of a body's box along the world's axes, (2, 3)."""
     points = world.world_points(torch.tensor([slot]))[0].double().numpy()
     return np.stack((points.min(0), points.max(0)))
 

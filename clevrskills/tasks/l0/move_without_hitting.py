@@ -75,7 +75,8 @@ class MoveWithoutHitting(Task):
 
 
 def _places(rng: EpisodeRng, names: Sequence[str], goal: np.ndarray) -> list[np.ndarray]:
-    """Positions (3,) of obstacles in view, apart from each other, the first between start and goal.
+    """Return positions (3,) of obstacles in view, apart from each other, the first between start
+    and goal.
 
     Raises:
         LayoutError: No further one fits.

@@ -104,7 +104,8 @@ class Trace(Task):
 
 
 def _places(rng: EpisodeRng, number: int) -> np.ndarray:
-    """Positions (number, 3) of goals in view, none behind another, with a long way between them.
+    """Return positions (number, 3) of goals in view, none behind another, with a long way between
+    them.
 
     Raises:
         LayoutError: None were found.
@@ -126,7 +127,7 @@ def _places(rng: EpisodeRng, number: int) -> np.ndarray:
 
 
 def _shortest_way_m(places: np.ndarray) -> float:
-    """Length of the shortest way from a start through all places (n, 3)."""
+    """Return the length of the shortest way from a start through all places (n, 3)."""
     ways = places[_orders(len(places))]  # (n!, n, 3)
     to_first = np.linalg.norm(ways[:, :1] - _STARTS, axis=-1).min(axis=1)
     return float((to_first + np.linalg.norm(np.diff(ways, axis=1), axis=-1).sum(axis=1)).min())
@@ -137,12 +138,12 @@ _STARTS = np.array(STARTS_M)
 
 @cache
 def _orders(count: int) -> np.ndarray:
-    """All orders of so many, (n!, n)."""
+    """Return all orders of so many, (n!, n)."""
     return np.array(list(permutations(range(count))))
 
 
 def _hides(camera: FixedCamera, one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether a camera sees the middle of one goal through another."""
+    """Return whether a camera sees the middle of one goal through another."""
     rays = [place - np.array(camera.eye_m) for place in (one, other)]
     lengths = [float(np.linalg.norm(ray)) for ray in rays]
     cosine = rays[0] @ rays[1] / np.prod(lengths)

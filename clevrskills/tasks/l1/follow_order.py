@@ -95,13 +95,13 @@ class FollowOrder(Task):
         return self._in_turn(roles, self._visits(roles))
 
     def _visits(self, roles: Mapping[str, Tensor]) -> Order:
-        """The visits in turn."""
+        """Return the visits in turn."""
         route, thing = roles["route"], len(self.slots) - 1  # (B, areas)
         visits = [Inside(area * 0 + thing, area) for area in route[:, 1:].unbind(-1)]
         return Order(tuple(visits), roles["active"])
 
     def _in_turn(self, roles: Mapping[str, Tensor], order: Order) -> Predicate:
-        """The order, that of a strict task ended by a visit to an area that is not asked for."""
+        """Return order, that of a strict task ended by a visit to an area that is not asked for."""
         if not self.strict:
             return order
         route, visits = roles["route"], roles["active"].sum(-1, keepdim=True)
@@ -117,7 +117,7 @@ class FollowOrder(Task):
 
 @cache
 def _room_m(tile: Shape) -> float:
-    """Distance from the middle of an area to its edge, seen from above, to a millimetre."""
+    """Return distance from the middle of an area to its edge, seen from above, to a millimetre."""
     angles = np.linspace(0.0, 2 * pi, 72, endpoint=False)
     around = np.column_stack((np.cos(angles), np.sin(angles)))
     radii = np.arange(0.0, AREA_SIZE_M[0], 0.001)
@@ -127,7 +127,7 @@ def _room_m(tile: Shape) -> float:
 
 
 def _in_the_middle(item: Shape, area: Body, yaw_rad: float) -> Pose:
-    """The pose of a shape that stands in the middle of an area."""
+    """Return the pose of a shape that stands in the middle of an area."""
     x, y, _, w, _, _, z = area.pose
     angle = 2 * atan2(z, w)
     turn = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])

@@ -13,8 +13,8 @@ from clevrskills.tasks.l1.follow_order import FollowOrder
 
 @dataclass(kw_only=True, eq=False)
 class FollowOrderRestore(FollowOrder):
-    """As ``follow_order``, then the object is back at its pose at the start (paper, appendix A.2,
-    task 3).
+    """Order of visits as in ``follow_order``, then the object is back at its pose at the start
+    (paper, appendix A.2, task 3).
 
     The same pose is asked for, within the tolerances for positions and for orientations, not just
     the same area as in the released code. Who carries an object without turning it keeps its

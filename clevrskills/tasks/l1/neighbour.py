@@ -124,14 +124,14 @@ class Neighbour(Task):
 
 @cache
 def _small(names: tuple[str, ...], radius_m: float) -> list[str]:
-    """Names of the shapes up to a radius."""
+    """Return names of the shapes up to a radius."""
     return [name for name in names if shape(name).radius_m <= radius_m]
 
 
 def _beside_each_other(
     rng: EpisodeRng, items: list[Shape], direction: str
 ) -> tuple[Table, list[Pose]]:
-    """A table with the first two of some shapes, one beside the other in a direction.
+    """Return a table with the first two of some shapes, one beside the other in a direction.
 
     Raises:
         LayoutError: There is no room for them.
@@ -153,13 +153,13 @@ def _beside_each_other(
 
 
 def _cosine(start: Pose, end: Pose, direction: str) -> float:
-    """Cosine of the angle between the way from one place to another and a direction."""
+    """Return the cosine of the angle between the way from one place to another and a direction."""
     way = float(np.subtract(end[:2], start[:2]) @ DIRECTIONS[direction])
     return way / dist(start[:2], end[:2])
 
 
 def _image_cosine(rng: EpisodeRng, start: Pose, end: Pose, direction: str) -> float:
-    """The same in the image of the base camera."""
+    """Return the same in the image of the base camera."""
     feet = np.array([[*start[:2], 0.0], [*end[:2], 0.0]])
     one, other = rng.setting.main_camera.pixels(feet)
     return float((other - one) @ IN_IMAGE[direction] / np.linalg.norm(other - one))

@@ -8,8 +8,8 @@ from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, fields, name
 
 
 class NovelAdjectiveNoun(NovelAdjectiveTask):
-    """As ``novel_adjective``, with objects told by nouns as in ``novel_noun`` (paper, appendix A.2,
-    task 7).
+    """Comparison as in ``novel_adjective``, with objects named by nouns as in ``novel_noun``
+    (paper, appendix A.2, task 7).
     """
 
     key = "novel_adjective_noun"

@@ -9,9 +9,9 @@ from clevrskills.tasks.novel import fields, named
 
 
 class NovelNoun(SimpleManipulation):
-    """As ``simple_manipulation``; the prompt shows plain examples of the two shapes with the nouns
-    they are called by, so what they look like on the table must be told from their shape (paper,
-    appendix A.2, task 6). No shape lies on the table twice.
+    """Placement as in ``simple_manipulation``; the prompt shows plain examples of the two shapes
+    with the nouns they are called by, so what they look like on the table must be told from their
+    shape (paper, appendix A.2, task 6). No shape lies on the table twice.
     """
 
     key = "novel_noun"

@@ -9,8 +9,8 @@ from clevrskills.tasks.l1.rearrange import Rearrange
 
 
 class RearrangeRestore(Rearrange):
-    """As ``rearrange``, then all objects are at once back at their poses at the start (paper,
-    appendix A.2, task 9), with their orientation, which the released code ignores.
+    """Rearrangement as in ``rearrange``, then all objects are at once back at their poses at the
+    start (paper, appendix A.2, task 9), with their orientation, which the released code ignores.
     """
 
     key = "rearrange_restore"

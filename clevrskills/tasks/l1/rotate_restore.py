@@ -11,8 +11,8 @@ from clevrskills.tasks.l0.rotate import Rotate
 
 @dataclass(kw_only=True, eq=False)
 class RotateRestore(Rotate):
-    """As ``rotate``, and then the object lies as it did at the start (paper, appendix A.2, task
-    10).
+    """Rotation as in ``rotate``, and then the object lies as it did at the start (paper, appendix
+    A.2, task 10).
     """
 
     key = "rotate_restore"

@@ -14,8 +14,8 @@ from clevrskills.tasks.turning import TurningTask, turnable, turnable_body
 
 @dataclass(kw_only=True, eq=False)
 class RotateSymmetry(TurningTask):
-    """As ``rotate``, of all the objects that share a texture: two; each other object has its own
-    (paper, appendix A.2, task 11).
+    """Rotation as in ``rotate``, of all the objects that share a texture: two; each other object
+    has its own (paper, appendix A.2, task 11).
 
     Args:
         num_objects: Objects on the table.

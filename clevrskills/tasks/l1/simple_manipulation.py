@@ -5,7 +5,7 @@ from clevrskills.tasks.l0.place import Place
 
 
 class SimpleManipulation(Place):
-    """As ``place``, but the object must be picked first (paper, appendix A.2, task 1)."""
+    """Placement as in ``place`` after a pick (paper, appendix A.2, task 1)."""
 
     key = "simple_manipulation"
     level = "L1"

@@ -63,7 +63,7 @@ class Swap(Task):
         return Layout((*bodies, *(None,) * (len(self.slots) - objects)), roles)
 
     def shapes(self, rng: EpisodeRng) -> Sequence[str]:
-        """What may be swapped."""
+        """Return the shapes that may be swapped."""
         return rng.pools.primitive
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
@@ -79,7 +79,7 @@ class Swap(Task):
 
 
 def targets(roles: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """Positions (B, 3): the first aside, the second in its place, the first in the second's."""
+    """Return positions (B, 3): first one aside, second to its place, first to the second's."""
     (first, second), aside = roles["poses"][..., :3].unbind(1), roles["aside"]
 
     def at(xy: Tensor, body: Tensor) -> Tensor:

@@ -92,7 +92,7 @@ class Balance(Task):
 
 
 def _scale(table: Table, camera: FixedCamera) -> list[Body]:
-    """Foot, beam and plates; their places are taken."""
+    """Return foot, beam and plates; their places are taken."""
     foot, beam, plate = (shape(f"scale {part}") for part in ("foot", "beam", "plate"))
     stem_m = beam.half_extents[2] + plate.half_extents[2]
     bodies = [
@@ -111,7 +111,7 @@ def _scale(table: Table, camera: FixedCamera) -> list[Body]:
 
 
 def _behind(pose: Pose, camera: FixedCamera) -> tuple[float, float]:
-    """The place, a low block's height above the table, that something hides from the camera."""
+    """Return place, a low block's height above the table, that something hides from the camera."""
     eye = np.array(camera.eye_m)
     ray = np.array(pose[:3]) - eye
     x, y, _ = eye + ray * (HEIGHT_M[0] - eye[2]) / ray[2]
@@ -123,7 +123,7 @@ def _upright(y: float, z: float) -> Pose:
 
 
 def _heights(generator: np.random.Generator, blocks: int) -> list[float]:
-    """Heights of blocks that can be split into two stacks of equal height.
+    """Return heights of blocks that can be split into two stacks of equal height.
 
     As in the released code, blocks consist of slices of one thickness; but how high the stacks are
     is drawn too.
@@ -150,7 +150,7 @@ def _heights(generator: np.random.Generator, blocks: int) -> list[float]:
 def _parts(
     generator: np.random.Generator, total: int, count: int, low: int, high: int
 ) -> list[int]:
-    """Some numbers between two bounds with a given sum."""
+    """Return some numbers between two bounds with a given sum."""
     parts = []
     for left in reversed(range(count)):
         part = int(

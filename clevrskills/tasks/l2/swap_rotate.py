@@ -14,9 +14,9 @@ from clevrskills.tasks.turning import TurningTask, turnable
 
 @dataclass(kw_only=True, eq=False)
 class SwapRotate(Swap, TurningTask):
-    """As ``swap``, each object turned by the angle in the direction from how it lay at the start
-    (paper, appendix A.3, task 5). The released code has primitives, which all look alike after some
-    turns; here only objects whose outline shows each turn are used.
+    """Exchange as in ``swap``, each object turned by the angle in the direction from how it lay at
+    the start (paper, appendix A.3, task 5). The released code has primitives, which all look alike
+    after some turns; here only objects whose outline shows each turn are used.
 
     Args:
         num_distractors: Other objects on the table.

@@ -46,7 +46,7 @@ class ActionChunkingConfig(SmallEncoderConfig):
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of an episode.
+    """State of an episode in progress.
 
     Attributes:
         aim: The prompt as it was read, (width,).
@@ -59,7 +59,7 @@ class Memory:
 
 
 class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
-    """Sees the present and answers with the next H actions."""
+    """ACT: a transformer that predicts the next H actions from the present observation."""
 
     config_type = ActionChunkingConfig
     configurations: ClassVar = {
@@ -100,13 +100,13 @@ class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
         return torch.stack(actions), after
 
     def _actions(self, observations: Observations, aim: Tensor) -> Tensor:
-        """The next actions at each step, (B, T, H, 7)."""
+        """Return the next actions at each step, (B, T, H, 7)."""
         scene = self.encoder(self.scene(observations, aim))
         actions: Tensor = self.head(self.decoder(self.queries.expand(len(scene), -1, -1), scene))
         return actions.unflatten(0, observations.mask.shape)
 
     def _average(self, actions: Tensor) -> Tensor:
-        """What several chunks say of one step (k, 7), the oldest first -> (7,)."""
+        """Return average of several chunks' actions at one step (k, 7), oldest first -> (7,)."""
         age = torch.arange(len(actions), device=actions.device)
         weights = torch.softmax(-self.config.decay * age, 0)
         return weights @ actions

@@ -183,13 +183,13 @@ def _padded(prompts: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
 
 
 def _waypoints(poses: Tensor) -> Tensor:
-    """Positions and the first two rows of rotation matrices, (N, 9), of poses (N, 7)."""
+    """Return positions and the first two rows of rotation matrices, (N, 9), of poses (N, 7)."""
     return torch.cat([poses[:, :3], rotation_matrix(poses[:, 3:])[:, :2].flatten(1)], -1)
 
 
 def _looking_loss(looks: Sequence[Tensor], sights: Tensor, steps: Tensor) -> Tensor:
-    """Cross-entropy of looking where something is: of logits (N, 2, h w) for each of C cameras,
-    places in their images (N, 2, C, 2) and which of the steps exist (N, 1).
+    """Return the cross-entropy of looking where something is: of logits (N, 2, h w) for each of C
+    cameras, places in their images (N, 2, C, 2) and which of the steps exist (N, 1).
     """
     total = steps.new_zeros((), dtype=torch.float32)
     for k, logits in enumerate(looks):

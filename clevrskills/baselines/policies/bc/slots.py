@@ -63,7 +63,7 @@ class SlotEncoderConfig(PolicyConfig):
 
 @dataclass(frozen=True)
 class Sight:
-    """What is seen at N control steps.
+    """Visual features at N control steps.
 
     Attributes:
         numbers: (N, size).
@@ -91,7 +91,7 @@ class Features(nn.Module):
         self.norms = nn.ModuleList(nn.GroupNorm(8, channels) for _ in range(layers))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images in [0, 1]."""
+        """Return images in [0, 1]."""
         features: Tensor = functional.relu(self.patches(with_places(images)))
         for layer, norm in zip(self.layers, self.norms, strict=True):
             features = features + functional.relu(norm(layer(features)))
@@ -112,7 +112,7 @@ class PromptReader(nn.Module):
         self.layers = transformer_encoder(layer, config.prompt_layers)
 
     def forward(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
-        """Tokens (B, L, width), and which of them exist (B, L)."""
+        """Return tokens (B, L, width), and which of them exist (B, L)."""
         words, mask, index = prompts.first(PROMPT_LENGTH)
         images = self._images(prompts.images)
         of_images = torch.cat([images, images.new_zeros(1, images.shape[-1])])[index]  # -1: none
@@ -120,7 +120,7 @@ class PromptReader(nn.Module):
         return self.layers(tokens, src_key_padding_mask=~mask), mask
 
     def _images(self, images: Tensor) -> Tensor:
-        """What is in each image (M, 3, S, S), and where: (M, width)."""
+        """Return the object tokens of each image (M, 3, S, S) and their places: (M, width)."""
         features = self.features(images)
         places = _mean_places(self.look(features).flatten(2).float().softmax(-1), features)
         flat = features.flatten(2)
@@ -209,7 +209,7 @@ class SlotEncoder(nn.Module):
         self.size = (config.slots + 1) * width
 
     def forward(self, observations: Observations, prompt: Tensor, mask: Tensor) -> Sight:
-        """What is seen at each control step.
+        """Return the visual features at each control step.
 
         Args:
             observations: Of T control steps of B episodes.
@@ -236,8 +236,8 @@ _LOOKS = 16  # features whose places are looked for in the images of prompts
 
 
 def _mean_places(weights: Tensor, features: Tensor) -> Tensor:
-    """Mean places, from -1 to 1, under weights (..., h w) of the pixels of features (N, C, h, w)
-    of images.
+    """Return the mean places, from -1 to 1, under weights (..., h w) of the pixels of features (N,
+    C, h, w) of images.
     """
     with torch.autocast(weights.device.type, enabled=False):
         return weights @ pixel_places(features).flatten(1).T.to(weights.dtype)

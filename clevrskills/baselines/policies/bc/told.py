@@ -42,8 +42,8 @@ class ToldPolicy:
         return self._policy.act({0: observation})[0]
 
     def places(self) -> torch.Tensor:
-        """Where the first two things are that the present sub-task names, in metres, (1, 2, 3); not
-        a number where it names none. As in the datasets that the policy learned from.
+        """Return the positions of the first two objects that the present subgoal names, in metres,
+        (1, 2, 3); NaN where it names none. Source: the datasets that the policy learned from.
         """
         env, places = self._env, torch.full((1, PLACES, 3), torch.nan)
         for k, key in enumerate(named_objects(env)):

@@ -35,7 +35,7 @@ class Words(nn.Module):
         self.mix = nn.Linear(2 * width, width)
 
     def forward(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        """Words (B, L) -> what is picked and where it is placed, (B, width) each."""
+        """Encode words (B, L): what is picked and where it is placed, (B, width) each."""
         embedded = self.embedding(words)
         heard = torch.cat((self.recurrent(embedded)[0], embedded), dim=-1)
         heard = functional.relu(self.mix(heard))
@@ -59,7 +59,7 @@ class Block(nn.Module):
         self.scale = nn.Linear(words, 2 * width) if words else None
 
     def forward(self, x: Tensor, words: Tensor | None = None) -> Tensor:
-        """Features (B, C, h, w) and words (B, W) -> features."""
+        """Map features (B, C, h, w) and words (B, W) -> features."""
         y = self.norm(x)
         if self.scale is not None and words is not None:
             y = _scaled(y, self.scale(words))
@@ -67,7 +67,7 @@ class Block(nn.Module):
 
 
 def _scaled(x: Tensor, by: Tensor) -> Tensor:
-    """Features (B, C, h, w), scaled and shifted by numbers (B, 2 C)."""
+    """Return features (B, C, h, w), scaled and shifted by numbers (B, 2 C)."""
     scale, shift = by[..., None, None].chunk(2, dim=1)
     return x * (1 + scale) + shift
 
@@ -89,8 +89,8 @@ class Seeing(nn.Module):
         self.coarse = Block(4 * width)
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Images (B, 4, H, W) -> features (B, 3 width, H / 4, W / 4),
-        (B, 4 width, H / 8, W / 8) and (B, 4 width, H / 16, W / 16).
+        """Map images (B, 4, H, W) -> features (B, 3 width, H / 4, W / 4), (B, 4 width, H / 8, W /
+        8) and (B, 4 width, H / 16, W / 16).
         """
         x = torch.cat((images, _places(images)), dim=1)
         x = x.contiguous(memory_format=torch.channels_last)
@@ -117,7 +117,7 @@ class Hearing(nn.Module):
         self.scale = nn.Linear(words, 2 * channels)
 
     def forward(self, middle: Tensor, coarse: Tensor, words: Tensor) -> Tensor:
-        """What was seen, and words (B, W) -> features (B, 4 width, H / 8, W / 8)."""
+        """Map features of the image and words (B, W) -> features (B, 4 width, H / 8, W / 8)."""
         x = self.enter(torch.cat((coarse, _places(coarse)), dim=1))
         for block in self.coarse:
             x = block(x, words)
@@ -129,13 +129,13 @@ class Hearing(nn.Module):
 
 
 def _places(images: Tensor) -> Tensor:
-    """Row and column of each pixel of images (B, C, H, W), in [-1, 1], (B, 2, H, W)."""
+    """Return the row and column of each pixel of images (B, C, H, W), in [-1, 1], (B, 2, H, W)."""
     return pixel_places(images).flip(0).expand(len(images), -1, -1, -1)
 
 
 @dataclass(frozen=True)
 class Features:
-    """What both streams make of instructions and of the images that they are said of.
+    """Features of both streams: of instructions and of the images they refer to.
 
     Attributes:
         fine: Features of the images, (I, C, h, w).
@@ -168,7 +168,7 @@ class Heat(nn.Module):
         self.add = nn.Conv2d(heard, (2 * STRIDE) ** 2, 1)
 
     def forward(self, features: Features, look: Tensor) -> Tensor:
-        """Logits (B, H, W) for a look at the words (B, W)."""
+        """Return the logits (B, H, W) for a look at the words (B, W)."""
         counts = torch.bincount(features.scenes, minlength=len(features.fine)).tolist()
         weights = self.cells.weight * (1 + self.of(look))[:, None]  # (B, 16, C)
         height, width = features.fine.shape[-2:]
@@ -181,7 +181,7 @@ class Heat(nn.Module):
 
 
 class TwoStreams(nn.Module):
-    """Where to pick, where to place and how far to turn.
+    """Networks that predict pick, place and turn.
 
     One stream sees colors and heights, once for all that is asked of an image; the other one hears
     what is asked and looks at what the first one has seen. How far to turn is told by a crop around
@@ -213,7 +213,7 @@ class TwoStreams(nn.Module):
         return Features(fine, scenes, heard, pick, place)
 
     def turn(self, features: Features, picks: Tensor, places: Tensor) -> Tensor:
-        """Logits of how far to turn, (B, turns), for picks and places (B, 2) in pixels."""
+        """Return logits of how far to turn, (B, turns), for picks and places (B, 2) in pixels."""
         angles = STEP_RAD * torch.arange(self.config.turns, device=picks.device)
         queries = self._crops(self.query(features.fine), features.scenes, picks, angles)
         keys = self._crops(self.key(features.fine), features.scenes, places, 0 * angles[:1])
@@ -221,7 +221,7 @@ class TwoStreams(nn.Module):
         return found / (queries.shape[2] ** 0.5 * queries.shape[-1])
 
     def _crops(self, features: Tensor, scenes: Tensor, at: Tensor, angles: Tensor) -> Tensor:
-        """Crops of the features of scenes (B,) around pixels (B, 2), turned by angles (R,),
+        """Return crops of the features of scenes (B,) around pixels (B, 2), turned by angles (R,),
         (B, R, C, s, s).
         """
         batch, depth, (height, width) = len(at), features.shape[1], features.shape[-2:]
@@ -240,7 +240,7 @@ class TwoStreams(nn.Module):
         return crops.reshape(batch, depth, len(angles), side, side).transpose(1, 2)
 
     def ended(self, features: Features) -> Tensor:
-        """Logits of whether there is nothing left to do, (B,)."""
+        """Return the logits of whether there is nothing left to do, (B,)."""
         seen = features.heard.detach().amax((-1, -2))
         looks = (features.pick.detach(), features.place.detach())
         logits: Tensor = self.end(torch.cat((seen, *looks), dim=-1))

@@ -30,7 +30,7 @@ SUITE, INTERFACE = "lohoravens", "pick_place_pixels"
 
 
 class Cliport(LearnedPolicy[CliportConfig]):
-    """Picks where one heat map is highest, and places where the other one is.
+    """CLIPort: picks at the peak of one affordance map, and places at that of the other.
 
     Args:
         config: The configuration.
@@ -67,7 +67,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
 
     @staticmethod
     def turn_spec() -> PolicySpec:
-        """What it sees and does."""
+        """Return the spec of observations and actions."""
         options = ObservationOptions(
             cameras=(), proprioception=False, prompt="language", views=VIEWS, look="flat"
         )
@@ -94,11 +94,11 @@ class Cliport(LearnedPolicy[CliportConfig]):
 
     @property
     def observation(self) -> ObservationOptions:
-        """What it is shown when it acts."""
+        """Observations that the policy needs."""
         return replace(self.spec.observation, views=(*SEEN_FROM[self._views], *self._views))
 
     def forward(self, batch: TurnBatch) -> dict[str, Tensor]:  # type: ignore[override]
-        """The losses of turns: of the pick, of the place and of the end."""
+        """Return the losses of turns: of the pick, of the place and of the end."""
         network, config = self.network, self.config
         features = network(batch.images, batch.words, batch.scenes)
         goes_on = batch.actions[:, 0] != NOTHING
@@ -118,11 +118,11 @@ class Cliport(LearnedPolicy[CliportConfig]):
         return {"loss": sum(terms.values(), torch.zeros(())), **terms}
 
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
-        """Episodes begin in these slots; the other slots go on."""
+        """Begin episodes in these slots; the other slots go on."""
         self._said |= {slot: prompt.text for slot, prompt in prompts.items()}
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, Any]:
-        """The next pick and place (6,) of these slots; or that all is done, if it tells so."""
+        """Return next pick and place (6,) of these slots; or that all is done, if it tells so."""
         return {
             slot: self._without_gradients(self._act, observation["views"], self._said[slot])
             for slot, observation in observations.items()
@@ -142,12 +142,12 @@ class Cliport(LearnedPolicy[CliportConfig]):
 
 
 def _highest(values: Tensor) -> Sequence[int]:
-    """Where values are highest."""
+    """Return the indices of the highest values."""
     return [int(k) for k in np.unravel_index(int(values.argmax()), values.shape)]
 
 
 def _spread_loss(logits: Tensor, places: Tensor, spread_px: float) -> Tensor:
-    """Cross-entropy of logits (B, H, W) with a small Gaussian around places (B, 2)."""
+    """Return the cross-entropy of logits (B, H, W) with a small Gaussian around places (B, 2)."""
     batch, height, width = logits.shape
     reach = math.ceil(3 * spread_px)
     offsets = torch.arange(-reach, reach + 1, device=logits.device)

@@ -103,7 +103,7 @@ class Situation(Movable):
 
 
 def _columns(matrices: Tensor) -> Tensor:
-    """First two columns of matrices (n, 3, 3), (n, 6)."""
+    """Return the first two columns of matrices (n, 3, 3), (n, 6)."""
     return matrices[..., :2].transpose(1, 2).flatten(1)
 
 

@@ -133,7 +133,7 @@ def _parts(segment: Mapping[str, Any], poses: NDArray[Any]) -> list[dict[str, An
 
 
 def _approach(pose: NDArray[Any]) -> NDArray[Any]:
-    """The direction in which a pose (7,) points, (3,)."""
+    """Return the direction in which a pose (7,) points, (3,)."""
     matrix: NDArray[Any] = geometry.rotation_matrix(torch.tensor(pose[3:])).numpy()
     return matrix[:, 2]
 
@@ -174,7 +174,7 @@ def _command(
 
 
 def _leaves(goal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Leaves of a goal, as JSON data, in order."""
+    """Return leaves of a goal, as JSON data, in order."""
     children = goal.get("children") or [goal[name] for name in ("child",) if name in goal]
     return [leaf for child in children for leaf in _leaves(child)] if children else [goal]
 
@@ -291,7 +291,7 @@ class ControlWindows:
         self._rows = {name: _joined([each[name] for each in rows]) for name in rows[0]}
 
     def __len__(self) -> int:
-        """Number of rows that are learned from."""
+        """Return the number of rows that are learned from."""
         return len(self._kept)
 
     def __getitem__(self, indices: Sequence[int]) -> ControlBatch:

@@ -85,7 +85,7 @@ class Calibration(nn.Module):
         return 1 - depth_m / self._rays(self.pixels(points))[1]
 
     def _rays(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        """Rays (..., 3) of pixels, of depth 1, and the depth (...) of the table on them."""
+        """Return rays (..., 3) of pixels, of depth 1, and the depth (...) of the table on them."""
         ray = self.axes[2] + ((pixels / self.half_px - 1)[..., None] * self.axes[:2]).sum(-2)
         return ray, (self.eye[2] / (-ray[..., 2]).clamp(min=self.eye[2] / FAR_M))
 
@@ -119,7 +119,7 @@ class Trunk(nn.Module):
         self.out = nn.Sequential(nn.ReLU(True), nn.Conv2d(width, width, 1))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images (N, 3, H, W) in [0, 1] -> features (N, width, H / 4, W / 4)."""
+        """Map images (N, 3, H, W) in [0, 1] -> features (N, width, H / 4, W / 4)."""
         x = self.stem(images * 2 - 1)
         for layer in self.fine:
             x = x + layer(x)
@@ -154,7 +154,7 @@ class SceneMaps(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is read of n scenes and prompts.
+    """Predictions for n scenes and prompts.
 
     Attributes:
         maps: Logits of the cells in which each role's object is, (n, ROLES, h, w).
@@ -198,7 +198,7 @@ def around(row: Tensor, column: Tensor, height: int, width: int) -> tuple[Tensor
 
 
 class Reader(nn.Module):
-    """What the next subgoal is: which object, which target, which skill, which angle.
+    """Predictor of the next subgoal: its object, target, skill and angle.
 
     Args:
         skills: Number of skills.
@@ -409,8 +409,8 @@ class PoseNetwork(nn.Module):
         self.tell = mlp(32 * cells, 256, 256, 9, activation=nn.ReLU)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images (n, 3, H, W) in [0, 1] -> position in units of :data:`POSE_UNIT_M` and first two
-        columns of the rotation matrix, (n, 9).
+        """Map images (n, 3, H, W) in [0, 1] -> position in units of :data:`POSE_UNIT_M` and first
+        two columns of the rotation matrix, (n, 9).
         """
         told: Tensor = self.tell(self.see(images * 2 - 1).float().flatten(1))
         return told

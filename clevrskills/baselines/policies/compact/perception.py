@@ -142,7 +142,7 @@ class SceneWindows:
         self.counts = np.ones(len(self._scenes), int)
 
     def __len__(self) -> int:
-        """Number of scenes."""
+        """Return the number of scenes."""
         return len(self._scenes)
 
     def __getitem__(self, indices: Sequence[int]) -> SceneBatch:
@@ -247,8 +247,8 @@ def _labels(scenes: Sequence[Scene]) -> dict[str, Tensor]:
 
 
 def _colors(rng: np.random.Generator, scene: Scene, pointed: Sequence[int]) -> np.ndarray:
-    """What the colors of a scene are multiplied by, (3, 3): exchanged channels, unless the prompt
-    names an object in words.
+    """Return the matrix (3, 3) that the colors of a scene are multiplied by: exchanged channels,
+    unless the prompt names an object in words.
     """
     goal = scene.subgoal
     named = zip((goal.object, goal.target), pointed, strict=True)
@@ -260,7 +260,7 @@ def _colors(rng: np.random.Generator, scene: Scene, pointed: Sequence[int]) -> n
 
 
 def _shifted(image: np.ndarray, down: int, across: int) -> np.ndarray:
-    """The part of an image (H, W, 3) that is seen, shifted by some pixels; edges are repeated."""
+    """Return an image (H, W, 3) shifted by some pixels; edges are repeated."""
     rows = np.arange(HEIGHT_PX) + down
     columns = np.arange(WIDTH_PX) + across
     return image[rows.clip(0, len(image) - 1)][:, columns.clip(0, image.shape[1] - 1)]
@@ -282,7 +282,7 @@ class _Cells(NamedTuple):
 
     @classmethod
     def of(cls, pixels: Tensor, corner: Tensor, height: int, width: int) -> _Cells:
-        """Cells of pixels (..., 2) of images with a corner (2,)."""
+        """Return cells of pixels (..., 2) of images with a corner (2,)."""
         at = (pixels - corner) / STRIDE_PX
         seen = (at >= 0).all(-1) & (at[..., 0] < width) & (at[..., 1] < height)
         at = torch.where(seen[..., None], at, 0)  # NaN, too
@@ -330,7 +330,7 @@ def _mean(values: Tensor, mask: Tensor) -> Tensor:
 def _reading_losses(
     answer: Answer, present: SceneMaps, corner: Tensor, camera: Calibration, batch: SceneBatch
 ) -> dict[str, Tensor]:
-    """Losses of what is asked for: cells, places in the prompt, skill, angle, geometry."""
+    """Return losses of what is asked for: cells, places in the prompt, skill, angle, geometry."""
     *_, h, w = answer.maps.shape
     every = torch.arange(len(batch.object), device=answer.maps.device)
     object_at = batch.bodies[every, batch.object.clamp(min=0)]
@@ -373,7 +373,9 @@ def _reading_losses(
 def _geometry_loss(
     geometry_map: Tensor, scene: Tensor, cells: _Cells, k: int, nearness: Tensor
 ) -> Tensor:
-    """Loss of the geometry (n, 4, h, w) of scenes (m,) at cells (m, ...)[:, k] and those around."""
+    """Return the loss of the geometry (n, 4, h, w) of scenes (m,) at cells (m, ...)[:, k] and those
+    around.
+    """
     across, down = cells.across[:, k, None], cells.down[:, k, None]
     rows, columns = around(down[:, 0].long(), across[:, 0].long(), *geometry_map.shape[-2:])
     near = (nearness / NEARNESS_UNIT)[:, None].expand(-1, 9)
@@ -391,8 +393,8 @@ def _body_losses(
     camera: Calibration,
     batch: SceneBatch,
 ) -> dict[str, Tensor]:
-    """Losses of finding each body by its own image: among the cells of its scene, and among the
-    bodies of the batch (InfoNCE, van den Oord et al. 2018, arXiv 1807.03748).
+    """Return losses of finding each body by its own image: among the cells of its scene, and among
+    the bodies of the batch (InfoNCE, van den Oord et al. 2018, arXiv 1807.03748).
     """
     *_, h, w = present.cells.shape
     scene, body = batch.alone_of.unbind(1)
@@ -414,8 +416,8 @@ def _body_losses(
 def _crop_loss(
     cropper: CropNetwork, images: Tensor, camera: Calibration, batch: SceneBatch
 ) -> Tensor:
-    """Loss of positions and grasp points from crops, whose middles are about as far off as the
-    reader's.
+    """Return the loss of positions and grasp points from crops, whose middles are about as far off
+    as the reader's.
     """
     pixels = camera.pixels(batch.bodies)
     *_, h, w = images.shape
@@ -435,7 +437,7 @@ def _crop_loss(
 
 
 def _pose_loss(poser: PoseNetwork, images: Tensor, batch: SceneBatch) -> Tensor:
-    """Loss of the pose of the end effector in key-step images (B, 3, H, W)."""
+    """Return the loss of the pose of the end effector in key-step images (B, 3, H, W)."""
     index = (batch.pose.isfinite().all(1) & (batch.has_key > 0)).nonzero()[:, 0]
     if not len(index):
         return images.new_zeros(())

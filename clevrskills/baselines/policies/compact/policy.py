@@ -112,7 +112,7 @@ class CompactConfig(PolicyConfig):
 
 @dataclass
 class _Episode:
-    """What is remembered of an episode."""
+    """State of an episode in progress."""
 
     prompts: Prompts
     shown: Tensor
@@ -163,7 +163,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
 
     @staticmethod
     def make_spec(look: str) -> PolicySpec:
-        """What it sees and does, in images of a look."""
+        """Return the spec of observations and actions, for images of a look."""
         options = ObservationOptions(cameras=(CAMERA,), size_px=SIZE_PX, look=look)
         sizes = {"ee_pose": 7, "holding": 1}
         statistics = {
@@ -178,7 +178,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
             part.requires_grad_((name == "controller") is controls)
 
     def forward(self, batch: SceneBatch | ControlBatch | Batch) -> dict[str, Tensor]:
-        """The losses of scenes or of control steps."""
+        """Return the losses of scenes or of control steps."""
         if isinstance(batch, SceneBatch):
             return perception_losses(self.reader, self.cropper, self.poser, self.camera, batch)
         assert isinstance(batch, ControlBatch)
@@ -330,7 +330,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
 
 
 def _small(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """An image (H, W, 3) at :data:`PROMPT_PX`, by means of boxes, as scenes have them."""
+    """Return an image (H, W, 3) at :data:`PROMPT_PX`, by means of boxes, as scenes have them."""
     from PIL import Image
 
     small = Image.fromarray(image).resize((PROMPT_PX, PROMPT_PX), Image.Resampling.BOX)

@@ -32,7 +32,7 @@ from clevrskills.errors import ClevrSkillsError
 
 @dataclass(frozen=True)
 class CompactTraining(TrainingConfig):
-    """What is trained: perception on scenes, or the controller on demonstrations.
+    """Training of perception on scenes, or of the controller on demonstrations.
 
     Attributes:
         scenes: The scenes, if perception is trained.
@@ -91,7 +91,7 @@ class CompactTraining(TrainingConfig):
         }
 
     def _declared(self) -> dict[str, Any]:
-        """What the checkpoint that it starts from has learned from."""
+        """Return the training data declared by the checkpoint that it starts from."""
         return {} if self.before is None else dict(self.before.provenance.get("learned_from", {}))
 
 

@@ -113,7 +113,7 @@ class ImageEncoder(nn.Module):
         self.out = nn.Linear(channels[-1] * side**2, width)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images (N, 3, S, S) in [0, 1] -> tokens (N, width)."""
+        """Map images (N, 3, S, S) in [0, 1] -> tokens (N, width)."""
         features = functional.pad(images * 2 - 1, (0, 0, 0, 0, 0, _CHANNELS - 3))
         for block in self.blocks:
             features = block(features)
@@ -141,7 +141,7 @@ class Block(nn.Module):
         )
 
     def forward(self, features: Tensor) -> Tensor:
-        """Features (N, before, S, S) -> (N, channels, S / 2, S / 2)."""
+        """Map features (N, before, S, S) -> (N, channels, S / 2, S / 2)."""
         features = functional.leaky_relu(self.norm(self.convolution(features)))
         weights: Tensor = self.attention(features.mean((2, 3)))
         return features * weights[..., None, None]
@@ -149,7 +149,7 @@ class Block(nn.Module):
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of an episode."""
+    """State of an episode in progress."""
 
     prompt: Tensor  # the tokens of the prompt, (L, width)
     steps: Tensor  # the tokens of the present window so far, images and actions, (2 t, width)
@@ -157,7 +157,7 @@ class Memory:
 
 
 class JAT(LearnedPolicy[JATConfig]):
-    """Reads prompt, images and actions one after the other, and says the next action."""
+    """JAT: a causal transformer over prompt, images and actions that predicts the next action."""
 
     config_type = JATConfig
     configurations: ClassVar = {
@@ -233,7 +233,7 @@ class JAT(LearnedPolicy[JATConfig]):
         return torch.stack([action for action, _ in both]), [memory for _, memory in both]
 
     def say(self, observations: Observations, prompts: Prompts, actions: Tensor) -> Tensor:
-        """What it says at each step of whole windows, (B, T, vector).
+        """Return the outputs at each step of whole windows, (B, T, vector).
 
         Args:
             observations: The windows (B, T, ...).
@@ -267,25 +267,25 @@ class JAT(LearnedPolicy[JATConfig]):
         return predicted, replace(memory, steps=torch.cat([steps, token[None]]))
 
     def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
-        """The tokens of prompts (B, L, width), and which of them exist (B, L)."""
+        """Return the tokens of prompts (B, L, width), and which of them exist (B, L)."""
         tokens, mask, index = prompts.first(self.config.prompt_tokens)
         words = self.transformer.wte(tokens)
         images = torch.cat([self.image_encoder(prompts.images), words[:1, 0]])  # -1: none
         return torch.where(index[..., None] >= 0, images[index], words), mask
 
     def _see(self, observations: Observations) -> Tensor:
-        """A token for each image of the camera, (B, T, width)."""
+        """Return a token for each image of the camera, (B, T, width)."""
         images = observations.images[self.config.cameras[0]]
         encoded: Tensor = self.image_encoder(images.flatten(0, 1))
         return encoded.unflatten(0, images.shape[:2])
 
     def _repeated(self, actions: Tensor) -> Tensor:
-        """Actions (..., 7), repeated until they fill a vector (..., vector)."""
+        """Return actions (..., 7), repeated until they fill a vector (..., vector)."""
         return actions[..., torch.arange(self.config.vector, device=actions.device) % 7]
 
 
 def _at_the_end(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Tokens (B, L, width) and mask (B, L), with what is missing before them, not after them."""
+    """Return tokens (B, L, width) and mask (B, L), padded at the front."""
     length = mask.shape[1]
     missing = (~mask).sum(1, keepdim=True)
     index = (torch.arange(length, device=mask.device) - missing) % length
@@ -325,7 +325,7 @@ def load_published(policy: JAT, name: str) -> None:
 
 
 def _published(ours: str) -> str:
-    """The published name of a weight."""
+    """Return the published name of a weight."""
     parts = ours.split(".")
     if parts[0] != "image_encoder":
         return ours

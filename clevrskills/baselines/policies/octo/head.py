@@ -44,7 +44,7 @@ class DiffusionHead(nn.Module):
         )
 
     def forward(self, readout: Tensor, noisy: Tensor, time: Tensor) -> Tensor:
-        """The noise in noisy actions.
+        """Return the noise in noisy actions.
 
         Args:
             readout: What has been read out, (..., width).
@@ -63,7 +63,7 @@ class DiffusionHead(nn.Module):
         return noise
 
     def loss(self, readout: Tensor, actions: Tensor, mask: Tensor) -> Tensor:
-        """Squared error in telling the noise, as a sum over the entries of an action.
+        """Return the squared error in telling the noise, as a sum over the entries of an action.
 
         Args:
             readout: What has been read out, (N, width).
@@ -79,8 +79,8 @@ class DiffusionHead(nn.Module):
         return 7 * masked_mean(error.unflatten(1, (-1, 7)), mask.repeat(draws, 1))
 
     def sample(self, readout: Tensor, generators: Sequence[Generator]) -> Tensor:
-        """Actions (N, H, 7) for what has been read out, (N, width), each drawn with a generator of
-        its own.
+        """Return actions (N, H, 7) for what has been read out, (N, width), each drawn with a
+        generator of its own.
         """
         count, limit = len(readout), self.config.action_limit
         drawn = list(generators)

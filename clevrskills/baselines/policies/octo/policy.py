@@ -53,7 +53,7 @@ _BASE = OctoConfig(
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of an episode."""
+    """State of an episode in progress."""
 
     task: Tensor  # the tokens of the task, (K, width)
     generator: Generator  # draws the noise
@@ -76,7 +76,7 @@ class ImageTokens(nn.Module):
         self.projection = nn.Linear(config.features, config.width)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images (N, 3, S, S) in [0, 1] -> tokens (N, count, width)."""
+        """Map images (N, 3, S, S) in [0, 1] -> tokens (N, count, width)."""
         if len(images) and images.shape[-1] != self.size_px:
             images = functional.interpolate(
                 images, size=self.size_px, mode="bilinear", antialias=True
@@ -87,7 +87,7 @@ class ImageTokens(nn.Module):
 
 
 class Octo(LearnedPolicy[OctoConfig]):
-    """Sees the last steps and makes the next actions out of noise."""
+    """Octo: a transformer over the last steps with a diffusion head for the next actions."""
 
     config_type = OctoConfig
     configurations: ClassVar = {
@@ -154,7 +154,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         return {"loss": self.head.loss(readout.flatten(0, 1), *learned)}
 
     def _varied(self, images: Tensor) -> Tensor:
-        """Images changed at random."""
+        """Return images changed at random."""
         images = shift(images, round(self.config.shift_share * images.shape[-1]))
         share = self.config.color_share
         return change_colors(images, share) if share else images
@@ -170,13 +170,13 @@ class Octo(LearnedPolicy[OctoConfig]):
         return self.head.sample(readout, [memory.generator for memory in memories]), memories
 
     def pretrained(self) -> set[str]:
-        """T5, if it was published by others."""
+        """Return T5, if it was published by others."""
         if self.config.language_model is None:
             return set()
         return {name for name in self.state_dict() if name.startswith("text.")}
 
     def read_out(self, observations: Observations, tasks: Sequence[Tensor]) -> Tensor:
-        """What is read out at each step, (B, T, width).
+        """Return the readout at each step, (B, T, width).
 
         Args:
             observations: The last steps (B, T, ...).
@@ -208,7 +208,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         return found.mean(2)
 
     def _read(self, prompts: Prompts) -> list[Tensor]:
-        """The tokens of each prompt, its words and then its images, (K, width)."""
+        """Return the tokens of each prompt, its words and then its images, (K, width)."""
         tokens, mask, index = prompts.first(self.config.prompt_tokens)
         read = self.text(input_ids=tokens, attention_mask=mask.long()).last_hidden_state
         words = self.words(read.float()) + self.word_places[: tokens.shape[1]]
@@ -222,12 +222,12 @@ class Octo(LearnedPolicy[OctoConfig]):
 
 
 def _places(*shape: int) -> nn.Parameter:
-    """What tells places apart."""
+    """Return position embeddings."""
     return nn.Parameter(0.02 * torch.randn(shape))
 
 
 def _text_encoder(config: OctoConfig, vocabulary: int) -> T5EncoderModel:
-    """What reads the words: a published T5 that is not trained, or a small new one that is."""
+    """Return the text encoder: a published T5 that is not trained, or a small new one that is."""
     if config.language_model is None:
         new = T5Config(
             vocab_size=vocabulary,

@@ -33,7 +33,7 @@ class Stem(nn.Module):
         self.last = nn.Conv2d(channels[-1], features, 1)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images (N, before, S, S) in [0, 1] -> vectors (N, (S / 16)², features)."""
+        """Map images (N, before, S, S) in [0, 1] -> vectors (N, (S / 16)², features)."""
         found: Tensor = self.last(self.layers(images * 2 - 1))
         return found.flatten(2).transpose(1, 2)
 
@@ -42,7 +42,7 @@ class StandardizedConv2d(nn.Conv2d):
     """A convolution whose weights have mean 0 and standard deviation 1 in each channel."""
 
     def forward(self, features: Tensor) -> Tensor:
-        """Features (N, C, S, S) -> (N, C', S', S')."""
+        """Map features (N, C, S, S) -> (N, C', S', S')."""
         std, mean = torch.std_mean(self.weight, (1, 2, 3), correction=0, keepdim=True)
         weight = (self.weight - mean) / (std + 1e-5)
         return self._conv_forward(features, weight, self.bias)
@@ -57,7 +57,7 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(config.width, eps=_EPSILON)
 
     def forward(self, tokens: Tensor, visible: Tensor) -> Tensor:
-        """Tokens (B, N, width), and which sees which (B, N, N) bool -> tokens (B, N, width)."""
+        """Map tokens (B, N, width), and which sees which (B, N, N) bool -> tokens (B, N, width)."""
         for block in self.blocks:
             tokens = block(tokens, visible[:, None])
         after: Tensor = self.norm(tokens)
@@ -81,7 +81,7 @@ class Block(nn.Module):
         )
 
     def forward(self, tokens: Tensor, visible: Tensor) -> Tensor:
-        """Tokens (B, N, width), and which sees which (B, 1, N, N) -> tokens (B, N, width)."""
+        """Map tokens (B, N, width), and which sees which (B, 1, N, N) -> tokens (B, N, width)."""
         parts = self.attention(self.norms[0](tokens)).unflatten(-1, (3, self.heads, -1))
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # (B, heads, N, width / heads)
         attended = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=visible)
@@ -91,8 +91,8 @@ class Block(nn.Module):
 
 
 def visible(exists: Tensor, when: Tensor, reads: Tensor) -> Tensor:
-    """Which token sees which: those that exist, of its own step and earlier ones; readouts are seen
-    by readouts only.
+    """Return the attention mask: tokens attend to those of their own step and earlier ones;
+    readouts are attended to by readouts only.
 
     Args:
         exists: Which tokens exist, (B, N) bool.

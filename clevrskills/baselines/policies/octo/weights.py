@@ -56,7 +56,7 @@ class _Tree:
         self._tree, self._name = tree, name
 
     def array(self, path: str) -> Tensor:
-        """An array as it is."""
+        """Return an array as it is."""
         found: Any = self._tree
         for part in path.split("/"):
             found = found.get(part) if isinstance(found, Mapping) else None
@@ -76,7 +76,7 @@ class _Tree:
         return {f"{ours}.weight": scale, f"{ours}.bias": bias}
 
     def attention(self, ours: str, path: str) -> dict[str, Tensor]:
-        """Flax has the heads apart: (width, heads, width / heads), and the other way round."""
+        """Convert attention weights; Flax keeps heads apart: (width, heads, width / heads)."""
         names = [f"{path}/{part}" for part in ("query", "key", "value")]
         weight = torch.cat([self.array(f"{n}/kernel").flatten(1).T for n in names])
         bias = torch.cat([self.array(f"{n}/bias").flatten() for n in names])
@@ -90,7 +90,7 @@ class _Tree:
 
 
 def _converted(tree: _Tree, config: OctoConfig) -> dict[str, Tensor]:
-    """The weights by this package's names."""
+    """Return the weights by this package's names."""
     weights = tree.kernel("words", f"{_BODY}/task_language_projection")
     weights["word_places"] = tree.array(f"{_BODY}/task_language_pos_embedding")[0]
     weights["readout_places"] = tree.array(f"{_BODY}/readout_action_pos_embedding")[0]
@@ -128,7 +128,7 @@ def _converted_head(tree: _Tree, blocks: int) -> dict[str, Tensor]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """The tree of a file."""
+    """Return the tree of a file."""
     try:
         import msgpack
     except ModuleNotFoundError as error:

@@ -59,7 +59,7 @@ class NormalizedMpt(MptModel):
 
 
 def make_language_model(name: str, dtype: torch.dtype = torch.float32) -> NormalizedMpt:
-    """A language model that is not trained further.
+    """Return a language model that is not trained further.
 
     Args:
         name: A folder, a name on the Hugging Face Hub, or ``tiny-mpt``: a small random one that
@@ -87,7 +87,7 @@ def make_language_model(name: str, dtype: torch.dtype = torch.float32) -> Normal
 
 
 def _config(name: str, data: dict[str, Any]) -> MptConfig:
-    """The configuration of an early MPT for transformers."""
+    """Return the configuration of an early MPT for transformers."""
     expected = {"alibi": True, "attn_qk_ln": True, "no_bias": True, "attn_clip_qkv": None}
     other = [key for key, value in expected.items() if data.get(key) != value]
     if other:
@@ -130,7 +130,7 @@ class ClipEncoder(nn.Module):
             self.register_buffer(key, torch.tensor(values)[:, None, None], persistent=False)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images (N, 3, S, S) in [0, 1], of any size -> features (N, K, width)."""
+        """Map images (N, 3, S, S) in [0, 1], of any size -> features (N, K, width)."""
         if not len(images):
             return images.new_zeros(0, self.count, self.width)
         if images.shape[-1] != self._size_px:

@@ -112,7 +112,7 @@ class RoboFlamingoConfig(PolicyConfig):
 
 @dataclass(frozen=True)
 class Instructions:
-    """What is read with each image: an image token, the instruction, the end of the chunk."""
+    """Tokens read with each image: an image token, the instruction, the end of the chunk."""
 
     tokens: Tensor  # as the language model takes them, (B, L, width)
     mask: Tensor  # which of them exist, (B, L)
@@ -120,7 +120,7 @@ class Instructions:
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of an episode."""
+    """State of an episode in progress."""
 
     instruction: Instructions  # what is read with each image, of one episode
     prompt: Tensor  # answers to the prompt's images, (M, width)
@@ -128,7 +128,7 @@ class Memory:
 
 
 class PolicyHead(nn.Module):
-    """What acts on the language model's answers: an LSTM, and networks for pose and gripper.
+    """Policy head on the language model's outputs: an LSTM, and networks for pose and gripper.
 
     Args:
         inputs: Numbers in an answer.
@@ -144,7 +144,7 @@ class PolicyHead(nn.Module):
         self.gripper = mlp(*widths, config.horizon, activation=nn.ReLU)
 
     def forward(self, stories: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
-        """What to do at the last steps of stories.
+        """Return the actions at the last steps of sequences.
 
         Args:
             stories: Answers up to now in each of B episodes, (any length, inputs).
@@ -220,7 +220,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return self.config.scratch_rate if self.config.weights is None else super().learning_rate
 
     def pretrained(self) -> set[str]:
-        """Language model and image encoder; of ``weights``, embeddings of words are kept."""
+        """Return language model and image encoder; of ``weights``, embeddings of words are kept."""
         parts = []
         if self.config.language_model != TINY_LANGUAGE_MODEL:
             parts.append("language.model")
@@ -246,7 +246,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return {"loss": parts["pose"] + self.config.gripper_weight * parts["gripper"], **parts}
 
     def _shifted(self, images: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Images with those of each window moved alike, each camera's by a distance of its own."""
+        """Return images, those of each window and camera shifted alike."""
         most_px = chain(self.config.shifts_px, repeat(0))
         return {
             camera: shift(images[camera], round(most * self.config.image_size / 224))
@@ -282,7 +282,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return self.normalize_action(actions), after
 
     def _decide(self, observations: Observations, prompts: Prompts) -> tuple[Tensor, Tensor]:
-        """Poses (B, T, H, 6) in [-1, 1] and the gripper's (B, T, H, 1) before the sigmoid."""
+        """Return poses (B, T, H, 6) in [-1, 1] and gripper logits (B, T, H, 1)."""
         read = self._read(prompts)
         prompt = self._prompt_answers(read, prompts)
         answers = self._step_answers(read, observations)
@@ -291,7 +291,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return found
 
     def _read(self, prompts: Prompts) -> Instructions:
-        """What is read with each image; what the tokenizer pads with ends a text, too."""
+        """Return the tokens read with each image; the padding token ends a text, too."""
         words = functional.pad(prompts.tokens, (1, 2), value=self.tokenizer.pad)
         image = functional.pad(prompts.image_index >= 0, (1, 2))
         image[:, 0] = True
@@ -303,7 +303,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return Instructions(tokens, places <= last)
 
     def _prompt_answers(self, read: Instructions, prompts: Prompts) -> list[Tensor]:
-        """What the language model answers to the images of each prompt, (M, width) each."""
+        """Return the language model's outputs for the images of each prompt, (M, width) each."""
         rows, columns = (prompts.image_index >= 0).nonzero(as_tuple=True)
         features = self.resampler(self.images(prompts.images))
         answers = self._answer(read, rows, features[prompts.image_index[rows, columns]])
@@ -311,7 +311,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return list(answers.split(counts))
 
     def _step_answers(self, read: Instructions, observations: Observations) -> Tensor:
-        """What it answers at each control step, (B, T, width); zeros where there is none."""
+        """Return the outputs at each control step, (B, T, width); zeros where there is none."""
         places = observations.mask.nonzero(as_tuple=True)
         features = [
             self.resampler(self.images(observations.images[camera][places]))
@@ -324,7 +324,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return zeros.index_put(places, answers)
 
     def _answer(self, read: Instructions, rows: Tensor, features: Tensor) -> Tensor:
-        """What it answers to instructions of these rows with features (N, K, width), (N, width)."""
+        """Return outputs for instructions of these rows with features (N, K, width), (N, width)."""
         if not len(rows):
             return read.tokens.new_zeros(0, self.language.width)
 

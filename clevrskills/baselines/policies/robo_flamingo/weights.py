@@ -27,7 +27,7 @@ _NEW_NAMES = (
 
 
 def weights_file(name: str) -> Path:
-    """The file of published weights that are a file, or in a folder or on the hub.
+    """Return the file of published weights that are a file, or in a folder or on the hub.
 
     Raises:
         ClevrSkillsError: It is not there.
@@ -75,7 +75,7 @@ def load_published(policy: LearnedPolicy[Any], path: Path) -> None:
 
 
 def _read(path: Path) -> dict[str, Tensor]:
-    """The weights of a file under their published names."""
+    """Return the weights of a file under their published names."""
     try:
         data = torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:

@@ -57,7 +57,7 @@ _TOGETHER = 64  # images that are encoded at once where features are computed tw
 def make_language_model(
     name: str, lora_rank: int | None = None, dtype: torch.dtype = torch.float32
 ) -> PreTrainedModel:
-    """A causal language model without its head.
+    """Return a causal language model without its head.
 
     Args:
         name: Its name.
@@ -89,7 +89,7 @@ def make_language_model(
 
 
 def load_config(kind: Any, what: str, name: str) -> Any:
-    """The configuration of a published model.
+    """Return the configuration of a published model.
 
     Args:
         kind: Its class, of transformers.
@@ -162,7 +162,7 @@ class ImageEncoder(nn.Module):
         load_trained(self.model, "image encoder", self.name, add_pooling_layer=False)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
+        """Map images (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
         if not len(images):
             return images.new_zeros(0, self.count, self.width)
         if not (self._recompute and torch.is_grad_enabled()):
@@ -204,10 +204,10 @@ class ConvolutionalEncoder(nn.Module):
         self.position = nn.Parameter(torch.randn(side**2, self.width) * 0.02)
 
     def start(self) -> None:
-        """It starts from nothing."""
+        """Start from nothing."""
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
+        """Map images (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
         if not len(images):
             return images.new_zeros(0, self.count, self.width)
         features = with_places(images)
@@ -221,7 +221,7 @@ class ConvolutionalEncoder(nn.Module):
 def make_image_encoder(
     name: str, image_size: int, recompute: bool
 ) -> ImageEncoder | ConvolutionalEncoder:
-    """An image encoder by its name; see :class:`ImageEncoder`."""
+    """Return an image encoder by its name; see :class:`ImageEncoder`."""
     if name == CONVOLUTIONAL_ENCODER:
         return ConvolutionalEncoder(image_size)
     return ImageEncoder(name, image_size, recompute)

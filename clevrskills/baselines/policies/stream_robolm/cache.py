@@ -16,7 +16,7 @@ Cache = tuple[tuple[Tensor, Tensor], ...]
 
 
 def window_mask(prompt: Tensor, steps: int, window: int) -> Tensor:
-    """What each of the tokens of prompts and control steps attends to.
+    """Return the attention mask of the tokens of prompts and control steps.
 
     Args:
         prompt: Which tokens of the prompts exist, (B, P); the first one does.
@@ -35,7 +35,7 @@ def window_mask(prompt: Tensor, steps: int, window: int) -> Tensor:
 
 
 def stack(caches: Sequence[Cache]) -> tuple[DynamicCache, Tensor]:
-    """Several caches side by side, the shorter ones padded at the front.
+    """Return several caches side by side, the shorter ones padded at the front.
 
     Returns:
         The caches; to what a token that follows attends: to all that exist and to itself,
@@ -57,14 +57,14 @@ def stack(caches: Sequence[Cache]) -> tuple[DynamicCache, Tensor]:
 
 
 def cut(cache: DynamicCache, row: int, tokens: slice) -> Cache:
-    """Some tokens of one of the caches that are side by side."""
+    """Return some tokens of one of the caches that are side by side."""
     return tuple(
         (layer.keys[row, :, tokens], layer.values[row, :, tokens]) for layer in cache.layers
     )
 
 
 def forget(cache: Cache, prompt: int, window: int) -> Cache:
-    """A cache without the control steps that no later token attends to.
+    """Return a cache without the control steps that no later token attends to.
 
     Args:
         cache: Of a prompt and control steps.

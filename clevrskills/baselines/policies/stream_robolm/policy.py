@@ -119,7 +119,7 @@ class StreamRoboLMConfig(PolicyConfig):
 
 @dataclass(frozen=True)
 class Stream:
-    """What was read of a window of an episode."""
+    """Cached context of a window of an episode."""
 
     cache: Cache  # what the language model has read and may still attend to
     age: int  # control steps read
@@ -128,7 +128,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of an episode."""
+    """State of an episode in progress."""
 
     begun: Stream  # the prompt alone
     prompt: int  # length of the prompt, in tokens
@@ -137,7 +137,7 @@ class Memory:
 
 
 class Sight(nn.Module):
-    """Encodes the images, marks where they come from, a prompt or which camera, and shows them to
+    """Image tokens: encoder, embeddings of the source (prompt or camera), and attention from other
     tokens.
 
     Args:
@@ -154,8 +154,8 @@ class Sight(nn.Module):
         self.kinds = nn.Parameter(torch.randn(len(cameras) + 1, images.width) * 0.02)
 
     def prompt(self, prompts: Prompts) -> Look:
-        """Images for the tokens of prompts (B, P, width), of which one stands before each prompt:
-        that which a token stands for, or else the latest one before it, if there is one.
+        """Return images for the tokens of prompts (B, P, width), of which one stands before each
+        prompt: that which a token stands for, or else the latest one before it, if there is one.
         """
         index = functional.pad(prompts.image_index, (1, 0), value=-1)  # (B, P)
         latest = (index >= 0).cumsum(1)  # from 1 on; 0: none yet
@@ -170,7 +170,7 @@ class Sight(nn.Module):
         return lambda block, tokens: block(tokens, features, mask)
 
     def steps(self, observations: Observations, rows: Tensor | None = None) -> Look:
-        """Its own images for each token of control steps (B, T, width), if the step exists.
+        """Return its own images for each token of control steps (B, T, width), if the step exists.
 
         Args:
             observations: The control steps.
@@ -194,7 +194,9 @@ class Sight(nn.Module):
 
 
 class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
-    """Reads prompt and images as one stream of tokens, and acts as they come."""
+    """StreamRoboLM: a language model over prompt and images as one stream of tokens, with an action
+    head.
+    """
 
     config_type = StreamRoboLMConfig
     configurations: ClassVar = {
@@ -365,15 +367,15 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return said, after
 
     def _live(self, memory: Memory) -> list[Stream]:
-        """The streams of an episode that read its next control step, the oldest one first."""
+        """Return streams of an episode that read its next control step, the oldest one first."""
         streams = [s for s in memory.streams if s.age < self.config.steps]
         if memory.age % (self.config.starts_every or self.config.steps) == 0:
             streams.append(memory.begun)
         return streams
 
     def _say(self, known: Tensor, true: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """The next actions, (..., H, 7), of what the LSTM gives, and where it tells that the things
-        are that the sub-task names, (..., 2, 3); ``true``, for training, is where they are.
+        """Return the next actions, (..., H, 7), of what the LSTM gives, and where it tells that the
+        things are that the sub-task names, (..., 2, 3); ``true``, for training, is where they are.
         """
         told = None
         if self.config.place_weight:
@@ -386,7 +388,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return said.unflatten(-1, (-1, 7)), told
 
     def _known(self, observations: Observations, prompts: Prompts) -> Tensor:
-        """What the LSTM gives at each step, (B, T, width)."""
+        """Return the LSTM's outputs at each step, (B, T, width)."""
         steps = observations.mask.shape[1]
         tokens, mask = self._read(prompts)
         stream = self.image_token.expand(len(tokens), steps, -1)
@@ -409,13 +411,13 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
     def _remember(
         self, known: Tensor, state: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """The LSTM, in single precision: CPUs have none in bfloat16."""
+        """Return the LSTM, in single precision: CPUs have none in bfloat16."""
         with torch.autocast(known.device.type, enabled=False):
             out, after = self.lstm(known.float(), state)
             return out, after
 
     def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
-        """Tokens of prompts with the one that begins each, (B, P, width), and which exist."""
+        """Return tokens of prompts, (B, P, width), with that of the beginning; and which exist."""
         words = functional.pad(
             prompts.tokens, (1, 0), value=self.language.model.config.bos_token_id
         )
@@ -425,8 +427,8 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return torch.where(image, self.image_token, tokens), mask
 
     def _positions(self, prompt: Tensor, steps: int) -> Tensor:
-        """Positions of the tokens of prompts, of which some exist (B, P), and of steps after them,
-        (B, P + T).
+        """Return positions of the tokens of prompts, of which some exist (B, P), and of steps after
+        them, (B, P + T).
         """
         read = torch.arange(prompt.shape[1], device=prompt.device).expand(len(prompt), -1)
         acted = prompt.sum(1, keepdim=True) + torch.arange(steps, device=prompt.device)
@@ -439,5 +441,5 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
 
 
 def _with_state(answers: Tensor, state: Tensor) -> Tensor:
-    """Answers of the language model (B, T, width) with the robot's own state."""
+    """Return answers of the language model (B, T, width) with the robot's own state."""
     return torch.cat([answers, state.to(answers.dtype)], -1)

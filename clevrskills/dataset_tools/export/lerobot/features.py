@@ -53,12 +53,12 @@ class Sentences:
     indices: dict[str, int] = field(default_factory=dict)
 
     def index(self, sentence: str) -> int:
-        """The number of a sentence."""
+        """Return the number of a sentence."""
         return self.indices.setdefault(sentence, len(self.indices))
 
 
 def by_split(selection: Selection) -> tuple[Selection, dict[str, str]]:
-    """The episodes with those of a split side by side, and the ``splits`` of ``info.json``."""
+    """Return episodes with those of a split side by side, and the ``splits`` of ``info.json``."""
     splits: dict[str, str] = {}
     ids: list[str] = []
     for split in all_splits(selection.suite):
@@ -69,7 +69,7 @@ def by_split(selection: Selection) -> tuple[Selection, dict[str, str]]:
 
 
 def task_sentences(episode: Episode) -> list[str]:
-    """Ways to ask for the task in words alone, the first of them its sentence.
+    """Return the ways to ask for the task in words alone, the first of them its sentence.
 
     A text that shows the goal as a picture is left out, unless there is no other.
     """
@@ -83,18 +83,18 @@ def task_sentences(episode: Episode) -> list[str]:
 
 
 def image_key(camera: str) -> str:
-    """Name of the feature with the pictures of a camera."""
+    """Return the name of the feature with the images of a camera."""
     return f"observation.images.{camera}"
 
 
 def state_sizes(episode: Episode) -> dict[str, int]:
-    """The measurements in ``observation.state`` and how many numbers each has."""
+    """Return the measurements in ``observation.state`` and how many numbers each has."""
     row = episode.steps.iloc[0]
     return {name: np.size(row[name]) for name in state_parts() if name in row}
 
 
 def _action_names(episode: Episode) -> list[str]:
-    """Names of the numbers of an action: those that are scaled are deltas."""
+    """Return names of the numbers of an action: those that are scaled are deltas."""
     labels = step_interface(episode.suite).labels
     names: list[str] = []
     for part in episode.info["action_spec"]["parts"]:
@@ -120,7 +120,7 @@ def _feature(dtype: str, names: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 def features(episode: Episode) -> dict[str, dict[str, Any]]:
-    """The ``features`` of ``info.json``, the same for all episodes of a dataset."""
+    """Return the ``features`` of ``info.json``, the same for all episodes of a dataset."""
     found = {image_key(camera): _video_feature(episode, camera) for camera in episode.cameras}
     found["observation.state"] = _feature("float32", _state_names(state_sizes(episode)))
     found["action"] = _feature("float32", _action_names(episode))
@@ -199,7 +199,7 @@ Made with {packages}.
 
 
 def card(selection: Selection, info: Mapping[str, Any], sentences: int) -> str:
-    """The page, with the metadata that the hub reads.
+    """Return the page, with the metadata that the hub reads.
 
     Args:
         selection: The episodes.
@@ -225,7 +225,7 @@ def card(selection: Selection, info: Mapping[str, Any], sentences: int) -> str:
 
 
 class LeRobotWriter(ABC):
-    """Writes all episodes one by one and, at the end, what is common to them.
+    """Writer of a LeRobot dataset: all episodes one by one and, at the end, what is common to them.
 
     Args:
         selection: The episodes.
@@ -259,7 +259,7 @@ class LeRobotWriter(ABC):
 
     @abstractmethod
     def finish(self) -> dict[str, Any]:
-        """Complete all files; returns what ``info.json`` says of their number and size."""
+        """Complete all files; returns what ``info.json`` states of their number and size."""
 
     def write(self) -> None:
         """Write everything.
@@ -292,7 +292,7 @@ class LeRobotWriter(ABC):
         )
 
     def features(self) -> dict[str, dict[str, Any]]:
-        """The ``features`` of ``info.json``."""
+        """Return the ``features`` of ``info.json``."""
         return features(self.first)
 
     def _add(self, episode: Episode) -> None:

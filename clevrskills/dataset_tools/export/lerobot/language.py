@@ -45,7 +45,7 @@ def _row(role: str, style: str, content: str, **more: Any) -> dict[str, Any]:
 
 
 def persistent_rows(episode: Episode) -> list[dict[str, Any]]:
-    """Rows for all frames, in the order of their timestamps."""
+    """Return rows for all frames, in the order of their timestamps."""
     segments = episode.segments["subtask"]
     runs = [(text, next(run)) for text, run in groupby(segments, key=lambda run: run["plain"])]
     reached = [key for key in episode.keysteps if key["subgoal"] is not None]
@@ -66,7 +66,7 @@ def persistent_rows(episode: Episode) -> list[dict[str, Any]]:
 
 
 def event_rows(episode: Episode) -> dict[int, list[dict[str, Any]]]:
-    """Rows by frame: a question and its answer for each camera, once a second."""
+    """Return rows by frame: a question and its answer for each camera, once a second."""
     events: dict[int, list[dict[str, Any]]] = {}
     names = [str(each["name"]) for each in episode.objects]
     cameras, fps = episode.cameras if names else (), int(episode.info["fps"])
@@ -86,7 +86,7 @@ def event_rows(episode: Episode) -> dict[int, list[dict[str, Any]]]:
 def _ask(
     number: int, names: list[str], boxes: np.ndarray, visible: np.ndarray
 ) -> tuple[str, dict[str, Any]]:
-    """A numbered question with its answer; boxes are (K, 4), visible shares (K,)."""
+    """Return a numbered question with its answer; boxes are (K, 4), visible shares (K,)."""
     visible_ones = [index for index in range(len(names)) if visible[index] >= SEEN]
     turn, kind = divmod(number, 3)
     if kind == 0:

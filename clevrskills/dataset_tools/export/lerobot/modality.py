@@ -26,7 +26,7 @@ def write_modality(out: Path, episode: Episode) -> None:
 
 
 def modality(episode: Episode) -> dict[str, Any]:
-    """The content of ``modality.json``: the parts of state and action, the cameras, the texts."""
+    """Return the content of ``modality.json``: parts of state and action, cameras, texts."""
     state, action, start = {}, {}, 0
     for part, size in state_sizes(episode).items():
         for name, which in STATE_MODALITIES.get(part, {part: slice(None)}).items():

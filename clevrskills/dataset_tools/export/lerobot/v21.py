@@ -29,7 +29,7 @@ def write(selection: Selection, out: Path) -> None:
 
 
 class _Writer(LeRobotWriter):
-    """Writes version 2.1."""
+    """Writer of version 2.1."""
 
     version, data_path, video_path = "v2.1", DATA_PATH, VIDEO_PATH
 

@@ -148,7 +148,7 @@ class _Videos:
 
 
 class _Writer(LeRobotWriter):
-    """Writes version 3, with or without language columns."""
+    """Writer of version 3, with or without language columns."""
 
     version, data_path, video_path = "v3.0", DATA_PATH, VIDEO_PATH
 

@@ -91,7 +91,7 @@ class HouseScene:
             self.stage.show_model(SHELL, shell, (0, 0, 0, 0), State())
 
     def pixels(self, key: Hashable) -> np.ndarray:
-        """Mask of the pixels of the last image that show an entity, (n, n) bool."""
+        """Return the mask of the pixels of the last image that show an entity, (n, n) bool."""
         return self.stage.pixels(key)
 
     def _show_fixture(self, key: Hashable, fixture: Fixture, state: State, look: Style) -> None:
@@ -104,7 +104,7 @@ class HouseScene:
         self.stage.show_at(entity.id, drawn, self.pose_of(world, entity), state)
 
     def pose_of(self, world: World, entity: Entity) -> np.ndarray:
-        """Pose of a thing's model in the room (4, 4), for the last camera."""
+        """Return the pose of a thing's model in the room (4, 4), for the last camera."""
         middle = np.eye(4)
         middle[:3, 3] = -shape(entity.type).middle
         pose = _matrix(world.pose(entity)) @ middle
@@ -118,7 +118,7 @@ class HouseScene:
         return self._held_frame(held.type) @ down @ pose
 
     def _held_frame(self, kind: str) -> np.ndarray:
-        """Pose of the middle of the lower end of what is held; its -y faces the agent."""
+        """Return pose of the middle of the lower end of what is held; its -y faces the agent."""
         at = np.eye(4)
         at[:3, 3] = HELD_FORWARD_M, 0.0, held_low_m(float(shape(kind).size_m[2]))
         turn = _matrix((0.0, 0.0, 0.0, -np.pi / 2, 0.0))
@@ -145,7 +145,7 @@ def state_of(entity: Entity) -> State:
 
 
 def _matrix(pose: Pose) -> np.ndarray:
-    """Matrix (4, 4) of a pose of the rules."""
+    """Return the matrix (4, 4) of a pose of the rules."""
     x, y, z, yaw, tilt = pose
     c, s, ct, st = cos(yaw), sin(yaw), cos(tilt), sin(tilt)
     return np.array(
@@ -155,7 +155,7 @@ def _matrix(pose: Pose) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _shell(width_m: float, depth_m: float, look: Style) -> Model:
-    """Floor, four walls and skirting boards."""
+    """Return floor, four walls and skirting boards."""
     wide, deep = 1000 * width_m, 1000 * depth_m
     white = Surface((0.96, 0.96, 0.95))
     pieces = [Piece(box(wide, deep, 20, bottom=-20), look.floor)]
@@ -172,8 +172,8 @@ def _shell(width_m: float, depth_m: float, look: Style) -> Model:
 
 @lru_cache(maxsize=1)
 def _hand() -> Model:
-    """Right hand that holds something from below and from the right; x to the right, y forward, z
-    up, from the lower end of what is held, mm.
+    """Return a right hand that holds something from below and from the right; x to the right, y
+    forward, z up, from the lower end of what is held, mm.
     """
     ring = rounded_rectangle(120, 90, 34)
     palm = loft([([(0.8 * a, 0.8 * b) for a, b in ring], -52.0), (ring, -36.0),

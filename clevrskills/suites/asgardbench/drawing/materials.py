@@ -12,7 +12,7 @@ from clevrskills.suites.asgardbench.models.surfaces import Color, Surface, textu
 
 @lru_cache(maxsize=1024)
 def material(surface: Surface) -> sapien.render.RenderMaterial:
-    """SAPIEN's material of a surface, uploaded once."""
+    """Return SAPIEN's material of a surface, uploaded once."""
     made = sapien.render.RenderMaterial(base_color=[1, 1, 1, 1], roughness=0.9)
     if surface.pattern == "plain" and surface.overlay is None and not surface.mirrors:
         made.base_color = [*(linear(surface.color)), 1.0]

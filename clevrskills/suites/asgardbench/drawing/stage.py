@@ -138,7 +138,7 @@ class Stage:
         return numbers.reshape(numbers.shape[:2]).astype(np.int32), dict(self._numbers)
 
     def pixels(self, key: Hashable) -> np.ndarray:
-        """Mask of the pixels of the last image that show an entity, (n, n) bool."""
+        """Return the mask of the pixels of the last image that show an entity, (n, n) bool."""
         numbers, keys = self.segmentation()
         return np.isin(numbers, [number for number, owner in keys.items() if owner == key])
 
@@ -180,7 +180,7 @@ Mesh = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 @lru_cache(maxsize=4096)
 def mesh(piece: Piece) -> Mesh:
-    """Vertices (V, 3) metres, normals (V, 3), texture coordinates (V, 2), faces (F, 3)."""
+    """Return vertices (V, 3) metres, normals (V, 3), texture coordinates (V, 2), faces (F, 3)."""
     vertices, normals, uvs, faces = render_mesh(piece.solid.transformed(np.eye(3) / 1000))
     if piece.surface.mirrors:
         around = np.arctan2(normals[:, 1], normals[:, 0]) / (2 * np.pi) + 0.5

@@ -16,7 +16,7 @@ from clevrskills.suites.asgardbench.rules.world import World
 
 @dataclass(frozen=True)
 class View:
-    """How the agent's view is drawn.
+    """Settings of the agent's view.
 
     Attributes:
         contrast: How strongly states show.

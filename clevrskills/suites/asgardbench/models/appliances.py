@@ -30,7 +30,7 @@ OFF = (0.20, 0.21, 0.22)
 
 
 def fridge(look: Look) -> Model:
-    """Tall fridge, 0.7 x 0.7 x 1.7 m: three shelves behind a door."""
+    """Build a tall fridge, 0.7 x 0.7 x 1.7 m: three shelves behind a door."""
     steel = look.style.steel
     outer = [Piece(part, steel) for part in case(700, 640, 1700, 0, 40)]
     liner = [Piece(box(620, 8, 1620, y=-46, bottom=40), LINING)]
@@ -47,7 +47,7 @@ def fridge(look: Look) -> Model:
 
 
 def microwave(look: Look) -> Model:
-    """Microwave oven, 0.50 x 0.35 x 0.30 m: one sees through the bars of its door."""
+    """Build a microwave oven, 0.50 x 0.35 x 0.30 m: one sees through the bars of its door."""
     body = [Piece(part, WHITE) for part in case(500, 340, 300, 0, 14)]
     panel = box(120, 40, 272, x=176, y=-325, bottom=14)
     side = box(8, 330, 272, x=118, y=-170, bottom=14)
@@ -85,7 +85,7 @@ def microwave(look: Look) -> Model:
 
 
 def coffee_machine(look: Look) -> Model:
-    """Filter machine with a place for one mug; a red lamp ring and a stream when on."""
+    """Build a filter machine with a place for one mug; a red lamp ring and a stream when on."""
     body = Surface((0.15, 0.15, 0.17), gloss=0.2)
     foot = prism(rounded_rectangle(220, 280, 24), 36).moved(y=-140)
     back = box(220, 110, 250, y=-55, bottom=36)
@@ -105,7 +105,7 @@ def coffee_machine(look: Look) -> Model:
 
 
 def toaster(look: Look) -> Model:
-    """Toaster with two slits; the lever goes down and the slits glow when on."""
+    """Build a toaster with two slits; the lever goes down and the slits glow when on."""
     body = Surface((0.74, 0.76, 0.78), gloss=0.7)
     shell = prism(rounded_rectangle(180, 280, 30), 178, 10)
     lid = prism(rounded_rectangle(170, 270, 28), 6, 186)
@@ -129,7 +129,7 @@ def toaster(look: Look) -> Model:
 
 
 def stove(look: Look) -> Model:
-    """Stove module: oven door and plate; burners and knobs are entities of their own."""
+    """Build a stove module: oven door and plate; burners and knobs are entities of their own."""
     wide, steel = look.width_mm or WIDE_MM, look.style.steel
     slab = box(wide, DEEP_MM + 20, 40, y=-(DEEP_MM + 20) / 2, bottom=COUNTER_MM - 40)
     body = box(wide - 4, DEEP_MM - 22, 880, y=-(DEEP_MM - 22) / 2)
@@ -153,7 +153,7 @@ def stove(look: Look) -> Model:
 
 
 def hood(look: Look) -> Model:
-    """Cooker hood with its flue; its frame is at its lower edge."""
+    """Build a cooker hood with its flue; its frame is at its lower edge."""
     wide = look.width_mm or WIDE_MM
 
     def ring(w: float, d: float) -> list[tuple[float, float]]:
@@ -166,7 +166,7 @@ def hood(look: Look) -> Model:
 
 
 def stove_burner(look: Look) -> Model:
-    """Hot plate whose rings glow when on, one of them around what stands on it."""
+    """Build a hot plate whose rings glow when on, one of them around what stands on it."""
     base = lathe([(92, 0), (90, 6)], 36)
     glow = look.lit((0.26, 0.26, 0.27), (1.0, 0.22, 0.05))
     rings = [
@@ -177,8 +177,8 @@ def stove_burner(look: Look) -> Model:
 
 
 def stove_knob(look: Look) -> Model:
-    """Knob of a burner on the stove's front: its mark is white and points up when off; when on, it
-    points sideways and glows like the lamp above.
+    """Build a knob of a burner on the stove's front: its mark is white and points up when off; when
+    on, it points sideways and glows like the lamp above.
     """
     knob = lathe([(24, 0), (24, 14), (18, 26)], 28).turned("x", 90)
     mark = box(6, 5, 22, y=-28, bottom=-2)
@@ -194,7 +194,7 @@ def stove_knob(look: Look) -> Model:
 
 
 def television(look: Look) -> Model:
-    """Television on its foot, 1.0 x 0.6 m: dark, or a picture when on."""
+    """Build a television on its foot, 1.0 x 0.6 m: dark, or a picture when on."""
     body = box(1000, 50, 600, y=-25, bottom=70)
     pane = box(960, 4, 550, y=-52, bottom=95)
     lamp = box(14, 4, 6, x=450, y=-52, bottom=80)

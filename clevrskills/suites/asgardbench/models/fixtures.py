@@ -35,7 +35,7 @@ WATER: Color = (0.45, 0.70, 0.95)
 def case(
     width: float, depth: float, height: float, bottom: float = 0.0, wall: float = 18.0
 ) -> list[Solid]:
-    """Cupboard without a front: two sides, back, floor and top."""
+    """Build a cupboard without a front: two sides, back, floor and top."""
     inner = height - 2 * wall
     return [
         box(wall, depth, height, x=side * (width - wall) / 2, y=-depth / 2, bottom=bottom)
@@ -50,7 +50,7 @@ def case(
 def _panel(
     look: Look, width: float, height: float, x: float, y: float, bottom: float
 ) -> list[Solid]:
-    """Door or drawer front as the style has it; its back is at y."""
+    """Build a door or drawer front as the style has it; its back is at y."""
     kind = look.style.panel
     if height <= 250 or kind == "flat":
         return [box(width, 22, height, x=x, y=y - 11, bottom=bottom)]
@@ -89,8 +89,8 @@ def _grip(look: Look, x: float, y: float, z: float, length: float, upright: bool
 def _door(
     look: Look, name: str, width: float, height: float, y: float, bottom: float, high: bool
 ) -> tuple[list[Piece], dict[str, Joint]]:
-    """Door over the whole width, hinged on the left, that opens to the front; its grip is high or
-    low.
+    """Build a door over the whole width, hinged on the left, that opens to the front; its grip is
+    high or low.
     """
     parts = [
         Piece(part, look.style.front, name)
@@ -104,7 +104,7 @@ def _door(
 
 
 def base_cabinet(look: Look) -> Model:
-    """Floor cupboard with a door and a shelf, under a counter."""
+    """Build a floor cupboard with a door and a shelf, under a counter."""
     wide = look.width_mm or WIDE_MM
     pieces = [Piece(part, INSIDE) for part in case(wide, DEEP_MM - 22, 780, 100)]
     pieces.append(Piece(box(wide - 36, 540, 16, y=-290, bottom=484), INSIDE))
@@ -114,7 +114,7 @@ def base_cabinet(look: Look) -> Model:
 
 
 def sink_cabinet(look: Look) -> Model:
-    """Low floor cupboard under a sink."""
+    """Build a low floor cupboard under a sink."""
     pieces = [Piece(part, INSIDE) for part in case(SINK_MM, DEEP_MM - 22, 620, 100)]
     pieces.append(Piece(box(SINK_MM, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE))
     door, joints = _door(look, "door", SINK_MM, 620, -DEEP_MM + 22, 100, True)
@@ -122,7 +122,7 @@ def sink_cabinet(look: Look) -> Model:
 
 
 def wall_cabinet(look: Look) -> Model:
-    """Wall cupboard with a door and a shelf; its frame is at its lower edge."""
+    """Build a wall cupboard with a door and a shelf; its frame is at its lower edge."""
     pieces = [Piece(part, INSIDE) for part in case(WIDE_MM, 330, 700)]
     pieces.append(Piece(box(WIDE_MM - 36, 300, 16, y=-160, bottom=340), INSIDE))
     door, joints = _door(look, "door", WIDE_MM, 700, -330, 0, False)
@@ -130,7 +130,7 @@ def wall_cabinet(look: Look) -> Model:
 
 
 def drawer(look: Look) -> Model:
-    """One drawer of a counter, 0.26 m high, with the case around it."""
+    """Build one drawer of a counter, 0.26 m high, with the case around it."""
     high = 260.0
     shell = case(WIDE_MM, DEEP_MM - 22, high, 0, 12)
     y, depth = -(DEEP_MM - 22), 500.0
@@ -151,14 +151,14 @@ def drawer(look: Look) -> Model:
 
 
 def counter_top(look: Look) -> Model:
-    """Worktop; its frame is at the floor."""
+    """Build a worktop; its frame is at the floor."""
     wide = look.width_mm or WIDE_MM
     slab = box(wide, DEEP_MM + 20, 40, y=-(DEEP_MM + 20) / 2, bottom=COUNTER_MM - 40)
     return Model(Piece(slab, look.style.top))
 
 
 def corner(look: Look) -> Model:
-    """Counter in a corner, closed, of one block."""
+    """Build a counter in a corner, closed, of one block."""
     deep = DEEP_MM + 20
     slab = box(deep, deep, 40, y=-deep / 2, bottom=COUNTER_MM - 40)
     body = box(deep - 2, DEEP_MM - 2, 780, y=-DEEP_MM / 2, bottom=100)
@@ -167,13 +167,13 @@ def corner(look: Look) -> Model:
 
 
 def back_splash(look: Look) -> Model:
-    """Tiles on the wall behind a counter."""
+    """Build tiles on the wall behind a counter."""
     slab = box(look.width_mm or WIDE_MM, 8, 530, y=-4, bottom=COUNTER_MM)
     return Model(Piece(slab, look.style.splash))
 
 
 def rug(look: Look) -> Model:
-    """Rug on the floor; its frame is in the middle."""
+    """Build a rug on the floor; its frame is in the middle."""
     color = look.style.fabric
     pale = blend(color, (1.0, 1.0, 0.96), 0.55)
     layers = (
@@ -190,7 +190,7 @@ def rug(look: Look) -> Model:
 
 
 def picture(look: Look) -> Model:
-    """Framed picture on the wall; its frame is at its lower edge."""
+    """Build a framed picture on the wall; its frame is at its lower edge."""
     frame = _frame(640, 480, 30, 26)
     pane = Surface((0.5, 0.7, 0.9), "view", period_m=0.5)
     return Model(*(Piece(part, look.style.wood) for part in frame),
@@ -200,7 +200,7 @@ def picture(look: Look) -> Model:
 def _basin(
     width: float, depth: float, deep: float, y: float, top: float, wall: Surface
 ) -> list[Piece]:
-    """Rectangular basin let in at a height: floor, walls and a drain."""
+    """Build a rectangular basin let in at a height: floor, walls and a drain."""
     ring = rounded_rectangle(width, depth, 40)
     small = rounded_rectangle(width - 40, depth - 40, 30)
     outer = [([(a, b + y) for a, b in ring], top - deep - 4.0)]
@@ -217,7 +217,7 @@ def _basin(
 
 
 def sink(look: Look) -> Model:
-    """Counter module with a hole; the basin in it and its faucet are entities of their own."""
+    """Build a counter module with a hole for the basin and faucet, entities of their own."""
     half, deep = SINK_MM / 2, DEEP_MM + 20
     hole = tuple((a, b - 305) for a, b in rounded_rectangle(720, 430, 40))
     top = Outline([(-half, -deep), (half, -deep), (half, 0), (-half, 0)], (hole,))
@@ -229,13 +229,13 @@ def sink(look: Look) -> Model:
 
 
 def sink_basin(look: Look) -> Model:
-    """Steel basin, 0.16 m deep; its frame is that of the sink."""
+    """Build a steel basin, 0.16 m deep; its frame is that of the sink."""
     steel = Surface((0.64, 0.66, 0.69), gloss=0.0)
     return Model(*_basin(720, 430, 160, -305, COUNTER_MM, steel))
 
 
 def faucet(look: Look) -> Model:
-    """Swan-neck faucet with a lever; a stream when on. Stands on the counter behind the basin."""
+    """Build a swan-neck faucet with a lever; a stream when on. It stands behind the basin."""
     neck = [(0, 0, 0), (0, 0, 200), (0, -20, 250), (0, -70, 280), (0, -120, 262), (0, -138, 210)]
     base = lathe([(28, 0), (28, 14), (20, 20)], 24)
     lever = rod([(26, 0, 60), (60, 0, 72), (120, 0, 86)], [13, 8, 7])
@@ -255,7 +255,7 @@ def faucet(look: Look) -> Model:
 
 
 def dining_table(look: Look) -> Model:
-    """Table of oak, 1.4 x 0.8 m; its frame is in the middle."""
+    """Build a table of oak, 1.4 x 0.8 m; its frame is in the middle."""
     top = prism(rounded_rectangle(1400, 800, 40), 36, 714)
     legs = [
         loft(
@@ -283,17 +283,17 @@ def _small_table(width: float, depth: float, height: float, surface: Surface) ->
 
 
 def side_table(look: Look) -> Model:
-    """Small table, 0.62 m high; its frame is in the middle."""
+    """Build a small table, 0.62 m high; its frame is in the middle."""
     return _small_table(640, 500, 620, look.style.wood)
 
 
 def coffee_table(look: Look) -> Model:
-    """Low table in front of a sofa; its frame is in the middle."""
+    """Build a low table in front of a sofa; its frame is in the middle."""
     return _small_table(1100, 600, 420, look.style.wood)
 
 
 def shelf(look: Look) -> Model:
-    """Board on the wall with two brackets; its frame is below the board."""
+    """Build a board on the wall with two brackets; its frame is below the board."""
     board = box(900, 300, 26, y=-150, bottom=0)
     brackets = [box(22, 220, 14, x=x, y=-110, bottom=-14) for x in (-340, 340)]
     braces = [rod([(x, -4, -130), (x, -200, -10)], 7, 8) for x in (-340, 340)]
@@ -303,7 +303,7 @@ def shelf(look: Look) -> Model:
 
 
 def chair(look: Look) -> Model:
-    """Wooden chair; its back is towards +y."""
+    """Build a wooden chair; its back is towards +y."""
     seat = prism(rounded_rectangle(430, 420, 40), 28, 440)
     legs = [rod([(x * 190, y * 180, 0), (x * 165, y * 160, 440)], [16, 22], 10)
             for x in (-1, 1) for y in (-1, 1)]  # fmt: skip
@@ -317,7 +317,7 @@ def chair(look: Look) -> Model:
 
 
 def stool(look: Look) -> Model:
-    """Round bar stool with a foot ring."""
+    """Build a round bar stool with a foot ring."""
     seat = lathe([(150, 640), (165, 650), (165, 676), (150, 690)], 32)
     legs = [
         rod([(180 * np.cos(k), 180 * np.sin(k), 0), (110 * np.cos(k), 110 * np.sin(k), 645)], 16)
@@ -330,7 +330,7 @@ def stool(look: Look) -> Model:
 
 
 def garbage_can(look: Look) -> Model:
-    """Round pedal bin, open on top, with a black bag's rim."""
+    """Build a round pedal bin, open on top, with a black bag's rim."""
     body = round_vessel(
         [(130, 0), (134, 10), (148, 460), (150, 470)], [(140, 470), (125, 60), (118, 55)]
     )
@@ -364,7 +364,7 @@ def _frame(width: float, height: float, thick: float, deep: float) -> list[Solid
 
 
 def window(look: Look) -> Model:
-    """Window with a cross bar and a sill; its frame is at its lower edge."""
+    """Build a window with a cross bar and a sill; its frame is at its lower edge."""
     view = Surface((0.5, 0.7, 0.9), "view", period_m=1.0, glow=0.0)
     pane = box(1000, 6, 1000, y=-6)
     bars = [
@@ -378,7 +378,7 @@ def window(look: Look) -> Model:
 
 
 def mirror(look: Look) -> Model:
-    """Mirror in a frame: streaks of light; smears when dirty, droplets when sprayed."""
+    """Build a mirror in a frame: streaks of light; smears when dirty, droplets when sprayed."""
     glass = look.dirt(Surface((0.66, 0.76, 0.82), "gradient", (0.84, 0.90, 0.94), 0.45))
     pieces = [Piece(part, DARK_WOOD) for part in _frame(740, 940, 40, 36)]
     pane = box(670, 6, 870, y=-16, bottom=35)
@@ -397,7 +397,7 @@ def mirror(look: Look) -> Model:
 
 
 def toilet(look: Look) -> Model:
-    """Toilet with a cistern; its lid opens."""
+    """Build a toilet with a cistern; its lid opens."""
     foot = loft([([(0.62 * a, 0.8 * b - 300) for a, b in rounded_rectangle(360, 460, 150)], 0),
                  ([(0.6 * a, 0.75 * b - 290) for a, b in rounded_rectangle(360, 460, 150)], 180),
                  ([(a, b - 330) for a, b in rounded_rectangle(360, 470, 160)], 370)])  # fmt: skip
@@ -425,7 +425,7 @@ def toilet(look: Look) -> Model:
 
 
 def bathtub(look: Look) -> Model:
-    """Bathtub along the wall, with a tap."""
+    """Build a bathtub along the wall, with a tap."""
     ring, small = rounded_rectangle(1600, 700, 60), rounded_rectangle(1480, 580, 180)
     body = vessel(
         [([(a, b - 350) for a, b in ring], 0.0), ([(a, b - 350) for a, b in ring], 560.0)],
@@ -439,7 +439,7 @@ def bathtub(look: Look) -> Model:
 
 
 def towel_holder(look: Look) -> Model:
-    """Bar on the wall."""
+    """Build a bar on the wall."""
     bar = rod([(-260, -70, 0), (260, -70, 0)], 10, 12)
     arms = [rod([(x, 0, 0), (x, -70, 0)], 9, 10) for x in (-250, 250)]
     plates = [lathe([(26, 0), (24, 8)], 20).turned("x", 90).moved(x=x) for x in (-250, 250)]
@@ -447,7 +447,7 @@ def towel_holder(look: Look) -> Model:
 
 
 def toilet_paper_hanger(look: Look) -> Model:
-    """Short bar on the wall for a roll."""
+    """Build a short bar on the wall for a roll."""
     bar = rod([(-70, 0, 0), (-70, -70, 0), (70, -70, 0)], 7, 10)
     cover, flap = box(150, 130, 4, y=-65, bottom=62), box(150, 36, 4, y=-18, bottom=62)
     plate = box(156, 5, 90, y=-3, bottom=-20)
@@ -459,7 +459,7 @@ def toilet_paper_hanger(look: Look) -> Model:
 
 
 def tv_stand(look: Look) -> Model:
-    """Low board with open compartments."""
+    """Build a low board with open compartments."""
     shell = case(1800, 420, 480, 40, 24)
     post = [box(24, 400, 432, x=x, y=-205, bottom=64) for x in (-300, 300)]
     feet = [box(60, 60, 40, x=x, y=y) for x in (-820, 820) for y in (-60, -360)]
@@ -494,17 +494,17 @@ def _seat(width: float, look: Look, color: Color, seats: int) -> Model:
 
 
 def sofa(look: Look) -> Model:
-    """Sofa for three."""
+    """Build a sofa for three."""
     return _seat(2000, look, look.style.fabric, 3)
 
 
 def arm_chair(look: Look) -> Model:
-    """Arm chair, rust red."""
+    """Build an arm chair, rust red."""
     return _seat(900, look, (0.68, 0.34, 0.22), 1)
 
 
 def floor_lamp(look: Look) -> Model:
-    """Standing lamp; its shade shines when on."""
+    """Build a standing lamp; its shade shines when on."""
     foot = lathe([(150, 0), (150, 16), (30, 30)], 32)
     pole = rod([(0, 0, 20), (0, 0, 1420)], 12)
     shade = round_vessel([(210, 1280), (210, 1281), (140, 1580)], [(136, 1580), (206, 1284)], 32)
@@ -514,7 +514,7 @@ def floor_lamp(look: Look) -> Model:
 
 
 def house_plant(look: Look) -> Model:
-    """Plant with broad leaves in a pot."""
+    """Build a plant with broad leaves in a pot."""
     pot = round_vessel([(110, 0), (150, 260), (158, 264), (158, 300)], [(146, 300), (140, 270)], 32)
     soil = lathe([(142, 268), (140, 276)], 24)
     green = (Surface((0.16, 0.44, 0.18)), Surface((0.26, 0.56, 0.22)))

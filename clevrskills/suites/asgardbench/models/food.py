@@ -23,7 +23,7 @@ LEAF = Surface((0.22, 0.52, 0.16))
 
 
 def apple(look: Look) -> Model:
-    """Red apple: dimple on top, stem and leaf."""
+    """Build a red apple: dimple on top, stem and leaf."""
     body = lathe([(14, 3), (24, 0), (34, 12), (40, 36), (38, 56), (28, 68), (18, 69), (6, 62)], 40)
     leaf = prism([(0, 0), (10, -7), (26, -4), (32, 3), (18, 8), (6, 6)], 1.5).turned("y", -25)
     stem = rod([(0, 0, 60), (1, 0, 72), (5, 2, 84)], 2.2, 8)
@@ -31,7 +31,7 @@ def apple(look: Look) -> Model:
 
 
 def apple_sliced(look: Look) -> Model:
-    """Wedge of an apple: white flesh, red skin, seeds."""
+    """Build a wedge of an apple: white flesh, red skin, seeds."""
     flesh = Surface((0.97, 0.93, 0.76))
     turn = np.linspace(-0.6, 0.6, 9)
     profile = [(10.0, 2.0), (26.0, 4.0), (38.0, 24.0), (38.0, 46.0), (26.0, 62.0), (10.0, 64.0)]
@@ -55,7 +55,7 @@ def apple_sliced(look: Look) -> Model:
 
 
 def tomato(look: Look) -> Model:
-    """Flat orange-red tomato with a green star."""
+    """Build a flat orange-red tomato with a green star."""
     skin = Surface((0.90, 0.24, 0.09), gloss=0.5)
     body = ball(40, 40, 29, 14, 0.03, 6)
     star = [
@@ -78,7 +78,7 @@ def _disc(
 
 
 def tomato_sliced(look: Look) -> Model:
-    """Round slice with chambers of seeds."""
+    """Build a round slice with chambers of seeds."""
     flesh = look.browned(Surface((0.93, 0.42, 0.30)))
     chambers = [
         Piece(
@@ -92,7 +92,7 @@ def tomato_sliced(look: Look) -> Model:
 
 
 def potato(look: Look) -> Model:
-    """Brown lumpy ellipsoid with eyes; dark and split open when cooked."""
+    """Build a brown lumpy ellipsoid with eyes; dark and split open when cooked."""
     raw = Surface((0.80, 0.65, 0.42), "speckle", (0.55, 0.40, 0.22), 0.09)
     body = ball(54, 38, 33, 14, 0.04, 3)
     pieces = [Piece(body, look.browned(raw))]
@@ -104,14 +104,14 @@ def potato(look: Look) -> Model:
 
 
 def potato_sliced(look: Look) -> Model:
-    """Oval slice with a brown rim."""
+    """Build an oval slice with a brown rim."""
     flesh = look.browned(Surface((0.95, 0.88, 0.58)))
     rim = Surface((0.56, 0.40, 0.22))
     return Model(*_disc(40, 10, rim, flesh, 0.75))
 
 
 def lettuce(look: Look) -> Model:
-    """Head of ruffled leaves."""
+    """Build a head of ruffled leaves."""
     tones = ((0.34, 0.60, 0.18), (0.48, 0.72, 0.24), (0.62, 0.82, 0.36))
     pieces = [Piece(ball(62, 62, 54, 14, 0.05, 5), Surface(tones[0]))]
     for k in range(13):
@@ -125,7 +125,7 @@ def lettuce(look: Look) -> Model:
 
 
 def lettuce_sliced(look: Look) -> Model:
-    """Loose ruffled leaf pieces."""
+    """Build loose ruffled leaf pieces."""
     pieces = []
     for k in range(4):
         leaf = ball(36 - 3 * k, 26 - 2 * k, 5, 8, 0.16, 7).turned("y", 12 - 8 * k)
@@ -135,7 +135,7 @@ def lettuce_sliced(look: Look) -> Model:
 
 
 def bread(look: Look) -> Model:
-    """Tin loaf with cuts in its crust."""
+    """Build a tin loaf with cuts in its crust."""
     crust = Surface((0.72, 0.43, 0.16), "speckle", (0.54, 0.29, 0.09), 0.08)
     ring = rounded_rectangle(200, 92, 20)
     small = rounded_rectangle(190, 82, 20)
@@ -152,7 +152,7 @@ def bread(look: Look) -> Model:
 
 
 def bread_sliced(look: Look) -> Model:
-    """Slice of bread, lying: pale crumb in a brown crust; toasted when cooked."""
+    """Build a slice of bread, lying: pale crumb in a brown crust; toasted when cooked."""
     outline = [*rounded_rectangle(88, 66, 10)]
     bump = [(x * (1.0 if y < 12 else 1.12), y * (1.0 if y < 12 else 1.15)) for x, y in outline]
     crumb_outline = [(0.88 * x, 0.88 * y) for x, y in bump]
@@ -162,7 +162,7 @@ def bread_sliced(look: Look) -> Model:
 
 
 def egg(look: Look) -> Model:
-    """White egg, lying a little tilted."""
+    """Build a white egg, lying a little tilted."""
     shape = lathe(
         [(22 * np.sin(t) ** 0.9 + 0.1, 30 - 30 * np.cos(t) * (1 if t < 1.57 else 0.85))
          for t in np.linspace(0.02, 3.12, 16)], 28)  # fmt: skip
@@ -171,7 +171,7 @@ def egg(look: Look) -> Model:
 
 
 def egg_cracked(look: Look) -> Model:
-    """Egg out of its shell: glassy white with a yolk; opaque white with a brown edge, cooked."""
+    """Build an egg out of its shell: glassy white with a yolk; cooked: opaque with a brown edge."""
     done = look.strength * look.state.cooked
     white = blend((0.70, 0.74, 0.66), (1.0, 1.0, 0.98), done)
     edge = blend((0.66, 0.70, 0.62), (0.55, 0.30, 0.10), done)

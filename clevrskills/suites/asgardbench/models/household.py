@@ -26,7 +26,7 @@ LABEL = Surface((0.96, 0.93, 0.84), "print", (0.30, 0.26, 0.22), 0.09)
 
 
 def soap_bottle(look: Look) -> Model:
-    """Squat bottle with a pump."""
+    """Build a squat bottle with a pump."""
     body = lathe([(34, 0), (36, 4), (36, 100), (28, 118), (14, 124)], 32)
     pump = rod([(0, 0, 122), (0, 0, 158)], 5)
     head = rod([(-8, 0, 160), (40, 0, 160), (46, 0, 154)], [9, 6, 5])
@@ -36,7 +36,7 @@ def soap_bottle(look: Look) -> Model:
 
 
 def spray_bottle(look: Look) -> Model:
-    """Blue bottle with a trigger head."""
+    """Build a blue bottle with a trigger head."""
     blue = Surface((0.13, 0.45, 0.85), gloss=0.4)
     red = Surface((0.88, 0.18, 0.14), gloss=0.2)
     body = lathe([(36, 0), (38, 5), (38, 90), (30, 130), (14, 168), (14, 182)], 32)
@@ -49,7 +49,7 @@ def spray_bottle(look: Look) -> Model:
 
 
 def paper_towel_roll(look: Look) -> Model:
-    """Thick white roll, upright on its core."""
+    """Build a thick white roll, upright on its core."""
     paper = Surface((0.95, 0.95, 0.93), "fabric", (0.82, 0.84, 0.86), 0.05)
     roll = round_vessel([(58, 0), (58, 0.5), (58, 230)], [(20, 230), (20, 180)], 40)
     core = round_vessel([(21, 178), (21, 180), (21, 231)], [(17, 231), (17, 182)], 24)
@@ -58,7 +58,7 @@ def paper_towel_roll(look: Look) -> Model:
 
 
 def toilet_paper(look: Look) -> Model:
-    """Small roll, upright."""
+    """Build a small roll, upright."""
     paper = Surface((0.97, 0.97, 0.96), "fabric", (0.85, 0.86, 0.88), 0.04)
     roll = round_vessel([(54, 0), (54, 1), (54, 98)], [(22, 98), (22, 50)], 40)
     core = round_vessel([(23, 48), (23, 50), (23, 99)], [(19, 99), (19, 52)], 24)
@@ -83,17 +83,17 @@ def _bottle(look: Look, glass: Color, label: Surface, tall: float) -> Model:
 
 
 def wine_bottle(look: Look) -> Model:
-    """Tall dark green bottle."""
+    """Build a tall dark green bottle."""
     return _bottle(look, (0.10, 0.24, 0.12), LABEL, 310)
 
 
 def bottle(look: Look) -> Model:
-    """Clear-blue water bottle."""
+    """Build a clear-blue water bottle."""
     return _bottle(look, (0.66, 0.83, 0.90), Surface((0.95, 0.55, 0.15)), 230)
 
 
 def vase(look: Look) -> Model:
-    """Vase with a narrow neck and a flared rim, and a band."""
+    """Build a vase with a narrow neck and a flared rim, and a band."""
     purple = Surface((0.46, 0.26, 0.56), gloss=0.45)
     body = round_vessel(
         [(38, 0), (44, 4), (66, 70), (60, 120), (30, 170), (28, 190), (44, 222)],
@@ -104,7 +104,7 @@ def vase(look: Look) -> Model:
 
 
 def statue(look: Look) -> Model:
-    """Bust on a plinth."""
+    """Build a bust on a plinth."""
     marble = Surface((0.88, 0.86, 0.82), "stone", (0.62, 0.60, 0.58), 0.3)
     plinth = box(90, 90, 40)
     rings = ((26, 0.6, 40), (62, 0.6, 96), (58, 0.6, 118), (20, 0.9, 136), (18, 1.0, 160))
@@ -117,7 +117,7 @@ def statue(look: Look) -> Model:
 
 
 def book(look: Look) -> Model:
-    """Book: closed, or open with print on its pages."""
+    """Build a book: closed, or open with print on its pages."""
     cover = Surface((0.62, 0.12, 0.20))
     paper = Surface((0.96, 0.93, 0.85))
     text = Surface((0.96, 0.93, 0.85), "print", (0.22, 0.20, 0.20), 0.1)
@@ -142,7 +142,7 @@ def book(look: Look) -> Model:
 
 
 def pen(look: Look) -> Model:
-    """Blue ballpoint pen with a cap and clip."""
+    """Build a blue ballpoint pen with a cap and clip."""
     blue = Surface((0.08, 0.18, 0.66), gloss=0.3)
     body = rod([(-70, 0, 5.5), (52, 0, 5.5)], 5.5, 14)
     tip = rod([(52, 0, 5.5), (70, 0, 5.5)], [5, 1], 14)
@@ -152,7 +152,7 @@ def pen(look: Look) -> Model:
 
 
 def pencil(look: Look) -> Model:
-    """Yellow hexagonal pencil with a pink rubber."""
+    """Build a yellow hexagonal pencil with a pink rubber."""
     body = rod([(-70, 0, 5), (64, 0, 5)], 5, 6)
     point = rod([(64, 0, 5), (80, 0, 5)], [5, 1.6], 6)
     lead = rod([(79, 0, 5), (85, 0, 5)], [1.7, 0.5], 6)
@@ -168,7 +168,7 @@ def pencil(look: Look) -> Model:
 
 
 def cell_phone(look: Look) -> Model:
-    """Smartphone, screen up; its icons shine when on."""
+    """Build a smartphone, screen up; its icons shine when on."""
     body = prism(rounded_rectangle(74, 152, 10), 9)
     screen = prism(rounded_rectangle(67, 144, 7), 0.6, 9)
     lit = look.lit((0.05, 0.06, 0.08), (0.35, 0.62, 0.95))
@@ -183,7 +183,7 @@ def cell_phone(look: Look) -> Model:
 
 
 def credit_card(look: Look) -> Model:
-    """Plastic card with a chip and a stripe of digits."""
+    """Build a plastic card with a chip and a stripe of digits."""
     card = prism(rounded_rectangle(86, 54, 4), 1.6)
     chip = box(12, 10, 0.5, x=-26, y=4, bottom=1.6)
     digits = [box(14, 4, 0.5, x=-27 + 18 * k, y=-10, bottom=1.6) for k in range(4)]
@@ -209,23 +209,23 @@ def _textile(
 
 
 def cloth(look: Look) -> Model:
-    """Cleaning cloth, folded once."""
+    """Build a cleaning cloth, folded once."""
     return _textile(look, (0.95, 0.80, 0.25), (0.80, 0.35, 0.20), 180, 150, 2)
 
 
 def hand_towel(look: Look) -> Model:
-    """Small folded towel."""
+    """Build a small folded towel."""
     return _textile(look, (0.36, 0.62, 0.78), (0.92, 0.95, 0.98), 210, 150, 4)
 
 
 def towel(look: Look) -> Model:
-    """Large folded bath towel."""
+    """Build a large folded bath towel."""
     plain = Look(type(look.state)(), look.contrast)
     return _textile(plain, (0.87, 0.50, 0.45), (0.98, 0.90, 0.86), 275, 200, 6)
 
 
 def soap_bar(look: Look) -> Model:
-    """Pink oval bar with its name pressed in."""
+    """Build a pink oval bar with its name pressed in."""
     ring = rounded_rectangle(92, 60, 26)
     body = loft([([(0.9 * x, 0.9 * y) for x, y in ring], 0), (ring, 8), (ring, 20),
                  ([(0.86 * x, 0.86 * y) for x, y in ring], 28)])  # fmt: skip
@@ -236,7 +236,7 @@ def soap_bar(look: Look) -> Model:
 
 
 def scrub_brush(look: Look) -> Model:
-    """Wooden brush with bristles and a handle."""
+    """Build a wooden brush with bristles and a handle."""
     back = prism(rounded_rectangle(130, 62, 24), 22, 34)
     bristles = [box(9, 9, 36, x=x, y=y) for x in range(-50, 51, 20) for y in range(-20, 21, 20)]
     grip = rod([(60, 0, 46), (110, 0, 54), (190, 0, 60)], [13, 10, 13])
@@ -245,7 +245,7 @@ def scrub_brush(look: Look) -> Model:
 
 
 def plunger(look: Look) -> Model:
-    """Rubber cup on a wooden stick."""
+    """Build a rubber cup on a wooden stick."""
     rubber = Surface((0.72, 0.14, 0.10), gloss=0.2)
     cup = lathe([(70, 0), (74, 6), (66, 40), (44, 72), (20, 84), (16, 100)], 36)
     stick = rod([(0, 0, 96), (0, 0, 470)], 11)
@@ -253,7 +253,7 @@ def plunger(look: Look) -> Model:
 
 
 def candle(look: Look) -> Model:
-    """Candle in a glass; with a flame when on."""
+    """Build a candle in a glass; with a flame when on."""
     wax = Surface((0.96, 0.90, 0.72))
     glass = round_vessel([(38, 0), (40, 3), (40, 72)], [(37, 72), (37, 10)], 36)
     body = lathe([(36.5, 4), (36.5, 56)], 32)
@@ -270,7 +270,7 @@ def candle(look: Look) -> Model:
 
 
 def tissue_box(look: Look) -> Model:
-    """Box with a tissue that stands out."""
+    """Build a box with a tissue that stands out."""
     carton = Surface((0.45, 0.68, 0.74), "speckle", (0.95, 0.95, 0.92), 0.12)
     tissue = [
         Piece(
@@ -287,7 +287,7 @@ def tissue_box(look: Look) -> Model:
 
 
 def remote_control(look: Look) -> Model:
-    """Black remote control with rows of buttons."""
+    """Build a black remote control with rows of buttons."""
     body = prism(rounded_rectangle(50, 180, 12), 18)
     grey = Surface((0.72, 0.74, 0.76))
     buttons = [
@@ -299,7 +299,7 @@ def remote_control(look: Look) -> Model:
 
 
 def laptop(look: Look) -> Model:
-    """Laptop: closed, or open with keys and a picture."""
+    """Build a laptop: closed, or open with keys and a picture."""
     silver = Surface((0.74, 0.75, 0.77), gloss=0.4)
     base = prism(rounded_rectangle(280, 196, 12), 14)
     keys = [
@@ -318,7 +318,7 @@ def laptop(look: Look) -> Model:
 
 
 def key_chain(look: Look) -> Model:
-    """Ring with two keys and a tag."""
+    """Build a ring with two keys and a tag."""
     brass = Surface((0.85, 0.68, 0.28), gloss=0.6)
     ring = rod(arc3((0, 0, 3), 18, 0, 360, "xy", 21), 2.2, 8)
     pieces = [Piece(ring, STEEL)]
@@ -333,7 +333,7 @@ def key_chain(look: Look) -> Model:
 
 
 def newspaper(look: Look) -> Model:
-    """Folded newspaper with a headline and columns."""
+    """Build a folded newspaper with a headline and columns."""
     paper = Surface((0.93, 0.92, 0.88), "print", (0.16, 0.16, 0.17), 0.26)
     plain = Surface((0.90, 0.89, 0.85))
     leaves = [box(256, 260, 4, bottom=4.0 * k) for k in (0, 1)]
@@ -342,7 +342,7 @@ def newspaper(look: Look) -> Model:
 
 
 def pillow(look: Look) -> Model:
-    """Soft square pillow with piping."""
+    """Build a soft square pillow with piping."""
     body = Surface((0.86, 0.60, 0.22), "fabric", (0.72, 0.44, 0.12), 0.08)
     rings = []
     for angle in np.linspace(-np.pi / 2, np.pi / 2, 13):
@@ -356,7 +356,7 @@ def pillow(look: Look) -> Model:
 
 
 def watch(look: Look) -> Model:
-    """Wrist watch, strap laid flat."""
+    """Build a wrist watch, strap laid flat."""
     strap = Surface((0.36, 0.20, 0.10))
     case = lathe([(20, 0), (22, 2), (22, 9), (20, 11)], 32)
     face = lathe([(18, 10), (18, 11.6)], 32)
@@ -371,7 +371,7 @@ def watch(look: Look) -> Model:
 
 
 def carton(look: Look) -> Model:
-    """Cardboard box with flaps: shut and taped, or open."""
+    """Build a cardboard box with flaps: shut and taped, or open."""
     card = Surface((0.72, 0.55, 0.36), "fabric", (0.64, 0.47, 0.29), 0.2)
     walls = [Piece(box(270, 6, 180, y=side * 97), card) for side in (-1, 1)] + [
         Piece(box(6, 200, 180, x=side * 132), card) for side in (-1, 1)
@@ -388,7 +388,7 @@ def carton(look: Look) -> Model:
 
 
 def boots(look: Look) -> Model:
-    """Pair of brown ankle boots."""
+    """Build a pair of brown ankle boots."""
     leather = Surface((0.40, 0.22, 0.10), gloss=0.2)
     sole = Surface((0.10, 0.08, 0.07))
     pieces = []

@@ -27,7 +27,7 @@ WOOD = Surface((0.66, 0.45, 0.25), "wood", (0.42, 0.26, 0.13), 0.12)
 
 
 def plate(look: Look) -> Model:
-    """White plate with a blue rim."""
+    """Build a white plate with a blue rim."""
     white = look.dirt(Surface((0.94, 0.94, 0.92), gloss=0.35))
     rim = look.dirt(Surface((0.22, 0.38, 0.72), gloss=0.3))
     body = hollow(
@@ -38,7 +38,7 @@ def plate(look: Look) -> Model:
 
 
 def bowl(look: Look) -> Model:
-    """Deep bowl, teal outside, cream inside."""
+    """Build a deep bowl, teal outside, cream inside."""
     outside = look.dirt(Surface((0.16, 0.50, 0.52), gloss=0.35))
     inside = look.dirt(Surface((0.95, 0.92, 0.84), gloss=0.2))
     shell = hollow(
@@ -51,7 +51,7 @@ def bowl(look: Look) -> Model:
 
 
 def cup(look: Look) -> Model:
-    """Tall tumbler without a handle."""
+    """Build a tall tumbler without a handle."""
     glass = look.dirt(Surface((0.93, 0.68, 0.20), gloss=0.45))
     inside = look.dirt(Surface((0.98, 0.88, 0.62), gloss=0.1))
     shell = hollow(
@@ -61,7 +61,7 @@ def cup(look: Look) -> Model:
 
 
 def mug(look: Look) -> Model:
-    """Red mug with a handle."""
+    """Build a red mug with a handle."""
     red = look.dirt(Surface((0.80, 0.16, 0.13), gloss=0.4))
     inside = look.dirt(Surface((0.96, 0.94, 0.90), gloss=0.1))
     shell = hollow(
@@ -73,7 +73,7 @@ def mug(look: Look) -> Model:
 
 
 def pan(look: Look) -> Model:
-    """Frying pan, wide and shallow, with a long handle."""
+    """Build a frying pan, wide and shallow, with a long handle."""
     iron = look.dirt(Surface((0.16, 0.16, 0.17), gloss=0.25))
     inside = look.dirt(Surface((0.34, 0.34, 0.36), gloss=0.1))
     shell = hollow([(78, 0), (83, 3), (100, 42)], [(97, 42), (80, 8), (76, 6)], iron, inside)
@@ -84,7 +84,7 @@ def pan(look: Look) -> Model:
 
 
 def pot(look: Look) -> Model:
-    """Deep steel pot with two ears."""
+    """Build a deep steel pot with two ears."""
     steel = look.dirt(Surface((0.70, 0.72, 0.75), gloss=0.7))
     inside = look.dirt(Surface((0.50, 0.52, 0.55), gloss=0.2))
     shell = hollow(
@@ -108,7 +108,7 @@ def pot(look: Look) -> Model:
 
 
 def kettle(look: Look) -> Model:
-    """Round-bellied kettle with spout, lid, handle, and a band of glass around what is in it."""
+    """Build a round-bellied kettle with spout, lid, handle, and a band of glass at its content."""
     body = Surface((0.13, 0.42, 0.38), gloss=0.45)
     belly = lathe([(84, 0), (92, 6), (96, 40), (84, 84), (58, 112), (44, 118)], 40)
     lid = lathe([(46, 117), (44, 122), (14, 128), (9, 130), (12, 138), (10, 146), (2, 148)], 32)
@@ -127,7 +127,7 @@ def kettle(look: Look) -> Model:
 
 
 def _lying(stations: list[tuple[float, float, float, float]]) -> Solid:
-    """Bar along x; stations (x, width, height, bottom)."""
+    """Build a bar along x; stations (x, width, height, bottom)."""
     return tube([Station(x, 0.0, w, h, 0.0, z) for x, w, h, z in stations], 1.0)
 
 
@@ -142,7 +142,7 @@ def _grip(surface: Surface, length: float = 100, width: float = 20, height: floa
 
 
 def knife(look: Look) -> Model:
-    """Chef's knife: broad pointed blade, black handle."""
+    """Build a chef's knife: broad pointed blade, black handle."""
     blade: Points = [(0, -13), (95, -14), (150, -6), (182, 12), (170, 14), (0, 14)]
     rivets = tuple(
         Piece(lathe([(3, 13), (3, 15)], 12).moved(x=-x), STEEL) for x in (25.0, 50.0, 75.0)
@@ -152,13 +152,13 @@ def knife(look: Look) -> Model:
 
 
 def butter_knife(look: Look) -> Model:
-    """Table knife: all steel, narrow, rounded tip."""
+    """Build a table knife: all steel, narrow, rounded tip."""
     blade: Points = [(0, -7), (80, -10), (100, -8), (108, 0), (104, 6), (90, 8), (0, 7)]
     return Model(_grip(STEEL, 96, 15, 9), Piece(prism(blade, 2.5, 2), STEEL))
 
 
 def fork(look: Look) -> Model:
-    """Table fork: four tines apart on a broad root."""
+    """Build a table fork: four tines apart on a broad root."""
     neck = _lying([(-110, 15, 4, 0), (-60, 10, 4, 3), (30, 8, 4, 8), (48, 24, 4, 6)])
     tines = [rod([(46, y, 8), (66, y, 5), (96, y, 8)], [2.8, 2.6, 1.4], 8) for y in (-9, -3, 3, 9)]
     block = [Piece(part, STEEL, use="rules") for part in (neck, *tines)]
@@ -173,7 +173,7 @@ def fork(look: Look) -> Model:
 
 
 def spoon(look: Look) -> Model:
-    """Table spoon."""
+    """Build a table spoon."""
     neck = _lying([(-110, 15, 4, 0), (-60, 10, 4, 3), (30, 8, 4, 8), (52, 10, 4, 8)])
     outline = [
         [(70 + 27 * s * np.cos(t), 19 * s * np.sin(t)) for t in np.linspace(0, 6.2832, 33)[:-1]]
@@ -188,7 +188,7 @@ def spoon(look: Look) -> Model:
 
 
 def spatula(look: Look) -> Model:
-    """Turner: a slotted red blade on a long handle."""
+    """Build a turner: a slotted red blade on a long handle."""
     holes = tuple(
         tuple((x + 60, y + k) for x, y in rounded_rectangle(52, 8, 3)) for k in (-20, 0, 20)
     )
@@ -201,7 +201,7 @@ def spatula(look: Look) -> Model:
 
 
 def ladle(look: Look) -> Model:
-    """Ladle: a deep round bowl whose handle rises from the rim."""
+    """Build a ladle: a deep round bowl whose handle rises from the rim."""
     cup_ = round_vessel(
         [(20, 0), (34, 8), (44, 28), (46, 42)], [(43, 42), (40, 26), (30, 11), (16, 5)]
     )
@@ -211,7 +211,7 @@ def ladle(look: Look) -> Model:
 
 
 def dish_sponge(look: Look) -> Model:
-    """Yellow sponge with a green scouring pad."""
+    """Build a yellow sponge with a green scouring pad."""
     foam = Surface((0.97, 0.82, 0.22), "speckle", (0.78, 0.58, 0.10), 0.06)
     pad = Surface((0.13, 0.45, 0.20), "speckle", (0.08, 0.30, 0.12), 0.04)
     shape = rounded_rectangle(112, 72, 10)
@@ -219,7 +219,7 @@ def dish_sponge(look: Look) -> Model:
 
 
 def salt_shaker(look: Look) -> Model:
-    """White shaker with a grey cap that has holes."""
+    """Build a white shaker with a grey cap that has holes."""
     body = lathe([(24, 0), (26, 3), (20, 50), (18, 66)], 32)
     cap = lathe([(19, 66), (20, 68), (19, 80), (12, 88), (4, 90)], 32)
     holes = tuple(

@@ -29,7 +29,7 @@ LIQUID_COLOR: Mapping[str, Color] = {
 
 @dataclass(frozen=True)
 class State:
-    """What of an entity's state can be seen.
+    """Visible state of an entity.
 
     Attributes:
         dirty: Whether it has brown blotches.
@@ -50,7 +50,7 @@ class State:
 
 @dataclass(frozen=True)
 class Joint:
-    """How pieces of a fixture move.
+    """Joint between the pieces of a fixture.
 
     Attributes:
         kind: ``hinge``: turns about an axis; ``slide``: is shifted along it.
@@ -67,7 +67,7 @@ class Joint:
     origin_mm: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def matrix(self, state: State) -> np.ndarray:
-        """Pose of what moves in the fixture's frame, (4, 4), metres."""
+        """Return the pose of what moves in the fixture's frame, (4, 4), metres."""
         value = self.travel * float(getattr(state, self.variable))
         pose = np.eye(4)
         axis = np.asarray(self.axis)
@@ -114,14 +114,14 @@ class Model:
         return tuple(piece for piece in self.pieces if piece.use != "drawn")
 
     def bounds_m(self) -> np.ndarray:
-        """(2, 3) lowest and highest corner with all joints at rest."""
+        """Return the lowest and highest corner with all joints at rest, (2, 3)."""
         low, high = zip(*(piece.solid.bounds() for piece in self.solids), strict=True)
         return np.stack([np.min(low, axis=0), np.max(high, axis=0)]) / 1000
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a builder is told.
+    """Input of a builder.
 
     Attributes:
         state: The state.
@@ -175,7 +175,7 @@ def blend(a: Color, b: Color, share: float) -> Color:
 
 
 def rod(path: Sequence[Sequence[float]], radius: float | Sequence[float], n: int = 10) -> Solid:
-    """Round bar along a path, (k, 3) mm; closed by flat ends."""
+    """Build a round bar along a path, (k, 3) mm; closed by flat ends."""
     points = np.asarray(path, dtype=np.float64)
     radii = np.broadcast_to(np.asarray(radius, dtype=np.float64), len(points))
     ways = np.gradient(points, axis=0)
@@ -206,7 +206,7 @@ def _grid_faces(rows: int, columns: int) -> np.ndarray:
 def arc3(
     center: Sequence[float], radius: float, start_deg: float, end_deg: float, plane: str, n: int = 9
 ) -> list[tuple[float, float, float]]:
-    """Points of an arc in the ``xz``, ``yz`` or ``xy`` plane, mm."""
+    """Return points of an arc in the ``xz``, ``yz`` or ``xy`` plane, mm."""
     i, j = ("xyz".index(plane[0]), "xyz".index(plane[1]))
     points = []
     for angle in np.radians(np.linspace(start_deg, end_deg, n)):
@@ -218,7 +218,7 @@ def arc3(
 
 
 def ball(rx: float, ry: float, rz: float, n: int = 12, bump: float = 0.0, waves: int = 0) -> Solid:
-    """Ellipsoid that stands on z = 0; `bump` is the share by which waves shift its radius."""
+    """Build an ellipsoid on z = 0; `bump` is the share by which waves shift its radius."""
     rings = []
     for angle in np.linspace(-np.pi / 2, np.pi / 2, n + 1):
         r, z = float(np.cos(angle)) + 1e-4, float(np.sin(angle))
@@ -235,12 +235,12 @@ def ball(rx: float, ry: float, rz: float, n: int = 12, bump: float = 0.0, waves:
 def round_vessel(
     outer: Sequence[tuple[float, float]], inner: Sequence[tuple[float, float]], n: int = 40
 ) -> Solid:
-    """Vessel of revolution; `outer` (radius, z) bottom to rim, `inner` rim to floor, mm."""
+    """Build a vessel of revolution; `outer` (radius, z) bottom to rim, `inner` rim to floor, mm."""
     return vessel([(circle(r, n), z) for r, z in outer], [(circle(r, n), z) for r, z in inner])
 
 
 def revolved(profile: Sequence[tuple[float, float]], n: int = 40) -> Solid:
-    """Open surface of revolution; seen from the left of its profile's way, (radius, z) mm."""
+    """Build an open surface of revolution seen from the left of its profile, (radius, z) mm."""
     turns = 2 * np.pi * np.arange(n + 1) / n
     r, z = np.asarray(profile, dtype=np.float64).T
     points = np.stack(
@@ -255,7 +255,7 @@ def hollow(
     outside: Surface,
     inside: Surface,
 ) -> tuple[Piece, Piece]:
-    """Round vessel of two surfaces; `outer` (radius, z) bottom to rim, `inner` rim to floor, mm."""
+    """Build a round vessel: `outer` surface (radius, z) up to the rim, `inner` down, mm."""
     shell = revolved([(0.01, outer[0][1]), *outer, inner[0]])
     shell = Solid(shell.patches, round_vessel(outer, inner, 8).parts)
     lining = revolved([*inner, (0.01, inner[-1][1])])

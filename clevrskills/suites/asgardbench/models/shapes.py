@@ -96,7 +96,7 @@ def _triangles(model: Model, state: State) -> np.ndarray:
 
 
 def _samples(triangles: np.ndarray, count: int) -> np.ndarray:
-    """Points evenly spread over triangles, the same each time (n, 3)."""
+    """Return points evenly spread over triangles, the same each time (n, 3)."""
     a, b, c = triangles.transpose(1, 0, 2)
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     ends = np.cumsum(area)
@@ -109,7 +109,7 @@ def _samples(triangles: np.ndarray, count: int) -> np.ndarray:
 
 
 def _block(triangles: np.ndarray) -> np.ndarray:
-    """One box for a thing, none for a flat or thin one."""
+    """Return one box for a thing, none for a flat or thin one."""
     low, high = triangles.min((0, 1)), triangles.max((0, 1))
     size, middle = high - low, (high + low) / 2
     if np.sort(size)[1] < THIN_M or size[2] < THIN_M:
@@ -135,7 +135,7 @@ def _boxes(model: Model, state: State) -> np.ndarray:
 
 
 def _silhouette(points: np.ndarray) -> float:
-    """Area that points (n, 2) cover."""
+    """Return the area that points (n, 2) cover."""
     low, size = points.min(0), np.maximum(np.ptp(points, axis=0), 1e-3)
     cells = ((points - low) / size * (_GRID - 1e-6)).astype(int)
     return float(len(np.unique(cells, axis=0)) / _GRID**2 * size[0] * size[1])

@@ -18,7 +18,7 @@ Handle = Literal["bar", "knob", "rail"]
 
 @dataclass(frozen=True)
 class Style:
-    """What the fixtures of a room share.
+    """Style common to the fixtures of a room.
 
     Attributes:
         wall: The walls.

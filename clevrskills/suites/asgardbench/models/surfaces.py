@@ -38,7 +38,7 @@ _OVERLAY_COLOR: dict[Overlay, Color] = {
 
 @dataclass(frozen=True)
 class Surface:
-    """How a piece of a model looks.
+    """Appearance of a piece of a model.
 
     Attributes:
         color: sRGB, each 0 to 1.
@@ -74,12 +74,12 @@ class Surface:
 
     @property
     def mirrors(self) -> bool:
-        """Whether the texture is looked up by the normal, as a reflection, not by the place."""
+        """``True`` if the texture is looked up by the normal, as a reflection, not by the place."""
         return self.gloss > 0 and self.pattern == "plain" and self.overlay is None
 
 
 def texture(surface: Surface) -> np.ndarray:
-    """Image of a surface, (n, n, 3) sRGB in 0 to 1, deterministic."""
+    """Return the image of a surface, (n, n, 3) sRGB in 0 to 1, deterministic."""
     n = TEXTURE_PX
     if surface.mirrors:
         return _reflections(surface)
@@ -95,7 +95,7 @@ def _seed(*words: object) -> int:
 
 
 def _stained(image: np.ndarray, surface: Surface) -> np.ndarray:
-    """Dried spills with dark rims, and splashes around them."""
+    """Draw dried spills with dark rims, and splashes around them."""
     n = len(image)
     x, y = patterns.grid(n)
     rng = np.random.Generator(np.random.PCG64(_seed("stains")))
@@ -126,7 +126,7 @@ def _stained(image: np.ndarray, surface: Surface) -> np.ndarray:
 
 
 def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Places in a tile that repeats, each the farthest of several from those before (n, 2)."""
+    """Return places in a repeating tile (n, 2), each the farthest from those before of several."""
     places = rng.random((1, 2))
     while len(places) < count:
         tried = rng.random((24, 2))
@@ -136,7 +136,7 @@ def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def _seared(image: np.ndarray, surface: Surface) -> np.ndarray:
-    """Golden brown all over, with dark parallel sear marks, which no dirt has."""
+    """Draw golden brown all over, with dark parallel sear marks, which no dirt has."""
     n = len(image)
     x, _ = patterns.grid(n)
     bars = max(1, round(surface.period_m / BAR_M))
@@ -147,7 +147,7 @@ def _seared(image: np.ndarray, surface: Surface) -> np.ndarray:
 
 
 def _wetted(image: np.ndarray, surface: Surface) -> np.ndarray:
-    """Droplets."""
+    """Draw droplets."""
     field = patterns.noise(len(image), _seed("droplets"), 14, 26)
     mask = np.clip((field - np.quantile(field, 1 - _COVERAGE)) / 0.05 + 0.5, 0, 1)
     over = np.asarray(_OVERLAY_COLOR["droplets"])
@@ -224,7 +224,7 @@ def _gradient(surface: Surface, n: int) -> np.ndarray:
 
 
 def _print(surface: Surface, n: int) -> np.ndarray:
-    """Lines of text with a heading and a picture."""
+    """Draw lines of text with a heading and a picture."""
     x, y = patterns.grid(n)
     line = (np.floor(y * 28) % 2 == 0) & (np.abs((x * 3) % 1 - 0.5) < 0.43)
     ragged = patterns.noise(n, 3, 20, 60) > 0.2
@@ -235,7 +235,7 @@ def _print(surface: Surface, n: int) -> np.ndarray:
 
 
 def _view(surface: Surface, n: int) -> np.ndarray:
-    """Hills under a sky with a sun: what is seen out of a window or on a screen."""
+    """Draw hills under a sky with a sun: the view out of a window or on a screen."""
     x, y = patterns.grid(n)
     sky = patterns.mix((0.80, 0.91, 0.98), (0.36, 0.62, 0.90), np.clip(y * 1.6 - 0.6, 0, 1))
     far = patterns.fill((y - 0.42 - 0.06 * np.sin(2 * np.pi * (x + 0.1))) * 1.0)

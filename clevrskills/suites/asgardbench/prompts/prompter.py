@@ -25,8 +25,9 @@ _NUMBER = re.compile(r"^\s*(?:\d+\s*[.):]|[-*•])\s*")
 
 
 class HousePrompter:
-    """Tells of an instance: verbs, rules and examples once; then each turn the task, the objects,
-    past actions with what came of them, the plan and memory of the turn before, and what is seen.
+    """Prompter of an instance: verbs, rules and examples once; then each turn the task, the
+    objects, past actions and outcomes, the plan and memory of the turn before, and the present
+    observation.
 
     Args:
         options: ``images``: whether images are shown; ``previous``: the one before the last action
@@ -133,7 +134,7 @@ class HousePrompter:
         return "\n".join([*lines, self.answer(action, left, memory)])
 
     def random(self, generator: np.random.Generator) -> str:
-        """Any verb with any object."""
+        """Return any verb with any object."""
         return f"{generator.choice(VERBS)} {generator.choice(self._objects)}"
 
     def answer(self, action: str, plan: Sequence[str], memory: Sequence[str]) -> str:

@@ -131,7 +131,8 @@ away, metres."""
 def before(
     room: Room, fixture: Fixture, target: tuple[float, float, float], whole: bool
 ) -> Iterator[Camera]:
-    """Cameras from which the agent may look at something in or on a fixture, the usual one first.
+    """Yield cameras from which the agent may look at something in or on a fixture, the usual one
+    first.
 
     Args:
         room: The room, which it does not leave.

@@ -13,7 +13,7 @@ SIZES = ("small", "medium", "large")
 
 @dataclass(frozen=True)
 class Container:
-    """How much a type holds.
+    """Capacity of a type.
 
     Attributes:
         slots: Places for things of any size up to ``size``.
@@ -26,7 +26,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What is known of the types.
+    """Knowledge of the types.
 
     Attributes:
         sizes: Size class of each thing that can be picked up.

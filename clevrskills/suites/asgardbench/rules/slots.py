@@ -56,7 +56,7 @@ class Grid:
 
 
 def _spot(x: float, y: float, z: float) -> Grid:
-    """Room for one thing, of any width."""
+    """Return room for one thing, of any width."""
     return Grid(x - 0.5, y - 0.5, z, 1, 1, (1.0, 1.0))
 
 
@@ -111,7 +111,7 @@ def grids(model: str, width_m: float) -> tuple[Grid, ...]:
 
 @cache
 def footprint(kind: str) -> tuple[int, int, bool]:
-    """Columns and rows of cells that a thing takes, and whether it is turned, so as to lie
+    """Return columns and rows of cells that a thing takes, and whether it is turned, so as to lie
     lengthwise.
     """
     wide, deep = shape(kind).size_m[:2].tolist()
@@ -164,7 +164,7 @@ def _cells(model: str, width_m: float, kind: str) -> dict[int, frozenset[int]]:
 def free_slots(
     fixture: Fixture | None, model: str, kind: str, there: Iterable[tuple[str, int]]
 ) -> list[int]:
-    """Slots that take a thing, the first choice first.
+    """Return slots that take a thing, the first choice first.
 
     Args:
         fixture: What holds it; ``None``: a thing does.
@@ -221,13 +221,13 @@ def _leaning(half_m: float, deep_m: float, size: list[float], yaw: float) -> Pos
 
 @cache
 def middle(model: str, width_m: float) -> tuple[float, float, float]:
-    """Middle of the box around a model, in its own frame."""
+    """Return the middle of the box around a model, in its own frame."""
     x, y, z = shape(model, width_m).middle.tolist()
     return x, y, z
 
 
 def under(origin: Origin, child: Pose) -> Pose:
-    """Pose in the room of what is in something, from the pose of the origin of that."""
+    """Return the pose in the room of what is in something, from the pose of the origin of that."""
     x, y, z, yaw, tilt = child
     c, s = cos(origin[3]), sin(origin[3])
     return (
@@ -240,7 +240,7 @@ def under(origin: Origin, child: Pose) -> Pose:
 
 
 def origin_of(kind: str, pose: Pose) -> Origin:
-    """Pose of the origin of a thing's model, from that of the middle of the box around it."""
+    """Return the pose of a model's origin, from that of the middle of the box around it."""
     x, y, z = middle(kind, 0.0)
     c, s = cos(pose[3]), sin(pose[3])
     return pose[0] - c * x + s * y, pose[1] - s * x - c * y, pose[2] - z, pose[3]

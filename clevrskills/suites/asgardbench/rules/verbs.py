@@ -27,7 +27,7 @@ _VESSELS = ("Bowl", "Cup", "Mug", "Pan", "Plate", "Pot")
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a verb.
+    """Result of a verb.
 
     Attributes:
         ok: Whether it was done.
@@ -76,7 +76,7 @@ def allowed(world: World, verb: str, kind: str) -> bool:
 
 
 def _apply(world: World, verb: str, kind: str) -> tuple[str, str]:
-    """Code, and the type that it is about, if that is another."""
+    """Return the code, and the type that it is about, if that is another."""
     if kind not in world.types:
         return "UNKNOWN_OBJECT", ""
     if verb == "PUT" and kind == "Sink":
@@ -364,7 +364,7 @@ def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, En
 
 
 def _settle(world: World) -> None:
-    """What devices do by themselves: water washes and fills, heat cooks."""
+    """Let devices work: water washes and fills, heat cooks."""
     data = catalogue()
     for device in [e for e in world.entities.values() if e.on]:
         if device.type == "Faucet":

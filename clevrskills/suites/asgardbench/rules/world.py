@@ -63,7 +63,7 @@ class Entity:
 
     @property
     def shut(self) -> bool:
-        """Whether it is closed, so that nothing in it can be reached."""
+        """``True`` if it is closed, so that nothing in it can be reached."""
         return self.type in SHUTTING and not self.open
 
 
@@ -118,7 +118,7 @@ class World:
         self.camera: Camera = aimed((0.0, 0.0, EYE_M), self.place(self.entities[self.focus]))
 
     def copy(self) -> World:
-        """Another world in the same state."""
+        """Return another world in the same state."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.entities = {key: replace(e) for key, e in self.entities.items()}
@@ -139,7 +139,7 @@ class World:
 
     @property
     def held(self) -> Entity | None:
-        """What the agent holds."""
+        """Object in the agent's hand."""
         return next((e for e in self.entities.values() if e.parent == HAND), None)
 
     @property
@@ -225,8 +225,8 @@ class World:
         return slots.rest(fixture.model, fixture.width_m, kind, slot, opened)
 
     def pose(self, entity: Entity) -> Pose:
-        """Pose in the room of the middle of the box around something. In the hand: as if it were
-        at the origin.
+        """Return the pose in the room of the middle of the box around something. In the hand: as if
+        it were at the origin.
         """
         fixture = self.fixtures.get(entity.id)
         if fixture is not None:
@@ -244,7 +244,7 @@ class World:
         return slots.origin_of(entity.type, self.pose(entity))
 
     def place(self, entity: Entity) -> tuple[float, float, float]:
-        """Position in the room of its middle, metres."""
+        """Return the position in the room of its middle, metres."""
         return self.pose(entity)[:3]
 
     def in_hand(self, entity: Entity) -> bool:
@@ -300,7 +300,7 @@ class World:
         return False
 
     def turn_to(self, entity: Entity) -> tuple[float, float]:
-        """Angle from the middle of the image (its tangent; infinite: behind) and distance in m."""
+        """Return tangent of the angle off the image's middle (infinite: behind), distance in m."""
         place = self.place(entity)
         across, above, _ = self.camera.seen_at(place)
         eye = self.camera.eye
@@ -384,8 +384,8 @@ class World:
         return sees(self.camera, points, areas, yaw, blocks, number, self.held_type)
 
     def nearest(self, entities: Sequence[Entity]) -> Iterator[Entity]:
-        """Entities, those in view first, then by angle, distance and id; no further are looked at
-        than are asked for.
+        """Yield entities, those in view first, then by angle, distance and id; no further are
+        looked at than are asked for.
         """
         if len(entities) < 2:
             yield from entities

@@ -10,8 +10,8 @@ from clevrskills.suites.asgardbench.tasks.solver import DEVICES
 
 
 class Care:
-    """Needless repairs of an episode so far: washing what is clean, and taking away what is not in
-    the way. Emptying what is empty is refused anyway.
+    """Counter of needless repairs of an episode so far: washing what is clean, and taking away what
+    is not in the way. Emptying what is empty is refused anyway.
 
     What the task needs may be taken from anywhere. Anything else is in the way in the sink, in an
     appliance, in a dish, and on a table that is to be cleared.
@@ -38,7 +38,7 @@ class Care:
         self._note(house)
 
     def turn(self, verb: str, house: World) -> None:
-        """A verb was done, which led to this household."""
+        """Take note of a verb, which led to this household."""
         used = house.entities[house.last_used]
         parent, dirty = self._before.get(used.id, ("", False))
         if verb == "PICKUP":

@@ -53,13 +53,13 @@ def goal_of(task: str, variant: Variant, reading: str, house: World) -> Predicat
 
 
 def locations(task: str, variant: Variant) -> frozenset[tuple[str, str]]:
-    """Types of things, each with the type in which the goal wants one."""
+    """Return types of things, each with the type in which the goal wants one."""
     leaves = _leaves(task, variant, "paper")
     return frozenset((e.kind, e.container) for e in leaves if isinstance(e, Contained))
 
 
 def leaf_names(task: str, variant: Variant) -> set[str]:
-    """Names of the kinds of leaves of an instance's goal."""
+    """Return names of the kinds of leaves of an instance's goal."""
     return {leaf.name for leaf in _leaves(task, variant, "paper")}
 
 

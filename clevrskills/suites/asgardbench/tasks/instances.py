@@ -20,7 +20,7 @@ from clevrskills.tasks.bank_files import read_banks
 
 @dataclass(frozen=True)
 class Variant:
-    """What an instance asks for and how it differs from its family's plain case.
+    """Goal of an instance and its difference from its family's plain case.
 
     Attributes:
         label: The room.
@@ -51,7 +51,7 @@ class Variant:
 
 
 def _read(text: str) -> list[Variant]:
-    """Variants of a line: ``label objects[n]``, a dirty type marked by ``*``."""
+    """Return variants of a line: ``label objects[n]``, a dirty type marked by ``*``."""
     found = []
     for entry in text.split(";"):
         head, _, length = entry.strip().rstrip("]").partition("[")
@@ -106,7 +106,7 @@ TABLE: dict[str, Sequence[Variant]] = {
 
 @dataclass(frozen=True)
 class Family:
-    """What the instances of a family have in common.
+    """Family of instances with their common parts.
 
     Attributes:
         room: Kind of their rooms.
@@ -156,7 +156,7 @@ def wordings(task: str, variant: Variant) -> Sequence[Wording]:
 
 
 def read_sentence(text: str) -> tuple[str, Variant]:
-    """Family and variant of which a sentence tells, as far as it does.
+    """Return the family and variant that a sentence describes, as far as it does.
 
     Raises:
         ClevrSkillsError: It is none of the :func:`wordings`.

@@ -213,8 +213,8 @@ def room(label: int) -> Room:
 
 
 def _counter(build: _Builder, wall: Wall, modules: int, on: Sequence[str]) -> None:
-    """Counter with cupboards below and above, and appliances on it, each on a module of its own
-    but for the coffee machine and the toaster, which share one.
+    """Place a counter with cupboards below and above, and appliances on it, each on a module of its
+    own but for the coffee machine and the toaster, which share one.
     """
     start, rng = wall.at_m, build.rng
     wide = modules * MODULE_M
@@ -445,7 +445,7 @@ def _furnish_kitchen(build: _Builder, table: bool) -> None:
 
 
 def _chairs(build: _Builder, table: Fixture) -> None:
-    """Chairs at the two ends of a table."""
+    """Place chairs at the two ends of a table."""
     c, s = math.cos(table.yaw_rad), math.sin(table.yaw_rad)
     for side in (-1, 1):
         x_m, y_m = table.x_m + side * 0.86 * c, table.y_m + side * 0.86 * s

@@ -19,8 +19,8 @@ BUDGET = 6000
 
 
 def shortest(plan: Sequence[str], start: World, goal: Predicate, budget: int = BUDGET) -> int:
-    """Length of the shortest plan that names no other types than a plan does; 0: the search was
-    given up.
+    """Return the length of the shortest plan that names no other types than a plan does; 0: the
+    search was given up.
 
     Args:
         plan: Commands that reach the goal.
@@ -71,8 +71,8 @@ def _key(house: World, several: set[str]) -> tuple[Any, ...]:
 
 
 def _left(goal: Predicate, house: World) -> int:
-    """Verbs that are left, at the least: two for each thing that is not in its place, one for each
-    other part of the goal.
+    """Return verbs that are left, at the least: two for each thing that is not in its place, one
+    for each other part of the goal.
     """
     left = 0
     for leaf in _leaves(goal):

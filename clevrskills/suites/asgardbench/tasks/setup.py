@@ -98,7 +98,7 @@ def needed_types(task: str, variant: Variant) -> set[str]:
 
 
 def _sink(there: Room, kinds: Sequence[str], washed: bool, rng: np.random.Generator) -> set[str]:
-    """Types that lie in the sink."""
+    """Return types that lie in the sink."""
     data = catalogue()
     if there.kind != "kitchen":
         return set()
@@ -113,7 +113,7 @@ def _sink(there: Room, kinds: Sequence[str], washed: bool, rng: np.random.Genera
 
 
 def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str]:
-    """Types that lie on the table that is to be cleared."""
+    """Return types that lie on the table that is to be cleared."""
     if not FAMILIES[task].clears_table:
         return set()
     able = [k for k in kinds if "DiningTable" in catalogue().fits[k]]

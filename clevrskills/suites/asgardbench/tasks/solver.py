@@ -77,7 +77,7 @@ def shorten(plan: Sequence[str], world: World, goal: Predicate) -> list[str]:
 
 
 def reaches(plan: Sequence[str], world: World, goal: Predicate) -> int:
-    """After how many commands of a plan the goal holds; 0: after none, or one is refused."""
+    """Return after how many commands of a plan the goal holds; 0: never, or one is refused."""
     house = world.copy()
     for done, command in enumerate(plan, 1):
         if not apply(house, *command.split()).ok:

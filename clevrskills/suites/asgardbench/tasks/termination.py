@@ -33,7 +33,7 @@ class Termination:
         self._flag = False
 
     def turn(self, verb: str, kind: str, *, ok: bool) -> None:
-        """A turn was taken; one that could not be read has neither verb nor type."""
+        """Take note of a turn; one that could not be read has neither verb nor type."""
         self._turns.append((verb, kind))
         self._refused = 0 if ok else self._refused + 1
         self._flag |= ok and verb in FLAGGED

@@ -57,7 +57,7 @@ class CommandedArm(Arm):
 
 
 class SkillActuator:
-    """Takes commands in one environment.
+    """Actuator of commands in one environment.
 
     Args:
         env: The environment.

@@ -54,7 +54,7 @@ _ARTICLE = re.compile(r"^(the|a|an)\s+")
 
 @dataclass(frozen=True)
 class Command:
-    """What a command says.
+    """Parsed command.
 
     Attributes:
         leaf: What is to be achieved; ``None``: nothing, or it can't be read.
@@ -134,7 +134,7 @@ def _what_is_left(leaf: Rotated, env: ClevrSkillsEnv) -> str:
 
 
 class _Scene:
-    """What commands are about.
+    """Scene that commands refer to.
 
     Args:
         env: The environment.

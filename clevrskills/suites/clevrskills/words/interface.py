@@ -73,7 +73,7 @@ class SkillsInterface(TextInterface):
         return SkillActuator(env, controller)
 
     def random(self, generator: np.random.Generator) -> str:
-        """Any sentence of the grammar, about what scenes mostly hold."""
+        """Return any sentence of the grammar, about what scenes mostly hold."""
         return any_command(generator, _EXAMPLE_KEYS)
 
 

@@ -24,7 +24,7 @@ SETTLE_STEPS = 10
 
 
 class BoardActuator:
-    """Takes commands, or moves as numbers, in one environment.
+    """Actuator of commands, or of moves as numbers, in one environment.
 
     Args:
         env: The environment.

@@ -26,7 +26,7 @@ BESIDE = -1
 
 
 class GeomsArmEnv(ClevrSkillsEnv):
-    """Runs the task ``geoms_arm``.
+    """Environment of the task ``geoms_arm``.
 
     Args:
         task_key: Key of the task.
@@ -69,7 +69,7 @@ class GeomsArmEnv(ClevrSkillsEnv):
 
     @property
     def prompt(self) -> Prompt:
-        """What the episode asks for, with the words of its set."""
+        """Prompt of the episode, with the words of its set."""
         colours, shapes = palette("base")
         about = {"task": "geoms", "size": SIZE, "colors": colours, "shapes": shapes}
         return replace(super().prompt, about=about)
@@ -84,12 +84,12 @@ class GeomsArmEnv(ClevrSkillsEnv):
 
     @property
     def rules_kept(self) -> GoalState:
-        """What is remembered of moves, see :class:`~.predicates.Legal`."""
+        """State of the rules, see :class:`~.predicates.Legal`."""
         state = self.outcome.state
         return {key.removeprefix(KEPT): v for key, v in state.items() if key.startswith(KEPT)}
 
     def name_of(self, piece: int) -> str:
-        """Name of a piece, e.g. ``red cube``."""
+        """Return the name of a piece, e.g. ``red cube``."""
         return str(self.puzzle.name_of[piece])
 
     def capture(self) -> dict[str, np.ndarray]:
@@ -114,7 +114,7 @@ class GeomsArmEnv(ClevrSkillsEnv):
         return {view: text_view(self.puzzle, cells[VIEWS[view].goal]) for view in views}
 
     def measures(self) -> dict[str, float]:
-        """Numbers of the episode so far."""
+        """Return numbers of the episode so far."""
         kept, roles = self.rules_kept, self.layouts[0].roles
         solved, c1 = bool(self.outcome.holds[0]), int(roles["c1"])
         found = {

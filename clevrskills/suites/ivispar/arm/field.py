@@ -41,7 +41,7 @@ it, columns go from left to right, world +y, and rows away from it, world -x."""
 
 
 def place_of(cell: int) -> tuple[float, float]:
-    """World x and y of the middle of a cell."""
+    """Return the world x and y of the middle of a cell."""
     row, column = divmod(cell, SIZE)
     half = (SIZE - 1) / 2
     return MIDDLE_M[0] - (row - half) * PITCH_M, MIDDLE_M[1] + (column - half) * PITCH_M

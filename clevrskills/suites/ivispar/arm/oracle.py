@@ -20,7 +20,8 @@ from clevrskills.suites.ivispar.search import solve
 
 
 class BoardCommander:
-    """Says the first move of a shortest solution from where the pieces are, again and again.
+    """Policy that gives the first move of a shortest solution from the present board, again and
+    again.
 
     Args:
         env: The environment.
@@ -36,7 +37,7 @@ class BoardCommander:
         self.subtask = ""
 
     def reset(self) -> None:
-        """An episode begins."""
+        """Begin an episode."""
 
     def act(self) -> Any:
         """Return the next command.
@@ -73,8 +74,8 @@ class BoardCommander:
 
 
 class BoardOracle:
-    """Moves the arm: each move of a shortest solution, planned anew from what is seen; what stands
-    half on a cell is set right first. For its labels see
+    """Oracle that moves the arm: each move of a shortest solution, planned anew from the present
+    state; what stands half on a cell is set right first. For its labels see
     :class:`~clevrskills.core.suite.Labels`.
 
     Args:

@@ -153,4 +153,4 @@ class Legal(PhysicalPredicate):
         return "Move one piece at a time, by one cell, into a free one"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Nothing: it is so at the start."""
+        """Do nothing: it is so at the start."""

@@ -120,7 +120,7 @@ def _take(arm: Arm, body: int) -> Actions:
 
 
 def _height(arm: Arm) -> float:
-    """World z of the cups' tips."""
+    """Return the world z of the cups' tips."""
     return float((arm.pose * Pose([0, 0, arm.cup_tip_z_m])).p[2])
 
 
@@ -209,7 +209,7 @@ def play(arm: Arm, goal: dict[int, int], committed: Callable[[], State]) -> Iter
 
 
 def committed_cells(arm: Arm) -> Callable[[], State]:
-    """Tells the cell of each piece as the board was last settled."""
+    """Return the cell of each piece as the board was last settled."""
     return lambda: tuple(arm.env.rules_kept["cells"][0].tolist())
 
 

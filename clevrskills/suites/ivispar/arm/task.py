@@ -67,7 +67,7 @@ class GeomsArm(Task):
         return self
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
-        """As of :class:`~clevrskills.tasks.base.Task`: the board of the seed."""
+        """Draw a layout as :class:`~clevrskills.tasks.base.Task` does: the board of the seed."""
         rng = self.rng(seed, attempt, "train")
         return self._laid_out(self.board_of(seed, attempt, split), split), rng
 
@@ -134,6 +134,6 @@ class GeomsArm(Task):
 
 
 def geoms_of(layout: Layout) -> list[Geom]:
-    """Color and shape of each piece of a layout."""
+    """Return the color and shape of each piece of a layout."""
     pieces = [body for body in layout.bodies[:MOST_PIECES] if body]
     return [(body.color, body.noun) for body in pieces]

@@ -44,8 +44,8 @@ def section(name: str, **slots: Any) -> str:
 
 
 class BoardPrompter:
-    """Tells of a puzzle: the rules once, then each turn up to two past boards with what was said
-    then, the goal, and the present board.
+    """Prompter of a puzzle: the rules once, then each turn up to two past boards with their
+    commands, the goal, and the present board.
 
     Args:
         options: ``explain``: whether the model is asked to explain itself first; else it is to
@@ -102,7 +102,7 @@ class BoardPrompter:
         return f"{section('reply')}\n{write_action(action)}"
 
     def random(self, generator: np.random.Generator) -> str:
-        """Any command of the words of the set; a listing of one piece."""
+        """Return any command of the words of the set; a listing of one piece."""
         about, n = self._about, self._about["size"]
         direction = str(generator.choice(DIRECTIONS))
         if about["task"] == "tiles":

@@ -45,7 +45,7 @@ CODES = {
 
 @dataclass(frozen=True)
 class Request:
-    """What a policy asks for.
+    """Request of a policy: pick and place.
 
     Attributes:
         move: The pick and the place; ``None``: nothing that could be tried.
@@ -59,7 +59,7 @@ class Request:
 
 
 class PickPlaceActuator:
-    """Takes picks and places in one environment.
+    """Actuator of picks and places in one environment.
 
     Args:
         env: The environment.

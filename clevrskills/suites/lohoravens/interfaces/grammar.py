@@ -112,7 +112,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Instruction:
-    """What an instruction says: what to pick, and onto what or where to place it."""
+    """Instruction: the block to pick, and its target."""
 
     pick: Phrase
     place: Phrase | Spot
@@ -175,7 +175,7 @@ def canonical(text: str) -> str:
 
 
 def _color(word: str) -> str:
-    """A colour by its name.
+    """Return a colour by its name.
 
     Raises:
         Refused: ``UNKNOWN_COLOR``.

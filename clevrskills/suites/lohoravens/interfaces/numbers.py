@@ -41,7 +41,7 @@ class PoseInterface:
     codes: ClassVar[Codes] = CODES
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
-        """The actions of an answer, (H, 6); of a text, six numbers separated by blanks.
+        """Return the actions of an answer, (H, 6); of a text, six numbers separated by blanks.
 
         Raises:
             ActionError: It is something else, or not finite.
@@ -61,7 +61,7 @@ class PoseInterface:
         check_spec(self.spec, theirs, policy_name)
 
     def begin(self, env: Any) -> PickPlaceActuator:
-        """What takes the actions.
+        """Return the actuator of the actions.
 
         Raises:
             ClevrSkillsError: The planner is not installed or can't run.
@@ -70,12 +70,12 @@ class PoseInterface:
         return PickPlaceActuator(env, self.request)
 
     def request(self, action: NDArray[Any], env: Any) -> Request:
-        """What an action (6,) asks for."""
+        """Return the pick and place of an action (6,)."""
         del env
         return Request(Move.of(action.tolist()))
 
     def none(self, after: Any = None) -> NDArray[Any]:
-        """A pick far outside the field, (6,)."""
+        """Return a pick far outside the field, (6,)."""
         del after
         return np.array([NOWHERE_M, NOWHERE_M, 0.0] * 2)
 
@@ -86,7 +86,7 @@ class PoseInterface:
         return np.array(low * 2), np.array(high * 2)
 
     def random(self, generator: np.random.Generator) -> NDArray[Any]:
-        """Any pick and place in the field, (6,)."""
+        """Return any pick and place in the field, (6,)."""
         return generator.uniform(*self.bounds)
 
 
@@ -95,7 +95,7 @@ class PixelInterface(PoseInterface):
     """A pick and a place in the map: row, column, number of the turn each."""
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
-        """The actions of an answer, (H, 6) whole numbers.
+        """Return the actions of an answer, (H, 6) whole numbers.
 
         Raises:
             ActionError: It is something else, or a number is not whole.
@@ -106,12 +106,12 @@ class PixelInterface(PoseInterface):
         return found
 
     def request(self, action: NDArray[Any], env: Any) -> Request:
-        """What an action (6,) asks for."""
+        """Return the pick and place of an action (6,)."""
         del env
         return Request(Move.of([*_world(action[:3]), *_world(action[3:])]))
 
     def none(self, after: Any = None) -> NDArray[Any]:
-        """A pick far outside the map, (6,)."""
+        """Return a pick far outside the map, (6,)."""
         del after
         return np.array([NOWHERE_PX, NOWHERE_PX, 0] * 2)
 
@@ -123,7 +123,7 @@ class PixelInterface(PoseInterface):
         return np.zeros_like(high), high
 
     def random(self, generator: np.random.Generator) -> NDArray[Any]:
-        """Any pick and place in the map, (6,)."""
+        """Return any pick and place in the map, (6,)."""
         return generator.integers(*self.bounds, endpoint=True)
 
 
@@ -135,14 +135,14 @@ def _numbers(text: str) -> list[float]:
 
 
 def _world(pixel: NDArray[Any], field: Workspace = FIELD) -> tuple[float, float, float]:
-    """World x and y of the middle of a pixel, and the turn in rad."""
+    """Return the world x and y of the middle of a pixel, and the turn in rad."""
     row, column, turn = map(float, pixel)
     x, y = field.x_m[0] + (row + 0.5) * PIXEL_M, field.y_m[0] + (column + 0.5) * PIXEL_M
     return x, y, turn % TURNS * (2 * pi / TURNS)
 
 
 def pixel_of(place: Sequence[float], field: Workspace = FIELD) -> tuple[int, int, int]:
-    """Row, column and number of the turn nearest to a place: world x, y and turn in rad."""
+    """Return row, column and number of the turn nearest to a place: world x, y and turn in rad."""
     x, y, yaw = map(float, place)
     row, column = (int((v - low) // PIXEL_M) for v, low in ((x, field.x_m[0]), (y, field.y_m[0])))
     return row, column, round(yaw * TURNS / (2 * pi)) % TURNS

@@ -63,7 +63,7 @@ class WordsInterface(TextInterface):
     """Instructions in words, which a perfect actor carries out, one each turn."""
 
     def begin(self, env: Any) -> PickPlaceActuator:
-        """What takes the instructions.
+        """Return the actuator of the instructions.
 
         Raises:
             ClevrSkillsError: The planner is not installed or can't run.
@@ -72,7 +72,7 @@ class WordsInterface(TextInterface):
         return WordsActuator(env)
 
     def random(self, generator: np.random.Generator, colors: Sequence[str] = ALL_COLORS) -> str:
-        """Any instruction of the grammar, with some colours."""
+        """Return any instruction of the grammar, with some colours."""
 
         def one(words: Sequence[str]) -> str:
             return str(generator.choice(words))
@@ -112,9 +112,9 @@ PICK_PLACE_TEXT = WordsInterface(
 
 
 class WordsActuator(PickPlaceActuator):
-    """Takes instructions in words in one environment, and tells how it understood those in other
-    words than the grammar's; where it is to judge them, it takes note of how often what was said
-    helps and what was said was done.
+    """Actuator of instructions in words in one environment, which reports how it understood those
+    in other words than the grammar's; where it is to judge them, it counts how many help and how
+    many were carried out.
 
     Args:
         env: The environment.
@@ -148,7 +148,7 @@ class WordsActuator(PickPlaceActuator):
 
 
 def instruction_of(text: str) -> Instruction | None:
-    """What a text asks for; ``None``: nothing, or that all is done."""
+    """Return the instruction in a text; ``None``: nothing, or that all is done."""
     try:
         return parse(text)
     except Refused:
@@ -156,7 +156,7 @@ def instruction_of(text: str) -> Instruction | None:
 
 
 def is_done(instruction: Instruction, env: LoHoRavensEnv, before: Mapping[int, np.ndarray]) -> bool:
-    """Whether a block that fits an instruction is where it says, and was not there before.
+    """Return whether a block that fits an instruction is where it says, and was not there before.
 
     Args:
         instruction: The instruction.
@@ -173,13 +173,13 @@ def is_done(instruction: Instruction, env: LoHoRavensEnv, before: Mapping[int, n
 
 
 def _is_named(thing: Thing, phrase: Phrase) -> bool:
-    """Whether a thing has the color, kind and size of a phrase."""
+    """Return whether a thing has the color, kind and size of a phrase."""
     named = (thing.color, thing.kind) == (phrase.color, phrase.kind)
     return named and phrase.size in ("", thing.size)
 
 
 def _is_where(thing: Thing, target: Phrase | Spot, scene: Scene) -> bool:
-    """Whether a thing is where words say."""
+    """Return whether a thing is where words say."""
     if isinstance(target, Phrase):
         return any(scene.holds(thing, o) for o in scene.things if _is_named(o, target))
     if target.of is not None:
@@ -195,8 +195,8 @@ def _is_where(thing: Thing, target: Phrase | Spot, scene: Scene) -> bool:
 
 
 def request_of(text: str, env: LoHoRavensEnv) -> Request:
-    """What an instruction asks for, as the environment's actor has it; what is no instruction is
-    refused before.
+    """Return the request of an instruction, as the environment's actor has it; what is no
+    instruction is refused before.
     """
     if env.actor is None:
         return ground(text, env)
@@ -207,8 +207,9 @@ def request_of(text: str, env: LoHoRavensEnv) -> Request:
 
 
 def ground(text: str, env: LoHoRavensEnv) -> Request:
-    """What an instruction asks for, as the scene is now; where several things fit, uncovered ones
-    first, then the one farthest from the place, then the lowest, then by slot.
+    """Return the pick and place that an instruction asks for, as the scene is now; where several
+    things fit, uncovered ones first, then the one farthest from the place, then the lowest, then by
+    slot.
     """
     try:
         instruction = parse(text)
@@ -220,7 +221,7 @@ def ground(text: str, env: LoHoRavensEnv) -> Request:
 
 
 def move_of(instruction: Instruction, scene: Scene) -> Move:
-    """The pick and the place that an instruction asks for.
+    """Return the pick and the place that an instruction asks for.
 
     Raises:
         Refused: There is nothing such, or no place for it.
@@ -250,7 +251,7 @@ def move_of(instruction: Instruction, scene: Scene) -> Move:
 
 
 def _fitting(phrase: Phrase, scene: Scene) -> list[Thing]:
-    """The things that a phrase fits.
+    """Return the things that a phrase fits.
 
     Raises:
         Refused: There is none.
@@ -271,7 +272,8 @@ def _is_at(thing: Thing, at: str, scene: Scene) -> bool:
 
 
 def _place(target: Phrase | Spot, thing: Thing, scene: Scene) -> tuple[np.ndarray, int]:
-    """Where a thing goes, (2,), and the slot of what it goes on or into; -1: the table.
+    """Return the place where a thing goes, (2,), and the slot of what it goes on or into; -1: the
+    table.
 
     Raises:
         Refused: There is no such place, or it is taken.
@@ -296,7 +298,7 @@ def _place(target: Phrase | Spot, thing: Thing, scene: Scene) -> tuple[np.ndarra
 
 
 def _others(phrase: Phrase, thing: Thing, scene: Scene) -> list[Thing]:
-    """What fits a phrase beside a thing, the nearest to the field's middle first.
+    """Return the things that fit a phrase beside a thing, the nearest to the field's middle first.
 
     Raises:
         Refused: There is none.
@@ -314,7 +316,7 @@ def _others(phrase: Phrase, thing: Thing, scene: Scene) -> list[Thing]:
 def _in_a_zone(
     zones: Sequence[Thing], target: Phrase, thing: Thing, scene: Scene
 ) -> tuple[np.ndarray, int]:
-    """The free place nearest the middle of a zone, of several the first that has one; and which."""
+    """Return the free place nearest a zone's middle, of the first zone with one; and which."""
     for zone in zones:
         low, high = scene.rectangle(zone.slot)
         within = (low + thing.side_m / 2, high - thing.side_m / 2)
@@ -325,7 +327,7 @@ def _in_a_zone(
 
 
 def _free_spot(spot: Spot, thing: Thing, scene: Scene) -> np.ndarray:
-    """The free place nearest the middle of an area, or nearest to where a side is, (2,)."""
+    """Return the free place nearest the middle of an area, or nearest to where a side is, (2,)."""
     inset, near = thing.side_m / 2, None
     gaps_m: Sequence[float] = GAPS_M
     avoid: list[Rectangle] = []

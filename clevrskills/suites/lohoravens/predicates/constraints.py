@@ -44,7 +44,7 @@ class Constraint(PhysicalPredicate):
         return ", ".join(names) or "everything else"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Nothing: it is true at the start."""
+        """Do nothing: it is true at the start."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,7 +92,7 @@ class Forms(PhysicalPredicate):
 
     @property
     def total(self) -> Tensor:
-        """How many blocks there are, (B,)."""
+        """Number of blocks, (B,)."""
         return (self.objects >= 0).sum(-1)
 
     @property

@@ -230,7 +230,7 @@ class Tower(PhysicalPredicate):
 
 @dataclass(frozen=True, eq=False)
 class TowerInArea(InRectangle, Tower):
-    """As :class:`Tower`, on the table, the middle of its lowest block within a rectangle.
+    """Tower as in :class:`Tower`, on the table, the middle of its lowest block within a rectangle.
 
     Args:
         low: Least x and y, (B, 2) m.

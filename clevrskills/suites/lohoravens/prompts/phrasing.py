@@ -38,7 +38,7 @@ def say(move: Move, env: LoHoRavensEnv) -> str:
 
 
 def picks_of(thing: Thing, scene: Scene) -> Iterator[str]:
-    """Phrases for a thing that is to be picked, the shortest first."""
+    """Yield phrases for a thing that is to be picked, the shortest first."""
     area = f" on the {scene.area(thing)}"
     yield thing.name
     yield f"{thing.size} {thing.name}"

@@ -102,8 +102,8 @@ _EXAMPLES = (
 
 
 class FieldPrompter:
-    """Tells of an episode: role, forms, colors, areas, rules and examples once, then each turn the
-    goal, past instructions with what came of them, and what is seen.
+    """Prompter of an episode: role, forms, colors, areas, rules and examples once, then each turn
+    the goal, past instructions and outcomes, and the present observation.
 
     Args:
         options: ``examples``: how many examples are told, all unless it is said.
@@ -126,7 +126,7 @@ class FieldPrompter:
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """What is sent."""
+        """Return the messages to the model."""
         parts: list[str | ImagePart] = [f"{GOAL}: {self._goal}"]
         past = observation["turns"][-self.history :] if self.history else ()
         if past:
@@ -143,7 +143,7 @@ class FieldPrompter:
         return f"{INSTRUCTION} <instruction>\nor, if the goal is reached:\n{DONE}"
 
     def _system(self) -> str:
-        """What does not change from turn to turn, nor from episode to episode."""
+        """Return the system prompt: the same for all turns and episodes."""
         forms = [f"- {form}" for form in FORMS if form != DONE_COMMAND]
         areas = ", ".join((*AREAS, "free area (any free place)"))
         examples = [
@@ -166,11 +166,11 @@ class FieldPrompter:
         return read_reply(reply, canonical)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """A reply that says an action."""
+        """Return a reply that says an action."""
         return DONE if action == DONE_COMMAND else f"{INSTRUCTION} {action}"
 
     def random(self, generator: np.random.Generator) -> str:
-        """Any instruction of the grammar."""
+        """Return any instruction of the grammar."""
         return PICK_PLACE_TEXT.random(generator)
 
 

@@ -14,7 +14,7 @@ from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableErro
 
 
 def put_in_zone(planner: Planner, leaf: InZone) -> Move | None:
-    """Into the zone, once nothing that has no business there is in the way."""
+    """Return a move into the zone, once nothing that has no business there is in the way."""
     body, zone = int(leaf.object[0]), int(leaf.zone[0])
     if bool(leaf.there(planner.table.world)[0]):
         return None  # it is about to rest
@@ -44,7 +44,7 @@ def _into_zone(planner: Planner, body: int, zone: int, own: Collection[int]) -> 
 
 
 def fill(planner: Planner, leaf: ExactlyIn) -> Move | None:
-    """One more block into the zone, or one out of it."""
+    """Return a move of one more block into the zone, or one out of it."""
     table, zone = planner.table, int(leaf.zone[0])
     inside = leaf.objects[leaf.inside(table.world)].tolist()
     missing = int(leaf.count[0]) - len(inside)
@@ -61,7 +61,7 @@ def fill(planner: Planner, leaf: ExactlyIn) -> Move | None:
 
 
 def put_in_area(planner: Planner, leaf: InArea) -> Move | None:
-    """To a free place of the area, if there is none made by taking something away."""
+    """Return a move to a free place of the area, if there is none made by taking something away."""
     table, body, bounds = planner.table, int(leaf.object[0]), leaf.bounds_m()
     if bool(leaf.there(table.world)[0]):
         return None  # it is about to rest
@@ -79,7 +79,7 @@ def put_in_area(planner: Planner, leaf: InArea) -> Move | None:
 
 
 def put_in_bowl(planner: Planner, leaf: InBowl) -> Move | None:
-    """To an empty bowl; open blocks and empty bowls are matched, so that none is left without."""
+    """Return a move to an empty bowl; open blocks and empty bowls are matched one to one."""
     table = planner.table
     if bool(leaf.there(table.world)[0]):
         return None

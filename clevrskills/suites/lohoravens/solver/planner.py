@@ -25,7 +25,7 @@ EDGE_M = 0.01
 
 
 class UnsolvableError(ClevrSkillsError):  # noqa: N818 (nothing is in error)
-    """No pick and place is known that helps."""
+    """Error: no pick and place is known that helps."""
 
 
 Way = Callable[["Planner", Any], "Move | None"]
@@ -36,7 +36,7 @@ Raises :class:`UnsolvableError` if none is known."""
 
 @dataclass(frozen=True)
 class Planner:
-    """What ways have at hand: the goal, what is met of it, what stands where, simple moves.
+    """Planner state that ways use: the goal, the met leaves, the layout, simple moves.
 
     Args:
         goal: The goal.
@@ -62,7 +62,7 @@ class Planner:
         return [*_leaves(self.goal.kept, "1/")] if isinstance(self.goal, Keeping) else []
 
     def intruders(self) -> Iterator[int]:
-        """Blocks that are where they must not be."""
+        """Yield blocks that are where they must not be."""
         for leaf, prefix in self.kept:
             if isinstance(leaf, NoneIn):
                 was = self.state[f"{prefix}was"]
@@ -98,7 +98,7 @@ class Planner:
 
     @cached_property
     def targets(self) -> Sequence[Rectangle]:
-        """Where nothing is put aside."""
+        """Places where nothing is put aside."""
         found = [self.table.rectangle(slot) for slot in self.table.furniture]
         leaves = (*self.goal.leaves(), *(leaf for leaf, _ in self.kept))
         return [*found, *(leaf.bounds_m() for leaf in leaves if isinstance(leaf, InRectangle))]
@@ -126,7 +126,7 @@ class Planner:
 
 
 def _leaves(predicate: Predicate, prefix: str) -> Iterator[tuple[Leaf, str]]:
-    """Leaves that are in use, with the prefix of what is remembered of each."""
+    """Yield leaves that are in use, with the prefix of what is remembered of each."""
     if isinstance(predicate, Composite):
         for k, child in enumerate(predicate.children):
             if predicate.active is None or bool(predicate.active[0, k]):

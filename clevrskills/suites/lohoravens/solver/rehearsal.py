@@ -36,7 +36,7 @@ class ForeseenWorld(TensorWorld):
 
     @broadcast_slots
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """Whether a body carries another one, (B,)."""
+        """Return whether a body carries another one, (B,)."""
         corners = self.world_points(upper)
         middle = corners.mean(1, keepdim=True)
         points = middle + EDGE * (corners - middle)
@@ -47,7 +47,7 @@ class ForeseenWorld(TensorWorld):
 
 @dataclass(frozen=True)
 class Placed:
-    """What came of a move.
+    """Result of a move.
 
     Attributes:
         move: The move.
@@ -63,7 +63,7 @@ class Placed:
 
     @property
     def in_reach(self) -> bool:
-        """Whether the arm reaches both places, and above them."""
+        """``True`` if the arm reaches both places, and above them."""
         return all(
             np.hypot(x - FIELD.base_x_m, y) <= np.interp(height_m + LIFT_M, HEIGHTS_M, REACH_M)
             for (x, y, _), height_m in zip(
@@ -101,7 +101,7 @@ def carry_out(world: TensorWorld, move: Move) -> Placed | None:
 def rehearse(
     goal: Predicate, world: TensorWorld, state: GoalState, limit: int = 40, settling: bool = False
 ) -> list[Placed] | None:
-    """What the solver does until the goal holds; ``None``: it does not within the limit.
+    """Return the moves of the solver until the goal holds; ``None``: it does not within the limit.
 
     Args:
         goal: The goal, B = 1.
@@ -131,7 +131,7 @@ def rehearse(
 
 @single_threaded
 def moves_left(goal: Predicate, world: World, state: GoalState, most: int) -> int:
-    """How many moves the solver needs from here on if all go as they should.
+    """Return the number of moves that the solver needs from here on if all succeed.
 
     Args:
         goal: The goal of one environment.
@@ -148,7 +148,7 @@ def moves_left(goal: Predicate, world: World, state: GoalState, most: int) -> in
 
 @torch.inference_mode()
 def helps(goal: Predicate, world: World, state: GoalState, move: Move, most: int) -> bool:
-    """Whether fewer moves are left after a move that goes as it should."""
+    """Return whether fewer moves are left after a move that goes as it should."""
     before = moves_left(goal, world, state, most)
     after = ForeseenWorld.snapshot(world)
     if carry_out(after, move) is None:

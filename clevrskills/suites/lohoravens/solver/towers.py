@@ -11,7 +11,7 @@ from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableErro
 
 
 def stack(planner: Planner, leaf: Tower) -> Move | None:
-    """The next block on what is built; what is in its way goes first."""
+    """Return the next block on what is built; what is in its way goes first."""
     table, chain = planner.table, leaf.chain(planner.table.world)
     built = tuple(k for k in chain.blocks[0].tolist() if k >= 0)
     if not built:
@@ -31,7 +31,7 @@ def stack(planner: Planner, leaf: Tower) -> Move | None:
 
 
 def _next_of(planner: Planner, leaf: Tower, order: Sequence[int]) -> int:
-    """The first block of an order, or one like it that has nothing on it."""
+    """Return the first block of an order, or one like it that has nothing on it."""
     alike = [k for k in order if k == order[0] or leaf.alike(0, order[0], k)]
     return next((k for k in alike if not planner.table.above(k)), order[0])
 
@@ -49,8 +49,8 @@ def _lay_lowest(planner: Planner, leaf: Tower, slot: int) -> Move:
 
 
 def put_on(planner: Planner, leaf: OnTop) -> Move:
-    """A block on another one, once that stands on the table and nothing else is on it: what it
-    stood on may be needed too.
+    """Return a block on another one, once that stands on the table and nothing else is on it: what
+    it stood on may be needed too.
     """
     top, bottom = int(leaf.top[0]), int(leaf.bottom[0])
     blocking = [k for k in planner.table.above(bottom) if k != top]

@@ -39,7 +39,7 @@ WAYS: Mapping[type[Leaf], Way] = {
 def next_move(
     goal: Predicate, world: World, state: GoalState, outcome: Outcome | None = None
 ) -> Move | None:
-    """The next pick and place.
+    """Return the next pick and place.
 
     Args:
         goal: The goal of one environment.
@@ -59,7 +59,7 @@ def next_move(
 def moves(
     goal: Predicate, world: World, state: GoalState, outcome: Outcome | None = None
 ) -> Iterator[Move]:
-    """Picks and places that may come next, the best first; see :func:`next_move`.
+    """Yield picks and places that may come next, the best first; see :func:`next_move`.
 
     Raises:
         UnsolvableError: None is known that helps.
@@ -87,8 +87,8 @@ def moves(
 
 
 def clearing_moves(goal: Predicate, world: World, state: GoalState, move: Move) -> Iterator[Move]:
-    """Moves that take away what may hinder the arm at a pick or a place, the nearest first: blocks
-    that are partly in the place, higher blocks beside it, with what is on them.
+    """Yield moves that take away what may hinder the arm at a pick or a place, the nearest first:
+    blocks that are partly in the place, higher blocks beside it, with what is on them.
     """
     table = Table(world)
     planner = Planner(goal, goal.evaluate(world, state), state, table)
@@ -114,7 +114,7 @@ def clearing_moves(goal: Predicate, world: World, state: GoalState, move: Move) 
 
 
 def _way(leaf: Leaf) -> Way:
-    """The way to meet a leaf.
+    """Return the way to meet a leaf.
 
     Raises:
         UnsolvableError: None is known.

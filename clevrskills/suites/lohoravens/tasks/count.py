@@ -188,8 +188,8 @@ class MostOddStacked(StackTask):
 
 @dataclass(kw_only=True, eq=False)
 class StackMostFrequent(StackTask):
-    """Of three colors, the blocks of the most frequent one become a tower on one of two zones; no
-    other block is put there.
+    """Tower on one of two zones of the blocks of the most frequent of three colors; no other block
+    is put there.
     """
 
     COUNTS = ((4, 5), (2, 3), (1, 2))

@@ -36,7 +36,7 @@ BELOW = ", big ones below small ones"
 
 @dataclass(frozen=True)
 class Draw:
-    """What the sentence of an episode names, each an index.
+    """Choices named in the sentence of an episode, each an index.
 
     Attributes:
         category: Of the colors.
