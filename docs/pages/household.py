@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from clevrskills.assets.solids import box
 from clevrskills.suites.asgardbench.drawing.house import HouseScene
 from clevrskills.suites.asgardbench.drawing.stage import Stage, model
-from clevrskills.suites.asgardbench.models.catalogue import FIXTURES, STATES, THINGS
+from clevrskills.suites.asgardbench.models.catalogue import STATES, fixture_builders, thing_builders
 from clevrskills.suites.asgardbench.models.model import Model, Piece, State
 from clevrskills.suites.asgardbench.models.surfaces import Surface
 from clevrskills.suites.asgardbench.rules.camera import aimed
@@ -35,7 +35,7 @@ FAMILIES = {"kitchen": "coffee", "bathroom": "clean_mirror", "living": "turn_on_
 
 def write(folder: Path = DOCS) -> None:
     """Write the sheets, the strips of images and the film."""
-    shown = [(kind, State()) for kind in (*THINGS, *FIXTURES)]
+    shown = [(kind, State()) for kind in (*thing_builders(), *fixture_builders())]
     _save(_photos(shown), folder / "household_things.webp")
     pairs = [(kind, state) for kind, states in STATES.items() for state in (State(), *states)]
     _save(_photos(pairs), folder / "household_states.webp")
@@ -113,7 +113,7 @@ def _photos(shown: Sequence[tuple[str, State]]) -> Image.Image:
         stage.show("it", kind, (0, 0, -low[2], 0), state)
         (x, y, z), far = (high + low) / 2, float(np.linalg.norm(high - low))
         z -= low[2]
-        if kind in FIXTURES:  # from where one sees into what opens
+        if kind in fixture_builders():  # from where one sees into what opens
             stage.look((x + 0.55 * far, y - 1.15 * far, z + 0.6 * far), (x, y, z))
         else:
             stage.look((x - 0.4 * far, y - 0.8 * far, z + 0.75 * far), (x, y, z))

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
-from clevrskills.suites.asgardbench.models import (
-    appliances,
-    fixtures,
-    food,
-    household,
-    kitchenware,
-)
+from clevrskills.suites.asgardbench.models import fixtures, things
 from clevrskills.suites.asgardbench.models.model import Builder, State
+from clevrskills.suites.asgardbench.models.parts import read_models
 
-THINGS: Mapping[str, Builder] = {
-    **kitchenware.BUILDERS,
-    **food.BUILDERS,
-    **household.BUILDERS,
-}
-FIXTURES: Mapping[str, Builder] = {**fixtures.BUILDERS, **appliances.BUILDERS}
-
+HERE = Path(__file__).parent
 STATES: Mapping[str, tuple[State, ...]] = {
     **dict.fromkeys(("Plate", "Cloth", "HandTowel"), (State(dirty=True),)),
     **{
@@ -46,14 +37,26 @@ STATES: Mapping[str, tuple[State, ...]] = {
 """States other than the plain one in which a type can be seen; types not named have none."""
 
 
+@cache
+def thing_builders() -> Mapping[str, Builder]:
+    """Return what builds things that can be carried, by type."""
+    return {**read_models(HERE / "things.toml"), **things.BUILDERS}
+
+
+@cache
+def fixture_builders() -> Mapping[str, Builder]:
+    """Return what builds fixtures, by type."""
+    return {**read_models(HERE / "fixtures.toml"), **fixtures.BUILDERS}
+
+
 def builder(kind: str) -> Builder:
     """Return what builds a type.
 
     Raises:
         ValueError: The type is unknown.
     """
-    found = THINGS.get(kind) or FIXTURES.get(kind)
+    found = thing_builders().get(kind) or fixture_builders().get(kind)
     if found is None:
-        known = ", ".join(sorted({*THINGS, *FIXTURES}))
+        known = ", ".join(sorted({*thing_builders(), *fixture_builders()}))
         raise ValueError(f"no type {kind!r} is drawn; there are: {known}")
     return found

@@ -1,30 +1,35 @@
-"""Fixtures: furniture, cupboards and what is built in. Fronts face −y; the back is at y = 0."""
+"""Fixtures that are made to measure or computed. Fronts face −y; the back is at y = 0."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clevrskills.assets.outlines import Outline, circle, rounded_rectangle
-from clevrskills.assets.solids import Solid, box, lathe, loft, prism, vessel
-from clevrskills.suites.asgardbench.models.kitchenware import BLACK, STEEL, WOOD
+from clevrskills.assets.solids import Solid, box, lathe, loft, prism
 from clevrskills.suites.asgardbench.models.model import (
     Builder,
     Joint,
     Look,
     Model,
     Piece,
-    ball,
     blend,
     rod,
     round_vessel,
 )
-from clevrskills.suites.asgardbench.models.surfaces import Color, Surface
+from clevrskills.suites.asgardbench.models.surfaces import (
+    BLACK,
+    DARK_WOOD,
+    ENAMEL,
+    GREY,
+    SHADE,
+    STEEL,
+    WOOD,
+    Color,
+    Surface,
+)
 
 CARCASS = Surface((0.80, 0.80, 0.77))
 INSIDE = Surface((0.74, 0.66, 0.53), "wood", (0.62, 0.52, 0.38), 0.6)
-DARK_WOOD = Surface((0.40, 0.26, 0.16), "wood", (0.24, 0.14, 0.08), 0.7)
-PORCELAIN = Surface((0.95, 0.95, 0.94), gloss=0.3)
-SHADE = Surface((0.10, 0.10, 0.11))
 COUNTER_MM, DEEP_MM, WIDE_MM = 920.0, 600.0, 600.0
 """Height, depth and module width of counters."""
 SINK_MM = 900.0
@@ -189,33 +194,6 @@ def rug(look: Look) -> Model:
     )
 
 
-def picture(look: Look) -> Model:
-    """Build a framed picture on the wall; its frame is at its lower edge."""
-    frame = _frame(640, 480, 30, 26)
-    pane = Surface((0.5, 0.7, 0.9), "view", period_m=0.5)
-    return Model(*(Piece(part, look.style.wood) for part in frame),
-         Piece(box(580, 8, 420, y=-8, bottom=30), pane))  # fmt: skip
-
-
-def _basin(
-    width: float, depth: float, deep: float, y: float, top: float, wall: Surface
-) -> list[Piece]:
-    """Build a rectangular basin let in at a height: floor, walls and a drain."""
-    ring = rounded_rectangle(width, depth, 40)
-    small = rounded_rectangle(width - 40, depth - 40, 30)
-    outer = [([(a, b + y) for a, b in ring], top - deep - 4.0)]
-    shell = vessel(
-        [*outer, ([(1.02 * a, 1.02 * b + y) for a, b in ring], top + 1.0)],
-        [
-            ([(a, b + y) for a, b in ring], top + 1.0),
-            ([(a, b + y) for a, b in small], top - deep + 6),
-            ([(0.97 * a, 0.97 * b + y) for a, b in small], top - deep),
-        ],
-    )
-    drain = lathe([(24, top - deep), (22, top - deep + 1.2)], 20).moved(y=y)
-    return [Piece(shell, wall), Piece(drain, SHADE)]
-
-
 def sink(look: Look) -> Model:
     """Build a counter module with a hole for the basin and faucet, entities of their own."""
     half, deep = SINK_MM / 2, DEEP_MM + 20
@@ -226,12 +204,6 @@ def sink(look: Look) -> Model:
         fronts = _panel(look, half - 6, 150, side * half / 2, -DEEP_MM + 22, 727)
         pieces += [Piece(part, look.style.front) for part in fronts]
     return Model(*pieces)
-
-
-def sink_basin(look: Look) -> Model:
-    """Build a steel basin, 0.16 m deep; its frame is that of the sink."""
-    steel = Surface((0.64, 0.66, 0.69), gloss=0.0)
-    return Model(*_basin(720, 430, 160, -305, COUNTER_MM, steel))
 
 
 def faucet(look: Look) -> Model:
@@ -252,54 +224,6 @@ def faucet(look: Look) -> Model:
         pieces += [Piece(stream, water), Piece(splash, water)]
     joint = Joint("hinge", "on", (0, 0, 1), -70.0, (0, 0, 60))
     return Model(*pieces, lever=joint)
-
-
-def dining_table(look: Look) -> Model:
-    """Build a table of oak, 1.4 x 0.8 m; its frame is in the middle."""
-    top = prism(rounded_rectangle(1400, 800, 40), 36, 714)
-    legs = [
-        loft(
-            [
-                ([(a * 0.7 + x, b * 0.7 + y) for a, b in rounded_rectangle(70, 70, 12)], 0),
-                ([(a + x, b + y) for a, b in rounded_rectangle(70, 70, 12)], 714),
-            ]
-        )
-        for x in (-620, 620)
-        for y in (-320, 320)
-    ]
-    rails = [box(1180, 24, 80, y=y, bottom=630) for y in (-320, 320)]
-    return Model(*(Piece(part, look.style.wood) for part in (top, *legs, *rails)))
-
-
-def _small_table(width: float, depth: float, height: float, surface: Surface) -> Model:
-    top = prism(rounded_rectangle(width, depth, 20), 28, height - 28)
-    shelf = prism(rounded_rectangle(width - 60, depth - 60, 16), 18, height * 0.3)
-    legs = [
-        box(40, 40, height - 28, x=x * (width / 2 - 40), y=y * (depth / 2 - 40))
-        for x in (-1, 1)
-        for y in (-1, 1)
-    ]
-    return Model(*(Piece(part, surface) for part in (top, shelf, *legs)))
-
-
-def side_table(look: Look) -> Model:
-    """Build a small table, 0.62 m high; its frame is in the middle."""
-    return _small_table(640, 500, 620, look.style.wood)
-
-
-def coffee_table(look: Look) -> Model:
-    """Build a low table in front of a sofa; its frame is in the middle."""
-    return _small_table(1100, 600, 420, look.style.wood)
-
-
-def shelf(look: Look) -> Model:
-    """Build a board on the wall with two brackets; its frame is below the board."""
-    board = box(900, 300, 26, y=-150, bottom=0)
-    brackets = [box(22, 220, 14, x=x, y=-110, bottom=-14) for x in (-340, 340)]
-    braces = [rod([(x, -4, -130), (x, -200, -10)], 7, 8) for x in (-340, 340)]
-    return Model(
-        Piece(board, look.style.wood), *(Piece(part, BLACK) for part in (*brackets, *braces))
-    )
 
 
 def chair(look: Look) -> Model:
@@ -329,52 +253,12 @@ def stool(look: Look) -> Model:
     )
 
 
-def garbage_can(look: Look) -> Model:
-    """Build a round pedal bin, open on top, with a black bag's rim."""
-    body = round_vessel(
-        [(130, 0), (134, 10), (148, 460), (150, 470)], [(140, 470), (125, 60), (118, 55)]
-    )
-    bag = round_vessel([(151, 440), (153, 450), (153, 474)], [(139, 474), (126, 120), (110, 110)])
-    pedal = box(70, 40, 16, y=-145, bottom=8)
-    return Model(Piece(body, STEEL), Piece(bag, SHADE), Piece(pedal, SHADE))
-
-
-def light_switch(look: Look) -> Model:
-    """Switch on the wall: its rocker tips, its lamp shines."""
-    frame = prism(rounded_rectangle(86, 86, 8), 8).turned("x", 90)
-    rocker = box(44, 12, 60, y=-8, bottom=-30)
-    lamp, drawn = box(14, 4, 8, y=-15, bottom=14), box(30, 4, 16, y=-15, bottom=9)
-    lit = look.lit((0.25, 0.10, 0.08), (1.0, 0.55, 0.10))
-    tip = Joint("hinge", "on", (1, 0, 0), -14.0, (0, -8, 0))
-    return Model(
-        Piece(frame, Surface((0.97, 0.97, 0.95))),
-        Piece(rocker, Surface((0.86, 0.87, 0.86)), "rocker"),
-        Piece(lamp, lit, "rocker", use="rules"),
-        Piece(drawn, lit, "rocker", use="drawn"),
-        rocker=tip,
-    )
-
-
 def _frame(width: float, height: float, thick: float, deep: float) -> list[Solid]:
     return [
         box(width, deep, thick, y=-deep / 2, bottom=0),
         box(width, deep, thick, y=-deep / 2, bottom=height - thick),
         *(box(thick, deep, height, x=s * (width - thick) / 2, y=-deep / 2) for s in (-1, 1)),
     ]
-
-
-def window(look: Look) -> Model:
-    """Build a window with a cross bar and a sill; its frame is at its lower edge."""
-    view = Surface((0.5, 0.7, 0.9), "view", period_m=1.0, glow=0.0)
-    pane = box(1000, 6, 1000, y=-6)
-    bars = [
-        *_frame(1060, 1060, 50, 50),
-        box(40, 40, 1000, y=-20),
-        box(1000, 40, 40, y=-20, bottom=500),
-    ]
-    sill = box(1160, 150, 30, y=-75, bottom=-30)
-    white = Surface((0.97, 0.97, 0.96))
-    return Model(Piece(pane, view), *(Piece(bar, white) for bar in (*bars, sill)))
 
 
 def mirror(look: Look) -> Model:
@@ -394,79 +278,6 @@ def mirror(look: Look) -> Model:
             drop = drop.moved(x, -20 - 1.1 * r, z - 2.3 * r)
             pieces += [Piece(trail, rim), Piece(drop, wet)]
     return Model(*pieces)
-
-
-def toilet(look: Look) -> Model:
-    """Build a toilet with a cistern; its lid opens."""
-    foot = loft([([(0.62 * a, 0.8 * b - 300) for a, b in rounded_rectangle(360, 460, 150)], 0),
-                 ([(0.6 * a, 0.75 * b - 290) for a, b in rounded_rectangle(360, 460, 150)], 180),
-                 ([(a, b - 330) for a, b in rounded_rectangle(360, 470, 160)], 370)])  # fmt: skip
-    ring = rounded_rectangle(360, 470, 160)
-
-    def oval(across: float, along: float) -> list[tuple[float, float]]:
-        return [(across * a, along * b - 330) for a, b in ring]
-
-    rim = vessel(
-        [(oval(1, 1), 340), (oval(1.02, 1.02), 400)],
-        [(oval(0.72, 0.74), 400), (oval(0.5, 0.55), 372)],
-    )
-    pond = prism(oval(0.48, 0.53), 2, 373)
-    cistern = loft([(rounded_rectangle(380, 180, 30), 380), (rounded_rectangle(400, 190, 30), 760)])
-    button = lathe([(26, 772), (24, 780)], 20)
-    lid = prism([(0.98 * a, 0.98 * b - 330) for a, b in ring], 22, 404)
-    pieces = [Piece(part, PORCELAIN) for part in (foot, rim)]
-    pieces += [
-        Piece(cistern.moved(y=-95), PORCELAIN),
-        Piece(box(410, 200, 14, y=-100, bottom=760), PORCELAIN),
-    ]
-    pieces += [Piece(button.moved(y=-100), STEEL), Piece(pond, Surface((0.55, 0.75, 0.88)))]
-    pieces.append(Piece(lid, Surface((0.90, 0.90, 0.89)), "lid"))
-    return Model(*pieces, lid=Joint("hinge", "open", (-1, 0, 0), 95.0, (0, -105, 404)))
-
-
-def bathtub(look: Look) -> Model:
-    """Build a bathtub along the wall, with a tap."""
-    ring, small = rounded_rectangle(1600, 700, 60), rounded_rectangle(1480, 580, 180)
-    body = vessel(
-        [([(a, b - 350) for a, b in ring], 0.0), ([(a, b - 350) for a, b in ring], 560.0)],
-        [
-            ([(a, b - 350) for a, b in small], 560.0),
-            ([(0.82 * a, 0.72 * b - 350) for a, b in small], 150.0),
-        ],
-    )
-    tap = rod([(-700, -20, 560), (-700, -20, 660), (-690, -60, 690), (-680, -140, 670)], 16, 12)
-    return Model(Piece(body, PORCELAIN), Piece(tap, STEEL))
-
-
-def towel_holder(look: Look) -> Model:
-    """Build a bar on the wall."""
-    bar = rod([(-260, -70, 0), (260, -70, 0)], 10, 12)
-    arms = [rod([(x, 0, 0), (x, -70, 0)], 9, 10) for x in (-250, 250)]
-    plates = [lathe([(26, 0), (24, 8)], 20).turned("x", 90).moved(x=x) for x in (-250, 250)]
-    return Model(*(Piece(part, STEEL) for part in (bar, *arms, *plates)))
-
-
-def toilet_paper_hanger(look: Look) -> Model:
-    """Build a short bar on the wall for a roll."""
-    bar = rod([(-70, 0, 0), (-70, -70, 0), (70, -70, 0)], 7, 10)
-    cover, flap = box(150, 130, 4, y=-65, bottom=62), box(150, 36, 4, y=-18, bottom=62)
-    plate = box(156, 5, 90, y=-3, bottom=-20)
-    return Model(
-        Piece(bar, STEEL),
-        Piece(cover, STEEL, use="rules"),
-        *(Piece(part, STEEL, use="drawn") for part in (flap, plate)),
-    )
-
-
-def tv_stand(look: Look) -> Model:
-    """Build a low board with open compartments."""
-    shell = case(1800, 420, 480, 40, 24)
-    post = [box(24, 400, 432, x=x, y=-205, bottom=64) for x in (-300, 300)]
-    feet = [box(60, 60, 40, x=x, y=y) for x in (-820, 820) for y in (-60, -360)]
-    return Model(
-        *(Piece(part, look.style.wood) for part in (*shell, *post)),
-        *(Piece(f, SHADE) for f in feet),
-    )
 
 
 def _seat(width: float, look: Look, color: Color, seats: int) -> Model:
@@ -503,16 +314,6 @@ def arm_chair(look: Look) -> Model:
     return _seat(900, look, (0.68, 0.34, 0.22), 1)
 
 
-def floor_lamp(look: Look) -> Model:
-    """Build a standing lamp; its shade shines when on."""
-    foot = lathe([(150, 0), (150, 16), (30, 30)], 32)
-    pole = rod([(0, 0, 20), (0, 0, 1420)], 12)
-    shade = round_vessel([(210, 1280), (210, 1281), (140, 1580)], [(136, 1580), (206, 1284)], 32)
-    lit = look.lit((0.58, 0.52, 0.44), (1.0, 0.90, 0.62))
-    bulb = ball(42, 42, 50).moved(z=1330)
-    return Model(Piece(foot, BLACK), Piece(pole, BLACK), Piece(shade, lit), Piece(bulb, lit))
-
-
 def house_plant(look: Look) -> Model:
     """Build a plant with broad leaves in a pot."""
     pot = round_vessel([(110, 0), (150, 260), (158, 264), (158, 300)], [(146, 300), (140, 270)], 32)
@@ -528,6 +329,65 @@ def house_plant(look: Look) -> Model:
     return Model(*pieces, Piece(rod([(0, 0, 260), (0, 0, 760)], 14), WOOD))
 
 
+def stove(look: Look) -> Model:
+    """Build a stove module: oven door and plate; burners and knobs are entities of their own."""
+    wide, steel = look.width_mm or WIDE_MM, look.style.steel
+    slab = box(wide, DEEP_MM + 20, 40, y=-(DEEP_MM + 20) / 2, bottom=COUNTER_MM - 40)
+    body = box(wide - 4, DEEP_MM - 22, 880, y=-(DEEP_MM - 22) / 2)
+    strip = box(wide - 4, 30, 110, y=-DEEP_MM + 10, bottom=765)
+    door = box(wide - 20, 30, 560, y=-DEEP_MM + 8, bottom=150)
+    pane = box(wide - 160, 6, 320, y=-DEEP_MM - 9, bottom=230)
+    reach = wide / 2 - 80
+    grip = rod([(-reach, -DEEP_MM - 50, 660), (reach, -DEEP_MM - 50, 660)], 11, 12)
+    arms = [rod([(x, -DEEP_MM, 660), (x, -DEEP_MM - 50, 660)], 8) for x in (20 - reach, reach - 20)]
+    plate = Surface((0.07, 0.07, 0.08))
+    back = box(wide, 20, 60, y=-10, bottom=COUNTER_MM)
+    return Model(
+        Piece(slab, plate),
+        Piece(body, steel),
+        Piece(strip, GREY),
+        Piece(door, steel),
+        Piece(pane, SHADE),
+        *(Piece(part, STEEL) for part in (grip, *arms)),
+        Piece(back, GREY),
+    )
+
+
+def hood(look: Look) -> Model:
+    """Build a cooker hood with its flue; its frame is at its lower edge."""
+    wide = look.width_mm or WIDE_MM
+
+    def ring(w: float, d: float) -> list[tuple[float, float]]:
+        return [(-w / 2, -d), (w / 2, -d), (w / 2, 0), (-w / 2, 0)]
+
+    cone = loft([(ring(wide, 460), 0), (ring(wide, 460), 60), (ring(260, 260), 260)])
+    flue = box(240, 240, 740, y=-120, bottom=260)
+    lamps = [Piece(box(70, 70, 4, x=x, y=-230, bottom=-4), ENAMEL) for x in (-150, 150)]
+    return Model(Piece(cone, look.style.steel), Piece(flue, look.style.steel), *lamps)
+
+
+def television(look: Look) -> Model:
+    """Build a television on its foot, 1.0 x 0.6 m: dark, or a picture when on."""
+    body = box(1000, 50, 600, y=-25, bottom=70)
+    pane = box(960, 4, 550, y=-52, bottom=95)
+    lamp = box(14, 4, 6, x=450, y=-52, bottom=80)
+    foot = prism(rounded_rectangle(420, 220, 30), 16)
+    neck = box(120, 40, 70, y=-20)
+    screen = Surface((0.05, 0.06, 0.08))
+    pieces = [Piece(part, BLACK) for part in (body, foot, neck)]
+    if look.state.on:
+        share = look.strength
+        color = (0.05 + 0.4 * share, 0.06 + 0.4 * share, 0.08 + 0.5 * share)
+        screen = (
+            Surface(color, "view", period_m=0.56)
+            if look.contrast == "high"
+            else Surface(color, glow=0.3, strength=share)
+        )
+    return Model(
+        *pieces, Piece(pane, screen), Piece(lamp, look.lit((0.5, 0.05, 0.05), (0.2, 1.0, 0.3)))
+    )
+
+
 BUILDERS: dict[str, Builder] = {
     "Cabinet": base_cabinet,
     "WallCabinet": wall_cabinet,
@@ -535,29 +395,17 @@ BUILDERS: dict[str, Builder] = {
     "Drawer": drawer,
     "CounterTop": counter_top,
     "Sink": sink,
-    "SinkBasin": sink_basin,
     "Corner": corner,
     "BackSplash": back_splash,
     "Rug": rug,
-    "Picture": picture,
     "Faucet": faucet,
-    "DiningTable": dining_table,
-    "SideTable": side_table,
-    "CoffeeTable": coffee_table,
-    "Shelf": shelf,
     "Chair": chair,
     "Stool": stool,
-    "GarbageCan": garbage_can,
-    "LightSwitch": light_switch,
-    "Window": window,
     "Mirror": mirror,
-    "Toilet": toilet,
-    "Bathtub": bathtub,
-    "TowelHolder": towel_holder,
-    "ToiletPaperHanger": toilet_paper_hanger,
-    "TVStand": tv_stand,
     "Sofa": sofa,
     "ArmChair": arm_chair,
-    "FloorLamp": floor_lamp,
     "HousePlant": house_plant,
+    "Stove": stove,
+    "Hood": hood,
+    "Television": television,
 }

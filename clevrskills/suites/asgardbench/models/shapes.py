@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from clevrskills.suites.asgardbench.models.catalogue import THINGS, builder
+from clevrskills.suites.asgardbench.models.catalogue import builder, thing_builders
 from clevrskills.suites.asgardbench.models.model import Look, Model, Piece, State
 
 POINTS = {True: 24, False: 48}
@@ -59,7 +59,7 @@ def shape(kind: str, width_m: float = 0.0) -> Shape:
     Raises:
         ValueError: The kind is unknown.
     """
-    build, thing = builder(kind), kind in THINGS
+    build, thing = builder(kind), kind in thing_builders()
     models = [build(Look(State(open=k), width_mm=1000 * width_m)) for k in (False, True)]
     low, high = models[0].bounds_m()
     points, boxes = [], []

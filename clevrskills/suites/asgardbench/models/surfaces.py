@@ -78,6 +78,21 @@ class Surface:
         return self.gloss > 0 and self.pattern == "plain" and self.overlay is None
 
 
+STEEL = Surface((0.66, 0.68, 0.71), gloss=0.75)
+BLACK = Surface((0.09, 0.09, 0.10), gloss=0.15)
+HANDLE = Surface((0.14, 0.10, 0.08), gloss=0.1)
+WOOD = Surface((0.66, 0.45, 0.25), "wood", (0.42, 0.26, 0.13), 0.12)
+DARK_WOOD = Surface((0.40, 0.26, 0.16), "wood", (0.24, 0.14, 0.08), 0.7)
+WHITE, ENAMEL = Surface((0.95, 0.95, 0.94)), Surface((0.93, 0.94, 0.94))
+LINING, GREY = Surface((0.90, 0.94, 0.96)), Surface((0.62, 0.64, 0.66))
+PORCELAIN, SHADE = Surface((0.95, 0.95, 0.94), gloss=0.3), Surface((0.10, 0.10, 0.11))
+SHARED = {
+    **{"steel": STEEL, "black": BLACK, "handle": HANDLE, "wood": WOOD, "white": WHITE},
+    **{"enamel": ENAMEL, "lining": LINING, "grey": GREY, "porcelain": PORCELAIN, "shade": SHADE},
+}
+"""Surfaces of several models, by name."""
+
+
 def texture(surface: Surface) -> np.ndarray:
     """Return the image of a surface, (n, n, 3) sRGB in 0 to 1, deterministic."""
     n = TEXTURE_PX

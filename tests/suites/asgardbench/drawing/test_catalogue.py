@@ -4,11 +4,20 @@ import numpy as np
 import pytest
 
 from clevrskills.suites.asgardbench.drawing.stage import mesh
-from clevrskills.suites.asgardbench.models.catalogue import FIXTURES, STATES, THINGS, builder
+from clevrskills.suites.asgardbench.models.catalogue import (
+    STATES,
+    builder,
+    fixture_builders,
+    thing_builders,
+)
 from clevrskills.suites.asgardbench.models.model import Look, Model, State
 from clevrskills.suites.asgardbench.models.surfaces import texture
 
-ALL = [(kind, state) for kind in (*THINGS, *FIXTURES) for state in (State(), *STATES.get(kind, ()))]
+ALL = [
+    (kind, state)
+    for kind in (*thing_builders(), *fixture_builders())
+    for state in (State(), *STATES.get(kind, ()))
+]
 
 
 def drawn(kind: str, state: State, contrast: str = "high") -> Model:
@@ -28,7 +37,7 @@ def test_meshes_are_sane(kind, state):
         assert piece.joint is None or piece.joint in made.joints
 
 
-@pytest.mark.parametrize("kind", THINGS)
+@pytest.mark.parametrize("kind", [*thing_builders()])
 def test_things_are_of_a_size_that_a_hand_carries_and_stand_on_their_frame(kind):
     low, high = drawn(kind, State()).bounds_m()
     assert -0.002 <= low[2] < 0.01
