@@ -7,6 +7,7 @@ evaluate`` on splits of composition (named ``splits-...``).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +31,7 @@ TASK_BY_TASK = "bc, compact"
 """Policy whose table has every task."""
 BOUNDS = ("oracle", "zero")
 """Models that the tables of the page leave out: they solve all episodes or none."""
-Solved = dict[tuple[str, str, str], list[bool]]
+Solved = dict[tuple[str, str], list[bool]]
 
 
 def page(text: str, root: Path) -> str:
@@ -78,7 +79,7 @@ def _parts(root: Path) -> Iterator[str]:
         yield "\n".join(f"- {remark}" for remark in remarks)
     for run in curricula:
         if run.label == TASK_BY_TASK and run.seed == 0 and (solved := _solved(run)):
-            yield f"### Task by task: {run.label}, seed 0, of 20"
+            yield f"### Task by task: {run.label}, seed 0, trained, of 20"
             yield markdown(_by_task(solved)).rstrip()
             yield "Tasks without a row: none solved."
     yield from composition_page.splits(root)
@@ -86,31 +87,25 @@ def _parts(root: Path) -> Iterator[str]:
 
 
 def _by_task(solved: Solved) -> pd.DataFrame:
-    """Return the successes of each task, before and after the training on its level."""
+    """Return the successes of each task after the training on its level."""
     rows = []
     for task, level in all_levels(load_suite()).items():
         row = {"task": f"`{task}`", "level": level}
-        for setting in ("zero-shot", "trained"):
-            for split in SPLITS:
-                found = solved.get((task, setting, split))
-                seen = curriculum_tables.SEEN[split]
-                row[f"{setting}, {seen}"] = "-" if found is None else str(sum(found))
-        if any(any(done) for key, done in solved.items() if key[0] == task):
+        row |= {curriculum_tables.SEEN[split]: str(sum(solved[task, split])) for split in SPLITS}
+        if any(any(solved[task, split]) for split in SPLITS):
             rows.append(row)
     return pd.DataFrame(rows)
 
 
 def _solved(one: Results) -> Solved:
-    """Return which episodes with multimodal prompts were solved, by task, whether that was before
-    or after the training on its level, and split.
+    """Return which episodes with multimodal prompts were solved after the training on the level of
+    their task, by task and split.
     """
-    solved: Solved = {}
+    solved: Solved = defaultdict(list)
     for trial, results in one.episodes.items():
-        if trial.prompt == FORMS[0]:
-            setting = "zero-shot" if trial.setting == "zero-shot" else "trained"
+        if trial.prompt == FORMS[0] and trial.setting != "zero-shot":
             for result in (result for result in results if result.counts):
-                key = result.task, setting, trial.split
-                solved.setdefault(key, []).append(result.success_once)
+                solved[result.task, trial.split].append(result.success_once)
     return solved
 
 

@@ -21,12 +21,18 @@ from pages import DOCS, RESULTS
 FOLDER = RESULTS / "leaderboard"
 PAGE = DOCS / "leaderboard.md"
 SELF_REPORTED = "self-reported"
-INTRODUCTION = """\
+RESULTS_TEXT = """\
 # Leaderboard
 
-Results of policies on each suite's [protocol](benchmark.md), how to hand one in, and how it is verified. Each row is one file of
-[this folder](../results/leaderboard), with the outcome of every episode, and is checked when the page is made.
+Which policies do best on each suite's [protocol](benchmark.md)? Below the results: how to hand one in, and how it is verified. Each row is
+one file of [this folder](../results/leaderboard), with the outcome of every episode, and is checked when the page is made.
 
+## Results
+
+Rates in % with 95 % intervals (Wilson): means over tasks, or over all instances where the suite's paper pools so. Policies marked
+privileged read the state of the simulation.
+"""  # noqa: E501
+PROCEDURE = """\
 ## Handing in
 
 The last of three commands is optional:
@@ -64,32 +70,18 @@ clevrskills submission verify submission.json --policy checkpoint:mine --out sub
 - Rows of language models state model, date, temperature, token limit, tokens and price. Transcripts are scored again
   (`--transcripts DIR`), and 2 fresh episodes of each task are run.
 
-Refused files in %, of 1000 each, with 50 episodes a task (`python benchmarks/submissions.py`). Outcomes of the sample equal those of the
-file (`same`), a tenth of them is drawn anew (`other CPU`), or all are (`random`). Inflated files claim ten points too much.
+Refused files in %, of 1000 each, with 50 episodes a task that all have a rate of 50 % (`python benchmarks/submissions.py`). Outcomes of the
+sample equal those of the file (`same`), a tenth of them is drawn anew (`other CPU`), or all are (`random`). Inflated files claim ten points
+too much. *Sample* is the mean number of episodes of an honest file that are run again, besides the 120 or 330 fresh ones.
 
-| numbers | rates of the tasks | outcomes | honest, % | inflated, % | sample |
-|---|---|---|---|---|---|
-| L0 (12 tasks) | all 50 % | same | 0.3 | 99.9 | 100 |
-| | | other CPU | 0.2 | 100.0 | 208 |
-| | | random | 0.3 | 83.0 | 600 |
-| | 0 to 100 % | same | 0.1 | 99.6 | 100 |
-| | | other CPU | 0.1 | 99.9 | 149 |
-| | | random | 0.3 | 96.2 | 600 |
-| L0, L1+L2 (33 tasks) | all 50 % | same | 0.1 | 100.0 | 100 |
-| | | other CPU | 0.2 | 97.2 | 133 |
-| | | random | 0.6 | 92.0 | 243 |
-| | 0 to 100 % | same | 0.4 | 100.0 | 100 |
-| | | other CPU | 0.4 | 99.6 | 115 |
-| | | random | 0.0 | 97.7 | 243 |
-
-`sample` is the mean number of episodes of an honest file that are run again, besides the 120 or 330 fresh ones.
-
-"""  # noqa: E501
-HEADING = """\
-## Results
-
-Rates in % with 95 % intervals (Wilson): means over tasks, or over all instances where the suite's paper pools so. Policies marked
-privileged read the state of the simulation.
+| numbers | outcomes | honest, % | inflated, % | sample |
+|---|---|---|---|---|
+| L0 (12 tasks) | same | 0.3 | 99.9 | 100 |
+| | other CPU | 0.2 | 100.0 | 208 |
+| | random | 0.3 | 83.0 | 600 |
+| L0, L1+L2 (33 tasks) | same | 0.1 | 100.0 | 100 |
+| | other CPU | 0.2 | 97.2 | 133 |
+| | random | 0.6 | 92.0 | 243 |
 """  # noqa: E501
 _SPECIAL = re.compile(r"[^\w\s.,;:+=%/-]|_")
 
@@ -130,11 +122,11 @@ def page(folder: Path = FOLDER) -> str:
         for name, cell in found.cells.items():
             key = run_of(cell, found).row, name, cell.run["interface"]
             groups[key].append(Row(found, cell, name, record))
-    parts = [INTRODUCTION, HEADING]
+    parts = [RESULTS_TEXT]
     for (row, cell_name, interface), group in sorted(groups.items()):
         of = f", {cell_name}" if cell_name else ""
         parts += [f"### {row}{of}, interface `{interface}`\n", _table(group), ""]
-    return "\n".join(parts).rstrip() + "\n"
+    return "\n".join([*parts, PROCEDURE])
 
 
 def escaped(text: str) -> str:

@@ -26,12 +26,11 @@ def entry(key: str, env: Any) -> str:
     low, high = task.details["n_min"]
     moves = f"{low} move" + "s" * (low > 1) if low == high else f"{low}-{high} moves"
     sentence = re.sub(r"( Step by step:) .*", r"\1 …", env.prompt.plain())
-    of = f"{task.level}, `{task.details['family']}`; {', '.join(task.details['capabilities'])}"
     return "\n".join(
         (
             f"### {key}",
             "",
-            f"{of}; {moves}.",
+            f"{task.level}, `{task.details['family']}`; {moves}.",
             "",
             f"![{key}](lohoravens/{key}.jpg)",
             "",
