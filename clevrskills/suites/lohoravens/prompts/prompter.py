@@ -5,11 +5,14 @@ one instruction at a time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clevrskills.agents.prompter import message
+from clevrskills.assets.tables import check_slots, check_table, read_toml
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.core.replies import read_reply
 from clevrskills.errors import check_arguments
@@ -24,81 +27,31 @@ DONE = "Done"
 GOAL = "Goal"
 SEEN = "What is on the table now"
 
-_ROLE = """\
-You plan for a robot arm with a suction gripper at a table.
-On the table are blocks, bowls and zones. A bigger block has sides of 6 cm, a smaller one of 4 cm;
-bowls and zones, which are colored mats, stay where they are.
-You are given a goal. Each turn you say one instruction; the arm picks one block up and puts it
-down. Go on until the goal is reached."""
-_AREAS = """\
-Areas of the table: {areas}.
-Top is near the robot and bottom is far from it; left and right are as in the image from above.
-Sides of a block: {sides}; the near side is the one towards the robot. A place on a side of a block
-is {distance} from it, middle to middle. On a block, or on top of it, means stacked."""
-_RULES = """\
-- One instruction in each reply, of one of these forms and no other.
-- Only a block on which nothing stands can be picked up; a tower is built from below.
-- Of several blocks that fit an instruction an uncovered one is taken, the farthest from the place.
-- Before you go on, check whether your last instruction worked. If not, say it again or another one.
-- A block in the way goes to the free area.
-- If all that the goal asks for is so, reply {done}."""
-_EXAMPLES = (
-    (
-        "bowls_matching",
-        "Put the blocks into the bowls with matching colors.",
-        "a red block lies beside a red bowl, a blue block is in the blue bowl",
-        "pick up the red block and place it on the red bowl",
-    ),
-    (
-        "pick_place_size",
-        "Pick up the smaller green block and place it on the bigger pink block.",
-        "two green blocks and two pink ones lie on the table",
-        "pick up the smaller green block and place it on the bigger pink block",
-    ),
-    (
-        "stack_all_on_zone",
-        "Stack all the blocks on the white zone.",
-        "nothing is on the white zone yet; an orange block and a purple block lie on the table",
-        "pick up the orange block and place it on the white zone",
-    ),
-    (
-        "stack_all_on_zone",
-        "Stack all the blocks on the white zone.",
-        "an orange block is on the white zone; a purple block lies on the table",
-        "pick up the purple block and place it on the orange block",
-    ),
-    (
-        "even_to_zone",
-        "Move all blocks of a color that occur in even numbers to the same colored zone.",
-        "a cyan block is on the cyan zone, another one lies in the top left; three blocks are gray",
-        "pick up the cyan block on the top left and place it on the cyan zone",
-    ),
-    (
-        "stack_by_color",
-        "Pile up just the warm-colored blocks on the green zone.",
-        "a blue block is on the green zone",
-        "pick up the blue block and place it on the free area",
-    ),
-    (
-        "pick_place_area",
-        "Pick up the yellow block in the top left and place it in the bottom right.",
-        "a yellow block is in the top left, another one in the center",
-        "pick up the yellow block on the top left and place it on the bottom right area",
-    ),
-    (
-        "hidden_under_block",
-        "Put the block hidden under the blue block into the bowl that has its color.",
-        "a bigger blue block, a red bowl and a green bowl; what is under the block is not seen",
-        "pick up the bigger blue block and place it on the free area",
-    ),
-    (
-        "bowls_matching",
-        "Put the blocks into the bowls with matching colors.",
-        "each block is in the bowl of its color",
-        DONE,
-    ),
-)
-"""Task, goal, what is seen, reply; all of tasks that are unseen in neither protocol."""
+_FILE = Path(__file__).with_name("sections.toml")
+_SECTIONS: Mapping[str, Sequence[str]] = {
+    "role": (),
+    "areas": ("areas", "sides", "distance"),
+    "rules": ("done",),
+}
+"""Sections, and the names in braces that each may have."""
+_EXAMPLE: Mapping[str, type] = dict.fromkeys(("task", "goal", "seen", "reply"), str)
+
+
+@cache
+def texts() -> tuple[Mapping[str, str], Sequence[Mapping[str, str]]]:
+    """Return the sections of the prompt and its worked examples.
+
+    Raises:
+        ClevrSkillsError: The file of texts is not as it should be.
+    """
+    data = read_toml(_FILE)
+    check_table(str(_FILE), data, {**dict.fromkeys(_SECTIONS, str), "example": list})
+    for name, slots in _SECTIONS.items():
+        check_slots(f"{_FILE}: {name}", data[name], slots)
+    examples = data.pop("example")
+    for number, table in enumerate(examples, 1):
+        check_table(f"{_FILE}: example {number}", table, _EXAMPLE)
+    return data, tuple(examples)
 
 
 class FieldPrompter:
@@ -117,7 +70,8 @@ class FieldPrompter:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         check_arguments(options, ("examples",))
-        self._examples = _EXAMPLES[: int(options.get("examples", len(_EXAMPLES)))]
+        self._sections, examples = texts()
+        self._examples = examples[: int(options.get("examples", len(examples)))]
 
     def begin(self, prompt: PromptInput) -> None:
         """Begin an episode."""
@@ -145,17 +99,21 @@ class FieldPrompter:
     def _system(self) -> str:
         """Return the system prompt: the same for all turns and episodes."""
         forms = [f"- {form}" for form in FORMS if form != DONE_COMMAND]
-        areas = ", ".join((*AREAS, "free area (any free place)"))
         examples = [
-            f"{GOAL}: {goal}\nSeen: {seen}.\n{DONE if said == DONE else f'{INSTRUCTION} {said}'}"
-            for _, goal, seen, said in self._examples
+            f"{GOAL}: {each['goal']}\nSeen: {each['seen']}.\n{_marked(each['reply'])}"
+            for each in self._examples
         ]
+        areas = self._sections["areas"].format(
+            areas=", ".join((*AREAS, "free area (any free place)")),
+            sides=", ".join(SIDES),
+            distance=f"{100 * BESIDE_M:.0f} cm",
+        )
         sections = [
-            _ROLE,
+            self._sections["role"],
             "\n".join(("Forms of instructions:", *forms)),
             f"Colors: {', '.join(ALL_COLORS)}.",
-            _AREAS.format(areas=areas, sides=", ".join(SIDES), distance=f"{100 * BESIDE_M:.0f} cm"),
-            "\n".join(("Rules:", _RULES.format(done=DONE))),
+            areas,
+            "\n".join(("Rules:", self._sections["rules"].format(done=DONE))),
         ]
         if examples:
             sections.append("\n\n".join(("Examples:", *examples)))
@@ -167,11 +125,16 @@ class FieldPrompter:
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """Return a reply that says an action."""
-        return DONE if action == DONE_COMMAND else f"{INSTRUCTION} {action}"
+        return _marked(DONE if action == DONE_COMMAND else action)
 
     def random(self, generator: np.random.Generator) -> str:
         """Return any instruction of the grammar."""
         return PICK_PLACE_TEXT.random(generator)
+
+
+def _marked(said: str) -> str:
+    """Return a reply: the instruction after its marker, or that all is done."""
+    return said if said == DONE else f"{INSTRUCTION} {said}"
 
 
 def _past(turn: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ from clevrskills.suites.lohoravens.captions import true_statements
 from clevrskills.suites.lohoravens.interfaces.grammar import canonical, parse
 from clevrskills.suites.lohoravens.interfaces.words import ground
 from clevrskills.suites.lohoravens.prompts.phrasing import say
-from clevrskills.suites.lohoravens.prompts.prompter import _EXAMPLES, DONE, FieldPrompter
+from clevrskills.suites.lohoravens.prompts.prompter import DONE, FieldPrompter, texts
 from clevrskills.suites.lohoravens.published import WORKSHOP
 from clevrskills.suites.lohoravens.solver import next_move
 from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
@@ -75,9 +75,10 @@ def test_what_is_told_is_as_it_was(preset: str) -> None:
 
 def test_examples_are_instructions_for_tasks_that_neither_protocol_keeps_unseen() -> None:
     named = {row[1] for row in WORKSHOP if row[0].endswith(", unseen")}
-    for key, _, _, said in _EXAMPLES:
-        assert said == DONE or parse(said) is not None
-        assert key not in named and SUITE.tasks[key].level in ("primitive", "seen")
+    for example in texts()[1]:
+        assert example["reply"] == DONE or parse(example["reply"]) is not None
+        assert example["task"] not in named
+        assert SUITE.tasks[example["task"]].level in ("primitive", "seen")
 
 
 @pytest.mark.parametrize(
