@@ -74,11 +74,11 @@ docs: setup ## the documentation site in site/, without a network
 bench: setup vulkan ## benchmarks of success, cost and determinism (an hour)
 	@for name in oracle pictures determinism; do $(BIN)/python benchmarks/$$name.py; done
 
-wheel: setup ## the package as a wheel, in dist/
+wheel: setup ## the package and the zoo as wheels, in dist/
 	@$(BIN)/python -m pip wheel --disable-pip-version-check --progress-bar off --no-deps \
-	    --wheel-dir dist .
+	    --wheel-dir dist . ./zoo
 
-release: setup ## both wheels and checksums in dist/, and the commands that upload them
+release: setup ## the wheels and checksums in dist/, and the commands that upload them
 	@scripts/release.sh
 
 clean: ## remove .venv, the demo and caches

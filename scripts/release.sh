@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what a release consists of into dist/: both wheels, the standard dataset's card if DATASET
+# Builds what a release consists of into dist/: its wheels, the standard dataset's card if DATASET
 # names one, and their checksums. Prints the commands that upload them; uploads nothing itself.
 # Usage: [DATASET=standard-100] release.sh [--dry-run]
 set -euo pipefail
@@ -20,6 +20,7 @@ version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' clevrskills/__init__.py)
 say "version $version"
 [ -n "$dry" ] || rm -rf dist
 wheel .
+wheel ./zoo
 wheel ./integrations/lerobot_env_clevrskills
 if [ -n "${DATASET-}" ]; then
   do_it .venv/bin/clevrskills check "$DATASET" --standard

@@ -24,8 +24,9 @@ HOOKS = ROOT / ".pre-commit-config.yaml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 REQUIREMENTS = [
     Requirement(text)
-    for group in (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
+    for name, group in [("", PROJECT["dependencies"]), *PROJECT["optional-dependencies"].items()]
     for text in group
+    if name != "zoo"  # of this repository
 ]
 BACKPORTS = "Types: deb\nURIs: {uri}\nSuites: bookworm-backports\nComponents: main\n"
 
@@ -293,7 +294,7 @@ def test_no_suitable_python_is_one_clear_line():
         ("test-all", ["lint docs test test-slow test-readers", "VENV=.venv-newest", "-m pytest"]),
         ("docs", ["-m mkdocs build --quiet --strict"]),
         ("lint", ["ruff check", "ruff format --check", "mypy"]),
-        ("wheel", ["-m pip wheel", "--wheel-dir dist"]),
+        ("wheel", ["-m pip wheel", "--wheel-dir dist", "./zoo"]),
     ],
 )
 def test_make_targets_run_their_commands(target, commands):
@@ -361,8 +362,8 @@ def test_the_wheel_works_without_the_clone(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__", "build", "dist", ".*", "demo", "tests")
     shutil.copytree(ROOT, clone, ignore=ignored)
     subprocess.run(["make", *made, "wheel"], cwd=clone, capture_output=True, check=True)
-    (wheel,) = dist.glob("*.whl")
-    assert wheel.stat().st_size <= 12 * 2**20
+    wheel, zoo = sorted(dist.glob("*.whl"))
+    assert wheel.stat().st_size <= 12 * 2**20 and wheel.name.startswith("clevrskills-1")
     names = zipfile.ZipFile(wheel).namelist()
     package = ("py.typed", "suites/clevrskills/templates/task.py.txt", "tasks/wordings/places.toml")
     assert {f"clevrskills/{name}" for name in package} <= {*names}
@@ -374,11 +375,11 @@ def test_the_wheel_works_without_the_clone(tmp_path):
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     packages = [path for path in sys.path if path.endswith("site-packages")]
     (place / "lib" / version / "site-packages" / "others.pth").write_text("\n".join(packages))
-    install = ["-m", "pip", "--python", place / "bin" / "python", "install", "--no-deps", wheel]
-    subprocess.run([sys.executable, *install, "--force-reinstall"], check=True)
-    shutil.rmtree(clone)
+    python = place / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps"]
+    subprocess.run([*install, "--force-reinstall", wheel], check=True)
 
-    def run(program: str, *arguments: str) -> str:
+    def run(program: str, *arguments: str, refused: str = "") -> str:
         done = subprocess.run(
             [place / "bin" / program, *arguments],
             cwd=tmp_path,
@@ -387,9 +388,16 @@ def test_the_wheel_works_without_the_clone(tmp_path):
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        assert refused in done.stderr
+        assert (done.returncode == 0) != bool(refused), done.stdout[-2000:] + done.stderr[-2000:]
         return done.stdout
 
+    published = ("evaluate", "--policy", "rl:zoo/touch-topple", "touch_topple", "--episodes", "1")
+    missing = "zoo/touch-topple is not installed: pip install 'clevrskills[zoo]'"
+    run("clevrskills", *published, "--out", "of_zoo", refused=missing)
+    subprocess.run([*install, zoo], check=True)
+    shutil.rmtree(clone)
+    run("clevrskills", *published, "--out", "of_zoo")
     found = run("python", "-c", "import clevrskills; print(clevrskills.__file__)")
     assert found.startswith(str(place))
     assert json.loads(run("clevrskills", "doctor", "--json"))
@@ -409,7 +417,9 @@ def test_what_a_release_would_do() -> None:
     version = importlib.metadata.version("clevrskills")
     lines = done.stdout.splitlines()
     built = [line for line in lines if line.startswith("+ ") and "pip wheel" in line]
-    assert [line.split()[-1] for line in built] == [".", "./integrations/lerobot_env_clevrskills"]
+    assert [line.split()[-1] for line in built] == [
+        *(".", "./zoo", "./integrations/lerobot_env_clevrskills")
+    ]
     assert "+ .venv/bin/clevrskills check demos/standard-100 --standard" in lines
     assert any("twine upload dist/*.whl" in line for line in lines)
     assert any("upload --repo-type dataset NAME/standard-100 demos" in line for line in lines)

@@ -8,7 +8,7 @@
     DIR/tokenizer/              and other files that a policy adds
 
 The folder of a training run keeps the latest ones as ``RUN/checkpoints/<steps>/``; the zoo, which
-is part of the installed package, has those of published policies as ``zoo/NAME``. Imitation and
+is a distribution of its own, has those of published policies as ``zoo/NAME``. Imitation and
 reinforcement learning write this one format; nothing here is written whole or not at all, which is
 up to the caller.
 """
@@ -19,6 +19,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Collection, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,10 @@ CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 CHECKPOINTS_DIR = "checkpoints"
-ZOO = Path(__file__).parent.parent / "zoo"
-"""Where the package has its published policies, a folder for each."""
+ZOO = Path(__file__).parents[2] / "zoo" / "clevrskills_zoo"
+"""Published policies, a folder for each: those of the checkout, or the installed distribution."""
+if not ZOO.is_dir() and (_installed := find_spec(ZOO.name)) and _installed.origin:
+    ZOO = Path(_installed.origin).parent
 FORMAT_VERSION = 1
 
 
@@ -57,10 +60,14 @@ def located(path: Path) -> Path:
     """Return the folder that a path means: ``zoo/NAME`` is a published policy, wherever one is.
 
     Raises:
-        UnknownNameError: There is no published policy of this name.
+        ClevrSkillsError: The published policies are not installed, or none has this name.
     """
-    if path.is_absolute() or path.parts[:1] != (ZOO.name,):
+    if path.is_absolute() or path.parts[:1] != ("zoo",):
         return path
+    if not ZOO.is_dir():
+        raise ClevrSkillsError(
+            f"{path} is not installed: pip install 'clevrskills[zoo]', or ./zoo in a clone"
+        )
     name = "/".join(path.parts[1:])
     if name not in zoo_names():
         raise UnknownNameError("policy of the zoo", name, zoo_names())

@@ -10,7 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.checkpoint import ZOO, content_hash, find, latest, located, zoo_names
+from clevrskills.core.checkpoint import content_hash, find, latest, located, zoo_names
 from clevrskills.core.policy import (
     DEFAULT_CAMERAS,
     Observation,
@@ -58,7 +58,7 @@ CHAT = "chat:"
 SCRIPT = "chat:script:"
 """Prefix of policies that give the replies of a file."""
 LEROBOT_FOLDER = "clevrskills.integrations.lerobot_policy:find_checkpoint"
-PACKAGE = ZOO.parent
+PACKAGE = Path(__file__).parents[1]
 FORMS = (
     *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR", "lerobot:DIR"),
     *("chat:URL", "chat:oracle", "chat:random", "chat:garbage"),
@@ -187,7 +187,7 @@ class PolicySource:
         paths = [*self._files()]
         for name, value in self.arguments.items():
             if isinstance(value, str) and any(part in name for part in WEIGHTS):
-                of_zoo = value.removeprefix(f"{ZOO.name}/") in zoo_names()
+                of_zoo = value.removeprefix("zoo/") in zoo_names()
                 path = located(Path(value)) if of_zoo else Path(value)
                 paths.append(latest(path)[1] or path)
             elif isinstance(value, str) and name in PARTS and ":" in value:
@@ -301,7 +301,7 @@ def absolute_name(name: str) -> str:
         head, rest = SCRIPT[:-1], name.removeprefix(SCRIPT)
     elif head not in FOLDERS and not (head in _others() and Path(rest).exists()):
         return name
-    of_zoo = head != "replay" and Path(rest).parts[:1] == (ZOO.name,)
+    of_zoo = head != "replay" and Path(rest).parts[:1] == ("zoo",)
     return name if of_zoo or not rest else f"{head}:{Path(rest).absolute()}"
 
 

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,7 @@ def test_published_policies_are_found_by_name(
         checkpoint.find(Path("zoo/large"))
     with pytest.raises(ClevrSkillsError, match="no checkpoint"):
         checkpoint.find(tmp_path / "zoo" / "small")
+    shutil.rmtree(checkpoint.ZOO)
+    assert not checkpoint.zoo_names()
+    with pytest.raises(ClevrSkillsError, match=r"not installed: pip install 'clevrskills\[zoo\]'"):
+        checkpoint.find(Path("zoo/small"))

@@ -1,0 +1,1 @@
+"""Checkpoints of published policies, a folder for each, with a card."""
