@@ -1,5 +1,6 @@
 """The documentation is true: its code runs, its tables and links fit the package."""
 
+import json
 import os
 import re
 import runpy
@@ -162,12 +163,40 @@ def elsewhere(
 
 
 def test_examples_are_short_and_all_listed() -> None:
-    files = sorted((ROOT / "examples").glob("*.py"))
+    files = sorted((ROOT / "examples").glob("*.*"))
     assert {row[0] for row in table(INSTALL, "example")} == {
         f"[{file.name}](../examples/{file.name})" for file in files
     }
-    for file in files:
+    notebook, *programs = sorted(files, key=lambda file: file.suffix != ".ipynb")
+    for file in programs:
         assert len(file.read_text().splitlines()) <= EXAMPLE_LIMIT_LINES, file
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
+
+
+@pytest.mark.slow
+@pytest.mark.render
+@needs_oracle
+def test_the_notebook(tmp_path: Path) -> None:
+    program = """if True:
+        import json, sys
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance()
+        for cell in json.load(open(sys.argv[1]))["cells"]:
+            if cell["cell_type"] == "code":
+                shell.run_cell("".join(cell["source"])).raise_error()
+                assert not shell.user_ns.get("_exit_code"), cell["source"]
+    """
+    command = [sys.executable, "-c", program, str(ROOT / "examples" / "quickstart.ipynb")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "Inside: Put the tiled mug" in done.stdout and "success True" in done.stdout
+    (levels,) = tmp_path.glob("quickstart_*/report/levels.csv")
+    assert {row.split(",")[0] for row in levels.read_text().splitlines()[1:]} == {
+        *("zero", "rl:zoo/touch-topple", "my_policy:MyPolicy")
+    }
 
 
 @pytest.mark.render

@@ -7,13 +7,13 @@ FILE_WIDTH = 1000
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console. On a narrow terminal the cells of tables are folded; in a file or a pipe
-    nothing is.
+    """Return a console. On a narrow terminal the cells of tables are folded; in a file, a pipe or
+    a notebook nothing is.
 
     Args:
         stderr: Whether it prints to the standard error.
     """
-    made = Console(stderr=stderr)
+    made = Console(stderr=stderr, force_jupyter=False)
     if not made.is_terminal:
         made.width = FILE_WIDTH
     return made

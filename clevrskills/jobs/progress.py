@@ -1,5 +1,9 @@
-"""Progress display on standard error: bars on a terminal, elsewhere a line now and then."""
+"""Progress display on standard error: bars on a terminal, one line that is overwritten in a
+notebook, elsewhere a line now and then.
+"""
 
+import os
+import sys
 import time
 from collections.abc import Mapping
 from typing import Self
@@ -10,6 +14,9 @@ from clevrskills.jobs.console import console
 
 LOG_EVERY_S = 60.0
 """Where standard error is not a terminal, such as in a batch job, a line is printed this often."""
+NOTEBOOK_EVERY_S = 0.5
+NOTEBOOK_WIDTH = 100
+"""The line in a notebook is overwritten this often, and padded so that nothing of it stays."""
 
 
 class Display:
@@ -34,13 +41,15 @@ class Display:
         parts: Mapping[str, int] | None = None,
     ) -> None:
         self._console = console(stderr=True)
+        # commands that a cell starts have a terminal, but one that cannot move its cursor up
+        self._notebook = "ipykernel" in sys.modules or "JPY_PARENT_PID" in os.environ
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[more]}"),
             console=self._console,
-            disable=not self._console.is_terminal,
+            disable=self._notebook or not self._console.is_terminal,
         )
         self._parts = {
             part: self._progress.add_task(part, total=count, more="", visible=False)
@@ -61,23 +70,27 @@ class Display:
     def close(self) -> None:
         """Leave the bars as they are."""
         self._progress.stop()
+        if self._notebook:
+            self._console.print()
 
     def update(self, done: int, *more: str) -> None:
         """Show how many are done, and a few words more."""
         words = ", ".join(filter(None, (*more, self._speed(done))))
         self._progress.update(self._bar, completed=done, more=words)
-        if self._progress.disable and time.monotonic() - self._logged_s >= LOG_EVERY_S:
+        every_s = NOTEBOOK_EVERY_S * (done < self._total) if self._notebook else LOG_EVERY_S
+        if self._progress.disable and time.monotonic() - self._logged_s >= every_s:
             self._logged_s = time.monotonic()
             count = f"{done} of {self._total} {self._unit}"
-            self.print(", ".join(filter(None, (count, words))))
+            self.print(", ".join(filter(None, (count, words))), "\r" if self._notebook else "\n")
 
     def update_part(self, name: str, done: int, more: str = "", visible: bool = True) -> None:
         """Show how far a part is."""
         self._progress.update(self._parts[name], completed=done, more=more, visible=visible)
 
-    def print(self, line: str) -> None:
+    def print(self, line: str, end: str = "\n") -> None:
         """Print a line above the bars."""
-        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        line = line.ljust(NOTEBOOK_WIDTH) if self._notebook else line
+        self._console.print(line, end=end, highlight=False, markup=False, soft_wrap=True)
 
     def _speed(self, done: int) -> str:
         """Return the rate so far and time left at that rate; empty before anything is done."""

@@ -65,6 +65,25 @@ def test_nothing_is_said_of_the_speed_before_the_first_episode(
     assert capsys.readouterr().err == "1 of 6 episodes, 0 failed\n"
 
 
+def test_a_notebook_gets_one_line_that_is_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Also what a cell starts in a terminal of its own."""
+    monkeypatch.setattr(progress, "NOTEBOOK_EVERY_S", 0.0)
+    monkeypatch.setenv("JPY_PARENT_PID", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    queues = make_queues()
+    with shown(queues, tmp_path) as update:
+        for _ in range(3):
+            end(queues[0])
+            update()
+    text = capsys.readouterr().err
+    assert "\x1b" not in text and text.endswith("\r\n") and text.count("\n") == 1
+    lines = text.split("\r")[:-1]
+    assert [line[:15] for line in lines] == [f"{n} of 6 episodes" for n in (2, 3, 4)]
+    assert {len(line) for line in lines} == {progress.NOTEBOOK_WIDTH}
+
+
 def test_a_terminal_gets_bars_of_the_tasks_at_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
