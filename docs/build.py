@@ -4,12 +4,11 @@
     python docs/build.py tasks api film        # some parts
     python docs/build.py learning --measured runs/states/results.json
     python docs/build.py curriculum --measured runs/handover-mine
-    python docs/build.py oracle --measured results.json --recorded states images
+    python docs/build.py oracle --measured results.json
 
 What was measured is kept in results/; ``--measured`` adds a file of ``clevrskills rl --protocol
 states``, or a folder of ``clevrskills curriculum`` or ``evaluate``, under the folder's name. The
-page of the oracle is made of files of ``benchmarks/oracle.py --json`` and of two datasets of 20
-episodes of each task, the first without cameras.
+page of the oracle is made of files of ``benchmarks/oracle.py --json``.
 """
 
 from __future__ import annotations
@@ -128,14 +127,12 @@ ORACLE = "oracle"
 def main(
     *parts: Annotated[str, tyro.conf.Positional],
     measured: tuple[Path, ...] = (),
-    recorded: tuple[Path, Path] | None = None,
 ) -> None:
     """Write and draw.
 
     Args:
         parts: What to write; nothing: all.
         measured: What is added to the results that are kept, with one part only.
-        recorded: Datasets for the page of the oracle, without images and with them.
     """
     known = (*PARTS, *MEASURED, ORACLE)
     for part in parts:
@@ -149,7 +146,7 @@ def main(
         if part in PARTS:
             PARTS[part]()
         elif part == ORACLE:
-            oracle.write(measured, recorded)
+            oracle.write(measured)
         else:
             for path in measured or (None,):
                 MEASURED[part](path)
