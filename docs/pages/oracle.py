@@ -81,8 +81,9 @@ def page(rows: list[Row]) -> str:
         ]
         rising = min(row["rising"] for row in mine)
         lines += [
-            f"The normalized reward rises with time: Spearman correlation at least {rising:.3f}, in",
-            f"the median of each task and split. The table took {60 * hours:.0f} CPU-minutes.",
+            "The normalized reward rises with time: Spearman correlation at least",
+            f"{rising:.3f}, in the median of each task and split.",
+            f"The table took {60 * hours:.0f} CPU-minutes.",
             "",
         ]
         lines += ["| level | reward / step | paper |", "|---|---|---|"]
@@ -95,9 +96,7 @@ def page(rows: list[Row]) -> str:
 
 
 def write(measured: Sequence[Path]) -> None:
-    """Write the page from files of ``benchmarks/oracle.py``; of two results for the same task, split
-    and robot the later counts.
-    """
+    """Write the page from files of ``benchmarks/oracle.py``; the later result of a task counts."""
     found: dict[tuple[str, str, str], Row] = {}
     for file in measured:
         for row in json.loads(file.read_text(encoding="utf-8")):
