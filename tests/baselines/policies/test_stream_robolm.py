@@ -28,6 +28,7 @@ from clevrskills.baselines.policies.stream_robolm.backbones import ImageEncoder,
 from clevrskills.baselines.policies.stream_robolm.cache import window_mask
 from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM, StreamRoboLMConfig
 from clevrskills.baselines.registry import configuration
+from clevrskills.baselines.training.trainer import learning_rate, make_optimizer
 from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
@@ -46,6 +47,21 @@ def test_the_papers_hyper_parameters() -> None:
         assert config.cameras == ("base_camera", "hand_camera") and not config.proprioception
         assert config.language_model == model and config.lora_rank
         assert config.language_dtype == "bfloat16"
+
+
+def test_new_parts_learn_faster_than_pretrained_ones(demos: Path) -> None:
+    paper = configuration("stream_robolm", "default", {})
+    moved = sum(learning_rate(k, 20_000, paper, paper.learning_rate) for k in range(20_000))
+    assert 0.0105 < moved < 0.0115  # as docs/weights.md says
+    lab = configuration("stream_robolm", "lab", {})
+    rates = [list(pair) for pair in lab.part_rates]
+    policy, _ = policy_and_windows("stream_robolm", demos, lora_rank=4, part_rates=rates)
+    names = {id(parameter): name for name, parameter in policy.named_parameters()}
+    for group in make_optimizer(policy).param_groups:
+        for parameter in group["params"]:
+            name = names[id(parameter)]
+            factor = 0.05 if name.startswith("sight.images.") else 1.0
+            assert group["factor"] == (0.5 if "lora_" in name else factor), name
 
 
 def test_what_a_token_attends_to() -> None:
