@@ -74,6 +74,10 @@ def test_help_of_all_commands_needs_no_command() -> None:
             "clevrskills: geoms has no arm to film: .*",
         ),
         ("rl geom --suite ivispar --out o", r"clevrskills: unknown task .*; did you mean geoms\?"),
+        (
+            "evaluate geoms --suite clevrskills --policy zero --out o",
+            "clevrskills: geoms is a task of suite ivispar, not of clevrskills",
+        ),
         ("tasks --suite mine", "clevrskills: unknown suite 'mine'; allowed: .*"),
     ],
 )

@@ -540,12 +540,16 @@ def find_suite(name: str | None, tasks: Sequence[str], **arguments: Any) -> Suit
         arguments: Arguments of its class.
 
     Raises:
-        UnknownNameError: There is no such suite, or it has no such task.
+        UnknownNameError: There is no such suite or task.
+        ClevrSkillsError: A task is of another suite.
     """
     name = name or suite_of(tasks)
     known = task_names(name) if name in SUITES else tasks
     for task in tasks:
         if task not in known:
+            for other in SUITES:
+                if task in task_names(other):
+                    raise ClevrSkillsError(f"{task} is a task of suite {other}, not of {name}")
             raise UnknownNameError("task", task, tuple(known))
     return load_suite(name, **arguments)
 

@@ -38,7 +38,7 @@ from clevrskills.envs.scene_sampling import (
 )
 from clevrskills.envs.scene_text import STATE_VIEW, scene_text
 from clevrskills.envs.state_codec import StateCodec
-from clevrskills.envs.state_observation import Observer, flat
+from clevrskills.envs.state_observation import ROBOT, Observer, flat
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
 from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
@@ -567,13 +567,17 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         return self.observer(self.outcome)
 
     def _flatten_raw_obs(self, obs: Any) -> Any:
-        if self._obs_mode in ("state", "state_dict"):
-            return flat(obs) if self._obs_mode == "state" else obs
-        told = self.observer(self.outcome) if "state" in self._obs_mode else {}
+        if self._obs_mode == "state":
+            return flat(obs)
+        alone, asked = self._obs_mode == "state_dict", "state" in self._obs_mode
+        told = obs if alone else self.observer(self.outcome) if asked else {}
         if self.obs_mode_struct.state:
             rest = {name: value for name, value in obs.items() if name not in ("agent", "extra")}
             return {**rest, "state": flat(told)}
-        world = {name: value for name, value in told.items() if not name.startswith("robot/")}
+        own = {name.removeprefix(ROBOT): told[name] for name in told if name.startswith(ROBOT)}
+        world = {name: value for name, value in told.items() if not name.startswith(ROBOT)}
+        if alone:
+            return {"agent": own, "extra": world}
         return {**obs, "extra": obs["extra"] | world} if world else obs
 
     def _get_obs_with_sensor_data(self, info: dict, apply_texture_transforms: bool = True) -> dict:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
@@ -26,6 +26,7 @@ from clevrskills.errors import UnknownNameError, check_arguments
 from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import Predicate
 from clevrskills.sim.prompt import Prompt
+from clevrskills.sim.render.shaders import ForkedError
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.tasks import Task
 
@@ -90,13 +91,23 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
             check_names(**{f"interface of {task}": ((interface,), known)})
         turns = interface and not isinstance(known[interface], BoxInterface)
         self._interface: Interface | None = known[interface] if turns else None
-        self.base_env: ClevrSkillsEnv = made.make(config, **{**defaults, **options})
+        self.base_env: ClevrSkillsEnv
+        name = repr(self._arguments)
+        try:
+            self.base_env = made.make(config, **{**defaults, **options})
+        except ForkedError as error:
+            if name not in _SPACES:
+                raise
+            self.base_env = cast(ClevrSkillsEnv, _Refusal(error))
+            self.observation_space, self.action_space = _SPACES[name]
+            return
         self.action_space = self._action_space()
         space = self.base_env.single_observation_space
         if isinstance(space, gym.spaces.Dict):
             text = PromptText(self.PROMPT_LENGTH, charset=_PRINTABLE)
             space = gym.spaces.Dict({**space.spaces, "prompt": text})
         self.observation_space = space
+        _SPACES[name] = self.observation_space, self.action_space
 
     def _action_space(self) -> gym.Space[Any]:
         if isinstance(self._interface, BoundedInterface):
@@ -210,6 +221,24 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         """Release the environment."""
         self._life.close()
         self.base_env.close()
+
+
+_SPACES: dict[str, tuple[gym.Space[Any], gym.Space[Any]]] = {}
+"""Spaces of observations and actions of environments that were made, by their arguments."""
+
+
+class _Refusal:
+    """Environment of a forked process, which cannot draw. It says so at the reset: of what is
+    raised before, Gymnasium's asynchronous environments tell only that the process is gone.
+    """
+
+    def __init__(self, error: ForkedError) -> None:
+        self._error = error
+
+    def reset(self, **_: Any) -> None:
+        raise self._error
+
+    def close(self) -> None: ...
 
 
 def _single(found: Any) -> Any:

@@ -53,6 +53,8 @@ from clevrskills.sim.simulation import SimWorld
 
 BODY_NUMBERS = 26
 """What is told of a body."""
+ROBOT = "robot/"
+"""Beginning of the names of what is told of the robot."""
 
 
 class Observer:
@@ -81,7 +83,7 @@ class Observer:
         rotation = self._world.frame_matrix[..., :2].mT.flatten(-2)
         bodies = self._bodies(rotation[:, :-1])
         return {
-            **{f"robot/{name}": values for name, values in self._robot(rotation[:, -1]).items()},
+            **{ROBOT + name: values for name, values in self._robot(rotation[:, -1]).items()},
             **{f"bodies/{k}": b for k, b in zip(self._world.keys, bodies.unbind(1), strict=False)},
             **{f"goal/{name}": values for name, values in self._goals(outcome).items()},
             **{f"next/{name}": values for name, values in self._next(outcome, bodies).items()},

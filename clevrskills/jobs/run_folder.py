@@ -11,6 +11,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import clevrskills
@@ -125,6 +126,7 @@ def check_settings(
     now: Mapping[str, Any],
     words: Callable[[Any], str] = str,
     made: str = "made",
+    trained: bool = False,
 ) -> None:
     """Check that a run is continued as it was begun.
 
@@ -134,15 +136,17 @@ def check_settings(
         now: Those among them that it is to be continued with.
         words: A setting in words.
         made: What was done with the folder.
+        trained: Whether it has a checkpoint that another run may go on from.
 
     Raises:
         DamagedError: One differs.
     """
+    more = f"; --from {quote(str(root))} goes on from it" if trained else ""
     for name, value in now.items():
         if begun.get(name) != value:
             raise DamagedError(
                 f"{root} was {made} with {name} {words(begun.get(name))}, not {words(value)}; "
-                "give another folder"
+                f"give another folder{more}"
             )
 
 

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from clevrskills.core.env_config import LOOKS, Look
@@ -102,10 +103,8 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
     if code:
         return code
     named = "" if args.suite == CLEVRSKILLS else f" --suite {args.suite}"
-    print(
-        f"{args.out} has the policy; `clevrskills evaluate{named} --policy rl:{args.out} "
-        f"{args.task} --out DIR` evaluates it"
-    )
+    words = f"{named} --policy {quote(f'rl:{args.out}')} {args.task} --out DIR"
+    print(f"{args.out} has the policy; `clevrskills evaluate{words}` evaluates it")
     return 0
 
 

@@ -9,7 +9,7 @@ import torch
 
 from clevrskills.core.checkpoint import latest, located
 from clevrskills.core.policy import Observation, ObservationOptions, PolicyError, PromptInput
-from clevrskills.envs.state_observation import flat
+from clevrskills.envs.state_observation import ROBOT, flat
 from clevrskills.rl.agent import STATE, MovesAgent, to_tensors
 from clevrskills.rl.checkpoint import load_agent
 from clevrskills.rl.run import read_run
@@ -89,7 +89,7 @@ class RLPolicy:
         images = {name: image[None] for name, image in observation["images"].items()}
         entries = self._env.observer(self._env.outcome)
         if images:  # then the state is the robot's own
-            entries = {k: values for k, values in entries.items() if k.startswith("robot/")}
+            entries = {k: values for k, values in entries.items() if k.startswith(ROBOT)}
         with torch.no_grad():
             action = self._agent.act(to_tensors({**images, STATE: flat(entries).numpy()}))
         return action[0].numpy()

@@ -217,7 +217,7 @@ def open_run(root: Path, run: Run) -> None:
         StorageError: It cannot be written.
     """
     if open_folder(root, RUN_FILE, "no training of `clevrskills rl`"):
-        check_settings(root, _settings(read_run(root)), _settings(run))
+        check_settings(root, _settings(read_run(root)), _settings(run), trained=True)
     else:
         write_whole(root / RUN_FILE, to_json(asdict(run), indent=1) + "\n")
 

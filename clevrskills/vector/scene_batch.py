@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from clevrskills.core.episode import TRAINING
 from clevrskills.core.goal.tree import nodes, outcomes, reasons, used
 from clevrskills.core.threads import single_threaded
-from clevrskills.envs.state_observation import Observer, flat, layout
+from clevrskills.envs.state_observation import ROBOT, Observer, flat, layout
 from clevrskills.predicates import GoalState
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.simulation import SimWorld
@@ -216,7 +216,7 @@ class SceneBatch:
         """Return the entries of a state that are observed: beside images the robot's own part."""
         if not self._spec.images:
             return entries
-        return {name: values for name, values in entries.items() if name.startswith("robot/")}
+        return {name: values for name, values in entries.items() if name.startswith(ROBOT)}
 
 
 def _write(

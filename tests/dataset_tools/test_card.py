@@ -31,10 +31,12 @@ def test_the_hub_reads_the_front_matter(text: str) -> None:
     assert data.task_categories == ["robotics"]
     assert data.size_categories == ["n<1K"]
     files = [{"split": "train", "path": "*/train_*/steps.parquet"}]
+    cameras = [{"split": "train", "path": "*/train_*/cameras.parquet"}]
     images = [{"split": "train", "path": "*/train_*/images.parquet"}]
     assert data.configs == [
         {"config_name": "steps", "data_files": files},
         {"config_name": "episodes", "data_files": "episodes.parquet"},
+        {"config_name": "cameras", "data_files": cameras},
         {"config_name": "images", "data_files": images},
     ]
 

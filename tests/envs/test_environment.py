@@ -452,6 +452,7 @@ def test_the_state_observation_tells_all(sort):
 def test_the_state_dict_observation_has_the_same_numbers_by_name():
     by_name, in_a_row = make_env("sort", "state_dict"), make_env("sort", "state")
     observation, row = by_name.reset(seed=0)[0], in_a_row.reset(seed=0)[0]
+    assert {"agent", "extra", "prompt"} == observation.keys() and "qpos" in observation["agent"]
     parts = [v.ravel() for k, v in flat(observation).items() if k != "/prompt"]
     assert np.allclose(np.concatenate(parts), row)
     by_name.close()

@@ -69,7 +69,6 @@ NOT_OURS = {
     },
     "maniskill": {
         "test_envs.py::test_env_control_modes[pd_joint_": "there is one control mode",
-        "test_envs.py::test_envs_obs_modes[state_dict-": "`state_dict` has the entries of `state`",
         "test_envs.py::test_robots[xmate3": "there is no such robot",
     },
 }

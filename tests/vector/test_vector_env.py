@@ -1,6 +1,5 @@
 """Vector environments of our ids: this package's own, and Gymnasium's around single ones."""
 
-import multiprocessing
 import pickle
 
 import gymnasium as gym
@@ -13,7 +12,6 @@ import clevrskills.vector
 from clevrskills import env_id
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.prompt import Prompt
-from clevrskills.sim.render import shaders
 from tests.support.envs import make_env, random_actions
 
 SEEDS = [3, 4]
@@ -229,21 +227,10 @@ def test_images_and_text_from_other_processes():
     apart.close()
 
 
-def say_why_not(connection) -> None:
-    try:
-        shaders.prepare("soft")
-    except ClevrSkillsError as error:
-        connection.send(str(error))
-
-
 @pytest.mark.render
 def test_process_forked_from_one_that_draws_is_refused():
     """The renderer would wait for ever for threads that were not forked with it."""
-    shaders.prepare("soft")
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=say_why_not, args=(there,))
-    process.start()
-    there.close()
-    assert 'vector_kwargs={"context": "spawn"}' in here.recv()
-    process.join()
+    envs = make_vec("async", "rgb", vector_kwargs={"context": "fork"})
+    with pytest.raises(ClevrSkillsError, match=r'vector_kwargs=\{"context": "spawn"\}'):
+        envs.reset(seed=0)
+    envs.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clevrskills.baselines.training.training_config import check_not_given
@@ -153,5 +154,6 @@ def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
             return code
         done.append(stage.name)
         write_whole(path, to_json({**about, "done": done}, indent=1) + "\n")
-    print(f"`--policy checkpoint:{args.out / 'controller'}` evaluates what was trained")
+    name = quote(f"checkpoint:{args.out / 'controller'}")
+    print(f"`--policy {name}` evaluates what was trained")
     return 0

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from clevrskills.baselines.training.arguments import TrainArgs
@@ -150,7 +151,8 @@ def _run(training: TrainingConfig, accelerator: Any, suite: Suite | None) -> int
     about = training.describe(policy, windows)
     Trainer(args, policy, about, windows, order, accelerator, evaluation).run()
     if accelerator.is_main_process:
-        print(f"trained for {args.steps} steps; `--policy checkpoint:{args.out}` evaluates it")
+        name = quote(f"checkpoint:{args.out}")
+        print(f"trained for {args.steps} steps; `--policy {name}` evaluates it")
     return 0
 
 

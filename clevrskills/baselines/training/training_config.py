@@ -10,7 +10,7 @@ from typing import Any
 
 from clevrskills.baselines import checkpoint
 from clevrskills.baselines.checkpoint import Description, describe
-from clevrskills.baselines.data.sources import open_source
+from clevrskills.baselines.data.sources import LeRobotSource, open_source
 from clevrskills.baselines.data.track import Track, track_of
 from clevrskills.baselines.data.windows import (
     Order,
@@ -28,6 +28,7 @@ from clevrskills.baselines.registry import build, configuration, policy_type
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.core.checkpoint import find, latest
+from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError
@@ -130,6 +131,12 @@ def prepare(args: TrainArgs) -> TrainingConfig:
         prepare_own: Prepare = getattr(importlib.import_module(module), function)
         return prepare_own(args, name, config, start, before)
     sources: Sequence[Source] = [open_source(path, config.cameras) for path in args.data]
+    for source in sources:
+        if args.prompt != LANGUAGE and isinstance(source, LeRobotSource):
+            raise ClevrSkillsError(
+                f"{source.root} is a LeRobot export, which has prompts in words only: add "
+                f"--prompt {LANGUAGE}"
+            )
     selection = Selection(args.task, args.level, tuple(all_splits(load_suite())[:1]), args.prompt)
     if args.cache_dir is not None:
         sources = packed(sources, config, selection, args.cache_dir, args.workers)
@@ -230,7 +237,7 @@ def open_training(root: Path, what: Mapping[str, Any]) -> None:
             before = json.loads(path.read_text(encoding="utf-8"))
         for settings in (before, now):
             settings.pop(PLACES, None)  # published weights may have been moved
-        check_settings(root, before, now, _words, "trained")
+        check_settings(root, before, now, _words, "trained", trained=True)
         return
     with locked(root) if begun else contextlib.nullcontext():
         write_whole(path, to_json(now, indent=1) + "\n")

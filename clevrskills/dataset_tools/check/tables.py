@@ -25,6 +25,7 @@ _FLAGS = "success terminated truncated failed keystep".split()
 _MAY_BE_EMPTY = ("predicate", "skill")
 _PIXELS = {"video": "yuv420p", "depth": "gray16le", "segmentation": "gray"}
 _IMAGES = {
+    **OWNER,
     "name": pa.string(),
     "image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
 }
@@ -46,9 +47,7 @@ def steps_faults(path: Path, info: Mapping[str, Any], in_turns: bool = False) ->
     table = yield from _read(path, int(info["steps"]), columns, lengths)
     if table is None:
         return
-    for name, value in owner(info).items():
-        if (table[name] != value).any():
-            yield f"{name} is not {value} in all rows"
+    yield from _owner_faults(table, info)
     nodes = {node["leaf"]: node["predicate"] for node in info["nodes"] if node["leaf"] is not None}
     rows = np.arange(len(table["step"]))
     reached = {keystep["step"] - 1 for keystep in info["keysteps"]}
@@ -99,7 +98,7 @@ def steps_faults(path: Path, info: Mapping[str, Any], in_turns: bool = False) ->
 def cameras_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     """Check ``cameras.parquet`` of the episode that ``info`` describes."""
     count = len(info["objects"])
-    columns: dict[str, pa.DataType] = {}
+    columns: dict[str, pa.DataType] = {**OWNER, "step": _WHOLE}
     lengths: dict[str, int] = {}
     for camera in info["cameras"]:
         columns[f"{camera}/extrinsic"] = pa.list_(_REAL, 12)
@@ -109,7 +108,8 @@ def cameras_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     table = yield from _read(path, int(info["steps"]) + 1, columns, lengths)
     if table is None:
         return
-    wrong = {}
+    yield from _owner_faults(table, info)
+    wrong = {"step is not the number of the row": table["step"] != np.arange(len(table["step"]))}
     for camera, facts in info["cameras"].items():
         rows = len(table[f"{camera}/extrinsic"])
         rotation = table[f"{camera}/extrinsic"].reshape(rows, 3, 4)[:, :, :3].astype(float)
@@ -135,6 +135,7 @@ def images_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     table = yield from _read(path, None, _IMAGES)
     if table is None:
         return
+    yield from _owner_faults(table, info)
     names = table["name"].tolist()
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"{name} is there {names.count(name)} times"
@@ -266,6 +267,13 @@ def _read(
     faults = list(_table_faults(table, rows, columns, lengths))
     yield from faults
     return None if faults else {name: _array(table[name]) for name in columns}
+
+
+def _owner_faults(table: Table, info: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where a row is not of the episode that ``info`` describes."""
+    for name, value in owner(info).items():
+        if (table[name] != value).any():
+            yield f"{name} is not {value} in all rows"
 
 
 def _table_faults(

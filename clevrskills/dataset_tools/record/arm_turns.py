@@ -118,7 +118,7 @@ class ArmTurnRecorder(Recorder):
     def _write_more(self, path: Path) -> None:
         self.log.write(path, self._info)
         if self._has_images and self._film is None:
-            write_images(path, self.log.images)
+            write_images(path, self.log.images, self._info)
 
     def _summary(self, success: bool, cameras: Mapping[str, Any]) -> dict[str, Any]:
         found = super()._summary(success, cameras)

@@ -19,7 +19,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import TrajectoryRenderer
 from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE, VIDEO_SUFFIXES
 from clevrskills.dataset_tools.record.annotations import Annotator
-from clevrskills.dataset_tools.record.columns import vectors
+from clevrskills.dataset_tools.record.columns import owned, vectors
 from clevrskills.jobs.files import storage_errors
 from clevrskills.sim.cameras import View
 from clevrskills.sim.render.images import encode_image
@@ -142,11 +142,14 @@ class Footage:
             self._images[name] = image  # a quarter of a PNG
         return name
 
-    def close(self, others: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+    def close(
+        self, others: Mapping[str, bytes], info: Mapping[str, Any]
+    ) -> dict[str, dict[str, Any]]:
         """Complete the files; returns the metadata of each camera.
 
         Args:
             others: Other images to keep, encoded, by name.
+            info: Task, split and seed of the episode.
         """
         self._complete()
         self._times_s["render"] += _cpu_s_of_other_threads() - self._others_s
@@ -158,8 +161,10 @@ class Footage:
                 name: vectors(rows, varies=not name.endswith("/extrinsic"))
                 for name, rows in self._rows.items()
             }
-            pq.write_table(pa.table(columns), self._directory / CAMERAS_FILE, compression="zstd")
-            write_images(self._directory, {**self._images, **others})
+            steps = pa.array(range(len(next(iter(columns.values())))), pa.int32())
+            table = owned({"step": steps, **columns}, info)
+            pq.write_table(table, self._directory / CAMERAS_FILE, compression="zstd")
+            write_images(self._directory, {**self._images, **others}, info)
         return {
             name: {
                 **{kind: name + VIDEO_SUFFIXES[kind] for kind in self._kinds},
@@ -178,13 +183,21 @@ class Footage:
             video.abandon()
 
 
-def write_images(directory: Path, images: Mapping[str, bytes]) -> None:
-    """Write single images, encoded, by name."""
+def write_images(
+    directory: Path, images: Mapping[str, bytes], info: Mapping[str, Any] | None = None
+) -> None:
+    """Write single images, encoded, by name.
+
+    Args:
+        directory: Where.
+        images: The files of the images.
+        info: Task, split and seed of the one episode that they are of, if they are of one.
+    """
     kinds = {b"\xff\xd8": "jpg", b"\x89P": "png", b"II": "tif", b"RI": "webp"}
     rows = [{"bytes": d, "path": f"{name}.{kinds[d[:2]]}"} for name, d in images.items()]
-    table = pa.table(
-        {"name": pa.array(list(images), pa.string()), "image": pa.array(rows, type=IMAGE_TYPE)}
-    )
+    names = pa.array(list(images), pa.string())
+    columns = {"name": names, "image": pa.array(rows, type=IMAGE_TYPE)}
+    table = pa.table(columns) if info is None else owned(columns, info)
     pq.write_table(table, directory / IMAGES_FILE, compression="none")
 
 

@@ -75,17 +75,22 @@ def owner(info: Mapping[str, Any]) -> dict[str, Any]:
     return {"episode": episode_id(**of), **of}
 
 
+def owned(columns: Mapping[str, pa.Array], info: Mapping[str, Any]) -> pa.Table:
+    """Return the table of columns of one length, behind those of :func:`owner`."""
+    rows = len(next(iter(columns.values())))
+    whose = {name: pa.array([of] * rows, OWNER[name]) for name, of in owner(info).items()}
+    return pa.table({**whose, **columns})
+
+
 def steps_table(rows: list[dict[str, Any]], info: Mapping[str, Any]) -> pa.Table:
     """Return one row per control step, each with what it is of."""
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    of = owner(info).items()
-    whose = {name: pa.array([value] * len(rows), OWNER[name]) for name, value in of}
-    return pa.table(
-        whose
-        | {
+    return owned(
+        {
             name: vectors(values, varies=name in _PER_NODE_OR_OBJECT)
             if isinstance(values[0], np.ndarray)
             else pa.array(values, type=_TYPES.get(name))
             for name, values in columns.items()
-        }
+        },
+        info,
     )

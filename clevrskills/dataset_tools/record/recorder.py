@@ -150,8 +150,10 @@ class Recorder(EpisodeRecorder):
         if success and self._subgoal >= 0:
             self._add_keystep(self._subgoal)
         path = self._directory.path
-        cameras = self._footage.close(self._other_images()) if self._footage else {}
-        self._footage = None
+        cameras: Mapping[str, Any] = {}
+        if self._footage:
+            cameras = self._footage.close(self._other_images(), self._info)
+            self._footage = None
         with spent(self.times_s, "write"):
             reached = {keystep["step"] - 1 for keystep in self._keysteps}
             failed = {step for start, stop in self._failed for step in range(start, stop)}

@@ -205,7 +205,7 @@ class TurnRecorder(EpisodeRecorder):
         with spent(self.times_s, "write"), storage_errors(self._directory.final):
             self.log.write(path, self._info)
             if self.config.cameras:
-                write_images(path, self.log.images)
+                write_images(path, self.log.images, self._info)
             write_info(
                 path,
                 {

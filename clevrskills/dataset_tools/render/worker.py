@@ -112,7 +112,7 @@ class RenderWorker:
                 for keystep in keysteps:
                     if keystep["step"] == step:
                         keystep["image"] = footage.keep(keystep["index"])
-            cameras = footage.close(episode.turn_images())
+            cameras = footage.close(episode.turn_images(), info)
         except BaseException:
             footage.abandon()
             raise

@@ -95,7 +95,18 @@ def lane(episode: Episode) -> list[dict[str, Any]]:
     """
     told = ("turn", "action", "ok", "code", "message", "reward", "progress", "success")
     table = episode.turns.to_dict("records")
-    rows = [{**{name: row[name] for name in told}, "step": row["step_start"]} for row in table]
+    rows = [
+        {
+            **{name: row[name] for name in told},
+            "step": row["step_start"],
+            "goals": [
+                {"plain": node["plain"], "holds": bool(holds)}
+                for node, holds in zip(episode.nodes, row["holds"], strict=True)
+                if node["leaf"] is not None
+            ],
+        }
+        for row in table
+    ]
     end = {"step": episode.info["steps"]}
     return [{**row, "views": _views(episode, k)} for k, row in enumerate([*rows, end])]
 

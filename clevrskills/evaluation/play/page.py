@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import threading
@@ -115,8 +116,9 @@ class PlayPage:
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("Cache-Control", "no-store")
-                self.end_headers()
-                self.wfile.write(body)
+                with contextlib.suppress(ConnectionError):  # the page was closed meanwhile
+                    self.end_headers()
+                    self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Print nothing: the terminal shows the turns."""

@@ -226,12 +226,17 @@ def _drawing_process() -> int:
     return os.getpid()
 
 
+class ForkedError(ClevrSkillsError):
+    """A process was forked from one that draws, whose renderer does not survive that."""
+
+
 def _pack_to_draw_with(look: str, geometry: bool, numbers: bool = False) -> str:
     """Return the pack of :func:`shader_pack`; from now on this process draws."""
     if _drawing_process() != os.getpid():
-        raise ClevrSkillsError(
+        raise ForkedError(
             "a process forked from one that draws cannot draw; start it afresh, for Gymnasium's "
-            'asynchronous environments by vector_kwargs={"context": "spawn"}'
+            'asynchronous environments by context="spawn": AsyncVectorEnv(..., context="spawn"), '
+            'or gym.make_vec(..., vector_kwargs={"context": "spawn"})'
         )
     # one raster thread: a process spends half the CPU time per image, and processes scale
     os.environ.setdefault("LP_NUM_THREADS", "0")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from string import Template
 
 from clevrskills import task_keys
@@ -88,15 +89,17 @@ def new_task(args: NewTaskArgs) -> int:
 
 def _next(key: str, root: Path) -> str:
     """Return what the files do as they are, and what to do with them."""
+    place = quote(str(root))
     return (
         "\nAs written, it asks to put one object to the left of another one. Change layout, goal\n"
         "and prompts of the task, fields, evaluate and realize of the predicate, and the skill.\n"
         "\nNext:\n"
-        f"  pip install --no-deps --no-build-isolation -e {root}    # once\n"
+        f"  pip install --no-deps --no-build-isolation -e {place}    # once\n"
         f"  clevrskills check-task {key}\n"
-        f"  python -m pytest {root / 'tests'}\n"
+        f"  python -m pytest {place}/tests\n"
         f"  clevrskills generate {key} --episodes 3 --out demo_{key}\n"
-        f"  clevrskills freeze {key} --package {root}    # what to evaluate on, for each split\n"
+        f"  clevrskills view demo_{key} --out demo.html    # does the sentence mean the goal?\n"
+        f"  clevrskills freeze {key} --package {place}    # what to evaluate on, for each split\n"
         f"  clevrskills evaluate --policy oracle {key} --episodes 10 --out results_{key}"
     )
 

@@ -225,6 +225,9 @@ def test_beside_something_else_with_accelerate(demos: Path, tmp_path: Path) -> N
 
 
 def test_words_alone(exported: Path, tmp_path: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match="has prompts in words only: add --prompt language"):
+        train(args_for(tmp_path / "none", exported))
+    assert not (tmp_path / "none").exists()
     args = args_for(tmp_path / "run", exported, prompt="language", steps=2)
     assert train(args) == 0
     assert load(args.out, "cpu").observation.prompt == "language"
@@ -305,7 +308,10 @@ def test_no_data(tmp_path: Path) -> None:
 
 def test_another_training(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
     for change, message in (
-        ({"seed": 3}, "was trained with seed 0, not 3; give another folder"),
+        (
+            {"seed": 3},
+            "was trained with seed 0, not 3; give another folder; --from .*undisturbed",
+        ),
         ({"steps": 10}, "was trained with steps 9, not 10"),
         ({"task": ("visit",)}, "was trained with demonstrations"),
     ):

@@ -172,6 +172,14 @@ CONTENT: dict[str, tuple[Change, str]] = {
         edit_table("cameras.parquet", lambda table: table.slice(1)),
         "cameras.parquet: {steps} rows, not {more}",
     ),
+    "camera's episode": (
+        edit_values("seed", put(2, 77), "cameras.parquet"),
+        "cameras.parquet: seed is not 2 in all rows",
+    ),
+    "image's episode": (
+        edit_values("seed", put(0, 77), "images.parquet"),
+        "images.parquet: seed is not 2 in all rows",
+    ),
     "box": (
         edit_values("base_camera/boxes", put((3, slice(0, 4)), (5, 5, 4, 9)), "cameras.parquet"),
         "cameras.parquet: base_camera/boxes are not in the image: row 3",

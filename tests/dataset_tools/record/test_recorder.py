@@ -15,7 +15,7 @@ from PIL import Image
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.record.columns import segments
+from clevrskills.dataset_tools.record.columns import OWNER, segments
 from clevrskills.dataset_tools.record.recorder import Recorder, Step
 from clevrskills.dataset_tools.record.rollout import rollout
 
@@ -122,10 +122,17 @@ def test_what_cameras_see(episode: Episode) -> None:
     assert (visible[away < 0.07] < 0.1).all() and (away < 0.07).any()
     table = pd.read_parquet(episode.path / "cameras.parquet")
     assert sorted(table.columns) == sorted(
-        f"{camera}/{what}"
-        for camera in ("base_camera", "hand_camera")
-        for what in ("extrinsic", "boxes", "visible")
+        [
+            *("step", *OWNER),
+            *(
+                f"{camera}/{what}"
+                for camera in ("base_camera", "hand_camera")
+                for what in ("extrinsic", "boxes", "visible")
+            ),
+        ]
     )
+    assert table["step"].tolist() == list(range(count(episode) + 1))
+    assert set(table["episode"]) == {episode.id}
 
 
 def test_images_are_those_of_hugging_face(episode: Episode) -> None:
@@ -134,6 +141,7 @@ def test_images_are_those_of_hugging_face(episode: Episode) -> None:
     assert table.schema.field("image").type == pa.struct(
         [("bytes", pa.binary()), ("path", pa.string())]
     )
+    assert set(table["episode"].to_pylist()) == {episode.id}
     names = table["name"].to_pylist()
     assert names == [
         "prompt/obj_target_0",

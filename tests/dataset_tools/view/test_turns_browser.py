@@ -58,5 +58,28 @@ def test_a_folder_lists_episodes_and_leads_from_one_to_the_next(
         for row, text in zip(second.turns.to_dict("records"), told, strict=False):
             assert row["action"] in text and row["code"] in text
             assert second.seen(int(row["turn"]))["text"].splitlines()[0] in text
+        goals = tab.run("return [...document.querySelectorAll('.goals')].map((g) => g.innerText);")
+        assert goals[0].count("○") and not goals[-1].count("○") and goals[-1].count("✓")
+        shade = "return getComputedStyle(document.body).backgroundColor;"
+        before = tab.run(shade)
+        tab.run("document.getElementById('theme').click();")
+        assert tab.run(shade) != before
         tab.follow("nav a")
         assert tab.run("return $('count').textContent;") == "2 of 2"
+
+
+@pytest.mark.slow
+def test_a_page_is_searched(boards: Path, tmp_path: Path, browser: Browser) -> None:
+    out, names = tmp_path / "page.html", [episode.id for episode in Dataset(boards)]
+    assert main(["view", str(boards), "--out", str(out)]) == 0
+    shown = (
+        "return [...document.querySelectorAll('section:not([hidden]) h2')].map((h) => h.innerText);"
+    )
+    with browser.watched(1280, 900) as tab:
+        tab.open(out)
+        assert tab.run(shown) == names
+        tab.run(
+            "const box = document.getElementById('search');"
+            f"box.value = '{names[1]}'; box.dispatchEvent(new Event('input'));"
+        )
+        assert tab.run(shown) == names[1:]
