@@ -72,6 +72,8 @@ def _parts(root: Path) -> Iterator[str]:
             texts = curriculum_tables.frame(replace(table, lines=lines))
             texts = texts[[c for c in texts if c[1] not in curriculum_tables.MEASURES[1:]]]
             texts.columns = pd.Index([group or name for group, name in texts.columns])
+            published = texts.pop("numbers") == "published"
+            texts["model"] += published.map({True: " (published)", False: ""})
             yield f"### {table.title}"
             yield markdown(texts).rstrip()
     remarks = [remark for one in curricula for remark in one.remarks]

@@ -37,8 +37,8 @@ PAGES = {
 INTRODUCTION = """\
 # Gallery
 
-The oracle solves an episode of each task: all of ClevrSkills, some of each other suite. `clevrskills gallery` films
-any task.
+What does each task look like? The oracle solves an episode of each: all of ClevrSkills, some of each other suite.
+`clevrskills gallery` films any task.
 """  # noqa: E501
 
 

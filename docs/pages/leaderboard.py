@@ -60,7 +60,7 @@ clevrskills submission verify submission.json --policy checkpoint:mine --out sub
 ```
 
 - 10 fresh episodes of each task are drawn from 64 random bits, revealed afterwards (`--seed` repeats them), and screened like frozen ones.
-- A sample of at least 100 of the file's episodes is run again. It grows until an inflation of ten points can be told from chance.
+- A sample of at least 100 of the file's episodes is run again. It grows until an inflation of ten points can be distinguished from chance.
 - Three exact one-sided tests look for inflation: the sample (McNemar, level 0.0003), the fresh episodes (Mantel-Haenszel by task, 0.0002), and
   both, for each number and for all (0.0045). Together they refuse an honest file at most once in 200 times.
 - A single lost outcome refuses a file only if CPU, renderer, planner and versions are equal, PyTorch uses no GPU, and the policy loses it
