@@ -10,7 +10,7 @@ import numpy as np
 
 from clevrskills import additions
 from clevrskills.assets import mesh_files
-from clevrskills.assets.objects import CATALOGUE, FITTINGS, Item
+from clevrskills.assets.objects import Item, catalogue, fittings
 from clevrskills.errors import ClevrSkillsError, NameTakenError, errors_in
 
 DENSITY = 700.0
@@ -47,7 +47,7 @@ def other_objects() -> dict[str, EntryPoint]:
     Raises:
         ClevrSkillsError: See :func:`others`.
     """
-    return others("objects", {**CATALOGUE, **FITTINGS})
+    return others("objects", {**catalogue(), **fittings()})
 
 
 @cache

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from clevrskills.assets import meshes
-from clevrskills.assets.objects import CATALOGUE, FITTINGS, Item
+from clevrskills.assets.objects import Item, catalogue, fittings
 from clevrskills.assets.others import other_object, other_objects
 from clevrskills.assets.solids import Solid
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -151,7 +151,7 @@ class Shape:
 
 def shape_names() -> tuple[str, ...]:
     """Return all object shapes, in catalogue order."""
-    return tuple(CATALOGUE)
+    return tuple(catalogue())
 
 
 def shape(
@@ -194,7 +194,7 @@ def _build(name: str, size: tuple[float, float, float] | None, density: float | 
         density=density or item.density,
         half_extents=(half_x, half_y, half_z),
     )
-    fault = None if name in CATALOGUE or name in FITTINGS else _fault(built)
+    fault = None if name in catalogue() or name in fittings() else _fault(built)
     if fault:
         raise ClevrSkillsError(f"object {name!r}: {fault}")
     return built
@@ -207,7 +207,7 @@ def _solid(item: Item) -> Solid:
 
 
 def _item(name: str) -> Item | None:
-    return CATALOGUE.get(name) or FITTINGS.get(name) or other_object(name)
+    return catalogue().get(name) or fittings().get(name) or other_object(name)
 
 
 def _fault(shape: Shape) -> str:

@@ -6,7 +6,7 @@ from scipy.spatial import ConvexHull, cKDTree
 
 from clevrskills.assets import Shape, pools, sealable_places, shape, shape_names
 from clevrskills.assets.meshes import render_mesh
-from clevrskills.assets.objects import CATALOGUE
+from clevrskills.assets.objects import catalogue
 from clevrskills.assets.topside import CUP_RADIUS_M, heights
 from clevrskills.errors import ClevrSkillsError
 
@@ -229,7 +229,7 @@ def test_shapes_are_shared_and_read_only():
 
 
 def test_building_again_gives_the_same():
-    first, second = CATALOGUE["scissors"].build(), CATALOGUE["scissors"].build()
+    first, second = catalogue()["scissors"].build(), catalogue()["scissors"].build()
     assert all(map(np.array_equal, first.parts, second.parts))
     assert all(map(np.array_equal, render_mesh(first), render_mesh(second)))
 

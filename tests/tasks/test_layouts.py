@@ -9,7 +9,7 @@ import torch
 from sapien import Pose
 
 from clevrskills.assets import pools
-from clevrskills.assets.objects import FITTINGS
+from clevrskills.assets.objects import fittings
 from clevrskills.core.goal.tree import nodes
 from clevrskills.envs.scene_sampling import NeutralPose, draw_scene
 from clevrskills.predicates import CRITERIA, Hit
@@ -74,7 +74,7 @@ def test_shapes_and_textures_are_those_of_the_split(key, split):
         for body in filter(None, drawn.layout.bodies):
             if body.ghost:  # its colour says something, so it is the same in both splits
                 continue
-            fitting = body.shape in FITTINGS
+            fitting = body.shape in fittings()
             assert fitting or body.shape in allowed.shapes
             assert body.texture in allowed.textures or (fitting and body.texture is None)
 

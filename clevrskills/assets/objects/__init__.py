@@ -1,7 +1,7 @@
 """The catalogue of objects.
 
-A new object is one row in `flat`, or one short function with `@entry` in a module of this package,
-and its name in the split (`clevrskills.assets.splits`) that is to use it.
+A new object is a table in `catalogue.toml`, a row in `flat`, or, if it is computed, a function with
+`@entry`, and its name in the split (`clevrskills.assets.splits`) that is to use it.
 
 Builders draw in millimetres, x to the right and y away from the viewer. An object stands on its
 flat underside and offers, seen from above, a flat place 33 mm wide for a suction cup; its parts
@@ -10,5 +10,5 @@ bounding box.
 """
 
 # ruff: noqa: F401 (the modules enter their objects into the catalogue)
-from clevrskills.assets.objects import containers, fittings, flat, food, household, tools
-from clevrskills.assets.objects.registry import CATALOGUE, FITTINGS, Item
+from clevrskills.assets.objects import computed, flat
+from clevrskills.assets.objects.registry import Item, catalogue, fittings

@@ -1,9 +1,13 @@
 """Registry of objects: their builders, by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
 
+from clevrskills.assets.parts import SOLIDS, joined
 from clevrskills.assets.solids import Solid
+from clevrskills.assets.tables import check_table, read_toml
 
 Builder = Callable[[], Solid]
 
@@ -26,14 +30,37 @@ class Item:
 
 CATALOGUE: dict[str, Item] = {}
 FITTINGS: dict[str, Item] = {}
-"""What tasks put into a scene besides objects; no split draws it."""
+"""Objects, and what tasks put into a scene besides them, that Python modules add."""
 
 
-def entry(name: str, density: float) -> Callable[[Builder], Builder]:
-    """Put the decorated builder into the catalogue."""
+def entry(
+    name: str, density: float, into: dict[str, Item] = CATALOGUE
+) -> Callable[[Builder], Builder]:
+    """Put the decorated builder into the catalogue, or among the fittings."""
 
     def register(build: Builder) -> Builder:
-        CATALOGUE[name] = Item(build, density)
+        into[name] = Item(build, density)
         return build
 
     return register
+
+
+@cache
+def catalogue() -> Mapping[str, Item]:
+    """Return the objects by name."""
+    return {**_items("catalogue.toml"), **CATALOGUE}
+
+
+@cache
+def fittings() -> Mapping[str, Item]:
+    """Return by name what tasks put into a scene besides objects; no split draws it."""
+    return {**_items("fittings.toml"), **FITTINGS}
+
+
+def _items(file: str) -> dict[str, Item]:
+    rows = read_toml(Path(__file__).with_name(file))
+    for name, row in rows.items():
+        check_table(f"{file}: {name}", row, {"density": int, "parts": list})
+        for part in row["parts"]:
+            check_table(f"{file}: {name}.parts", part, SOLIDS, optional=SOLIDS)
+    return {name: Item(partial(joined, row["parts"]), row["density"]) for name, row in rows.items()}

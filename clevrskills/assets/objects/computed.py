@@ -1,17 +1,44 @@
-"""Boxes, toys and small things of a household."""
+"""Objects and fittings whose points are computed."""
 
 import numpy as np
 
-from clevrskills.assets.objects.registry import entry
-from clevrskills.assets.outlines import Outline, Points, arc, circle, rectangle, rounded_rectangle
+from clevrskills.assets.objects.registry import FITTINGS, entry
+from clevrskills.assets.outlines import (
+    Outline,
+    Points,
+    arc,
+    circle,
+    ellipse,
+    rectangle,
+    rounded_rectangle,
+)
 from clevrskills.assets.solids import Solid, Station, box, lathe, loft, prism, tube
 
 
-@entry("foam brick", density=300)
-def foam_brick() -> Solid:
-    """Build a soft-edged brick."""
-    profile = ((0, 0), (5, 2), (5, 43), (0, 45))
-    return loft([(rounded_rectangle(125 + e, 95 + e, 10), z) for e, z in profile])
+@entry("lemon", density=700)
+def lemon() -> Solid:
+    """Build a lemon: an oval with a tip at either end."""
+    lower = [(0.45, 0.0), (0.75, 8.0), (0.95, 18.0), (1.0, 27.0)]
+    upper = [(0.95, 36.0), (0.8, 44.0), (0.62, 48.5), (0.32, 49.5)]
+    return loft([(_lemon_outline(34 * r), z) for r, z in lower + upper])
+
+
+def _lemon_outline(radius: float) -> Points:
+    half = 1.2 * radius
+    return [(x * (1 + 0.25 * abs(x / half) ** 6), y) for x, y in ellipse(half, radius)]
+
+
+@entry("banana", density=700)
+def banana() -> Solid:
+    """Build a banana: bent and tapered, lying on its side."""
+    angles = np.linspace(-62, 62, 9)
+    widths = (12, 24, 38, 46, 48, 46, 38, 24, 10)
+    heights = (16, 24, 32, 36, 37, 36, 32, 24, 16)
+    stations = []
+    for deg, width, height in zip(angles, widths, heights, strict=True):
+        x, y = 75 * float(np.sin(np.radians(deg))), -75 * float(np.cos(np.radians(deg)))
+        stations.append(Station(x, y, width, height, heading_deg=float(deg)))
+    return tube(stations, bevel=6)
 
 
 @entry("cutting board", density=600)
@@ -23,13 +50,6 @@ def cutting_board() -> Solid:
     return prism(Outline(outer, (circle(8, 8, 86),)), 18)
 
 
-@entry("book", density=500)
-def book() -> Solid:
-    """Build a closed book: covers stand out over the pages, the spine is flush."""
-    pages = box(136, 112, 24, x=-1, bottom=4)
-    return box(146, 120, 4) + pages + box(4, 120, 24, x=-71, bottom=4) + box(146, 120, 4, bottom=28)
-
-
 @entry("stool", density=500)
 def stool() -> Solid:
     """Build a low round stool on four legs that stand out."""
@@ -39,24 +59,6 @@ def stool() -> Solid:
     )
     legs = [leg.turned("z", 90 * k) for k in range(4)]
     return sum(legs, lathe([(58, 46), (62, 49), (62, 57), (59, 60)]))
-
-
-@entry("hat", density=300)
-def hat() -> Solid:
-    """Build a hat with a broad brim and a flat crown."""
-    return lathe([(80, 0), (82, 3), (80, 6), (49, 9), (46, 15), (46, 17), (42, 46), (38, 50)])
-
-
-@entry("cracker box", density=250)
-def cracker_box() -> Solid:
-    """Build a tall cardboard box."""
-    return box(56, 90, 110)
-
-
-@entry("matchbox", density=400)
-def matchbox() -> Solid:
-    """Build a sleeve with its drawer pulled out a little."""
-    return box(80, 60, 34) + box(14, 54, 28, x=47, bottom=0)
 
 
 @entry("sponge", density=200)
@@ -132,32 +134,12 @@ def camera() -> Solid:
     return (body + lens.turned("x", 90).moved(8, 0, 28)).decorated(button)
 
 
-@entry("fish", density=700)
-def fish() -> Solid:
-    """Build a flat fish with a forked tail and two fins."""
-    back = [(72, 0), (66, 14), (52, 27), (32, 36), (14, 38), (-2, 56), (-16, 52), (-12, 32)]
-    tail = [(-32, 14), (-74, 46), (-60, 0)]
-    belly = [(14, -36), (0, -50), (-10, -46), (-8, -31)]
-    below = [*((x, -y) for x, y in tail[:2][::-1]), *belly[::-1], (32, -35), (52, -27), (66, -14)]
-    return prism([*back, *tail, *below], 26)
-
-
 @entry("bone", density=700)
 def bone() -> Solid:
     """Build a bone for a dog: two knobs at either end."""
     knob = arc(20, -40, 203, 9, 53, 24.5)
     right = [*((x, -y) for x, y in reversed(knob)), (63, 0), *knob]
     return prism([*right, *((-x, -y) for x, y in right)], 26)
-
-
-@entry("airplane", density=500)
-def airplane() -> Solid:
-    """Build an airplane with swept wings."""
-    nose = [(78, 0), (70, 12), (56, 18), (26, 18)]
-    wing = [(-16, 80), (-38, 80), (-16, 18)]
-    tail = [(-56, 13), (-76, 36), (-88, 36), (-82, 0)]
-    half = [*nose, *wing, *tail]
-    return prism([*half, *((x, -y) for x, y in reversed(half[1:-1]))], 24)
 
 
 @entry("padlock", density=900)
@@ -167,14 +149,6 @@ def padlock() -> Solid:
     shackle: Points = [(24, 25), *outer, (-24, 25), (-14, 25), *inner, (14, 25)]
     keyhole = prism(circle(5, 8, 0, -14), 1.2, 26)
     return (prism(rounded_rectangle(66, 50, 6), 26) + prism(shackle, 16, 4)).decorated(keyhole)
-
-
-@entry("marker", density=700)
-def marker() -> Solid:
-    """Build a highlighter lying on its flat side, its cap a little wider than its barrel."""
-    barrel = [Station(-60, 0, 32, 26), Station(-57, 0, 37, 29), Station(15, 0, 37, 29)]
-    cap = [Station(15, 0, 41, 32), Station(48, 0, 41, 32), Station(60, 0, 30, 26)]
-    return tube(barrel, bevel=3) + tube(cap, bevel=3)
 
 
 @entry("key", density=900)
@@ -187,8 +161,49 @@ def key() -> Solid:
     return prism(Outline([*bow[1:-1], *blade], (circle(9, 8, -47),)), 25)
 
 
-@entry("bell", density=600)
-def bell() -> Solid:
-    """Build a hand bell standing on its mouth."""
-    mouth = [(42, 0), (42, 5), (33, 20), (29, 38), (20, 50)]
-    return lathe([*mouth, (11, 54), (11, 64), (19, 69), (19, 82), (17.5, 84)])
+@entry("wrench", density=900)
+def wrench() -> Solid:
+    """Build a wrench: an open jaw at one end, a ring at the other."""
+    jaw = [(42, -29), (62, -30), (74, -14), (54, -14), (48, -8)]
+    right: Points = [(-29, -16.5), (22, -16.5), *jaw]
+    ring = arc(28, 36, 324, 12, -52)
+    outer = [*right, *((x, -y) for x, y in reversed(right)), *ring[1:-1]]
+    return prism(Outline(outer, (circle(12, 6, -54),)), 25)
+
+
+@entry("scissors", density=700)
+def scissors() -> Solid:
+    """Build scissors: two finger rings, two open blades."""
+    right_ring = arc(25, -155, 105, 9, 29, -52)
+    blade: Points = [(17, 6), (20, 18), (26, 78), (17, 76)]
+    right = [*right_ring, *blade]
+    outer = [(0, -24), *right, (0, 22), *((-x, y) for x, y in reversed(right))]
+    return prism(Outline(outer, (circle(13, 6, 30, -53), circle(13, 6, -30, -53))), 22)
+
+
+@entry("sphere", density=1000, into=FITTINGS)
+def _sphere() -> Solid:
+    """Build a ball 100 mm wide with flat poles."""
+    angle = np.linspace(-0.95, 0.95, 15) * np.pi / 2
+    return lathe([(50 * float(np.cos(a)), 50 * float(np.sin(a))) for a in angle])
+
+
+@entry("flattened ball", density=500, into=FITTINGS)
+def _flattened_ball() -> Solid:
+    """Build a ball 56 mm wide and 46 mm high that stands, with a flat top for a suction cup."""
+    angle = np.linspace(-1.0, 1.0, 11) * np.radians(55.2)
+    return lathe([(28 * float(np.cos(a)), 28 * float(np.sin(a))) for a in angle])
+
+
+@entry("hexagonal prism", density=500, into=FITTINGS)
+def _hexagonal_prism() -> Solid:
+    """Build a hexagonal prism, 56 mm from corner to corner, 46 mm high."""
+    corners = [(28 * float(np.cos(a)), 28 * float(np.sin(a))) for a in np.arange(6) * np.pi / 3]
+    return prism(corners, 46)
+
+
+@entry("zone frame", density=500, into=FITTINGS)
+def _zone_frame() -> Solid:
+    """Build a frame, 7 mm broad, around a square of 100 mm; things lie on it as on a mat."""
+    outside, inside = (rectangle(100, 100), rectangle(86, 86))
+    return Solid(prism(Outline(outside, (inside,)), 1).patches, prism(outside, 1).parts)
