@@ -30,12 +30,12 @@ const panels = {
     $("plain").hidden = episode.prompt.every((part) => !part.image);
   },
 
-  /* Colour, name and visible share of each object; a click hides its box. */
+  /* Colour, number, name and visible share of each object; a click hides its box. */
   objects(screens) {
     this.shares = this.episode.objects.map(() => element("span", {class: "number"}));
     fill("objects", this.episode.objects.map((object, k) => {
       const button = element("button", {"aria-pressed": "true", title: `${object.key}: show its box`},
-        element("i", {"--colour": `oklch(0.75 0.17 ${hue(k)})`}), object.name, this.shares[k]);
+        element("i", {"--colour": `oklch(0.82 0.17 ${hue(k)})`}, k + 1), object.name, this.shares[k]);
       button.onclick = () => {
         const hide = button.getAttribute("aria-pressed") === "true";
         button.setAttribute("aria-pressed", !hide);

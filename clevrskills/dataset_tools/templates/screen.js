@@ -71,7 +71,7 @@ class Screen {
     pen.lineWidth = 2 * devicePixelRatio;
     pen.font = `600 ${11.5 * devicePixelRatio}px system-ui, sans-serif`;
     pen.textBaseline = "middle";
-    const labels = [];
+    const boxes = [];
     this.objects.forEach((object, k) => {
       const [left, top, right, bottom] = corners.slice(4 * k, 4 * k + 4).map((v) => v * scale);
       if (right <= left || this.hidden.has(k)) return;
@@ -79,26 +79,34 @@ class Screen {
       pen.strokeStyle = colour;
       pen.setLineDash(visible[k] < 50 ? [5 * devicePixelRatio, 4 * devicePixelRatio] : []);
       pen.strokeRect(left + inset, top + inset, right - left - 2 * inset, bottom - top - 2 * inset);
-      if (visible[k] && box.width > 250) labels.push([`${object.name} ${visible[k]}%`, colour, left, top, bottom]);
+      if (visible[k]) boxes.push({left, top, right, bottom, colour, names: [object.name, String(k + 1)].slice(box.width > 250 ? 0 : 1)});
     });
     const taken = [];
-    for (const label of labels) taken.push(this.label(pen, taken, ...label));
+    for (const one of boxes) { /* what an area holds may be written on the area */
+      const x = (one.left + one.right) / 2, y = (one.top + one.bottom) / 2;
+      const holds = (other) => other.left < x && x < other.right && other.top < y && y < other.bottom;
+      taken.push(this.label(pen, one, [...taken, ...boxes.filter((other) => other === one || !holds(other))]));
+    }
   }
 
-  /* Write at a box, above it where there is room, and return where that is. */
-  label(pen, taken, text, colour, left, top, bottom) {
+  /* Write an object's name beside its box or, where that would cover another box or label, its
+     number, which its button has, too; return where that is. */
+  label(pen, {left, top, right, bottom, colour, names}, others) {
     const height = 16 * devicePixelRatio, pad = 4 * devicePixelRatio;
-    const width = pen.measureText(text).width + 2 * pad;
-    const x = Math.max(0, Math.min(left, this.canvas.width - width));
-    const free = (y) => y >= 0 && y + height <= this.canvas.height && !taken.some((other) =>
-      x < other.right && other.left < x + width && y < other.bottom && other.top < y + height);
-    const places = [top - height, bottom, top, bottom - height, top - 2 * height, bottom + height];
-    const y = places.find(free) ?? Math.max(0, top - height);
+    const place = (text, x, y, width) => ({text, left: x, top: y, right: x + width, bottom: y + height});
+    const places = names.flatMap((text) => {
+      const width = pen.measureText(text).width + 2 * pad, most = this.canvas.width - width;
+      const above = [left, right - width].flatMap((x) => [top - height, bottom].map((y) => [Math.max(0, Math.min(x, most)), y]));
+      const beside = [right, left - width].flatMap((x) => [top, bottom - height].map((y) => [x, y]));
+      return [...above, ...beside.filter(([x]) => x >= 0 && x <= most), [left, top]].map(([x, y]) => place(text, x, y, width));
+    });
+    const fits = (at) => at.top >= 0 && at.bottom <= this.canvas.height && !others.some((other) => overlap(at, other));
+    const at = places.find(fits) ?? places.at(-1);
     pen.fillStyle = colour;
-    pen.fillRect(x, y, width, height);
+    pen.fillRect(at.left, at.top, at.right - at.left, height);
     pen.fillStyle = "#111";
-    pen.fillText(text, x + pad, y + height / 2 + 0.5);
-    return {left: x, top: y, right: x + width, bottom: y + height};
+    pen.fillText(at.text, at.left + pad, at.top + height / 2 + 0.5);
+    return at;
   }
 
   close() {
@@ -106,3 +114,5 @@ class Screen {
     URL.revokeObjectURL(this.url);
   }
 }
+
+const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;

@@ -66,7 +66,7 @@ def contents(episode: Episode) -> dict[str, Any]:
     return {
         **facts(episode),
         "fps": info["fps"],
-        "prompt": _prompt_parts(episode.prompt, images),
+        "prompt": _prompt_parts(episode, images),
         "cameras": {name: _camera(episode, name) for name in episode.cameras},
         "objects": episode.objects,
         "nodes": episode.nodes,
@@ -220,13 +220,16 @@ def _keysteps(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[s
     ]
 
 
-def _prompt_parts(
-    prompt: Mapping[str, Any], images: Mapping[str, np.ndarray]
-) -> list[dict[str, str]]:
-    """Return the prompt as ``{"text"}`` and ``{"image", "name"}`` entries."""
+def _prompt_parts(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[str, str]]:
+    """Return the prompt as ``{"text"}`` and ``{"image", "name"}`` entries, named as the objects are."""
+    prompt = episode.prompt
     found = {k: data_uri(jpeg(images[name], "prompt")) for k, name in prompt["images"].items()}
+    names = {f"{{obj:{one['key']}}}": one["name"] for one in episode.objects}
     parts = (part for part in PLACEHOLDER.split(prompt["text"]) if part)
-    return [{"image": found[p], "name": p} if p in found else {"text": p} for p in parts]
+    return [
+        {"image": found[p], "name": names.get(p, p.strip("{}"))} if p in found else {"text": p}
+        for p in parts
+    ]
 
 
 def _rounded(values: Any, digits: int) -> list[Any]:

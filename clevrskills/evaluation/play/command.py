@@ -339,6 +339,7 @@ def _serve(
             "progress": float(env.outcome.progress[0]) if told else None,
             "views": [_drawn(name, view) for name, view in _views(rollout).items()],
             "goals": [] if args.record else goals(env, rollout.ended),  # it might say too much
+            "hidden": f"Hidden {'while it is recorded' if args.record else 'until the end'}.",
             "end": end,
             "success": rollout.success,
         }

@@ -119,12 +119,14 @@ def test_a_board_is_played_in_a_browser(
                     f"$('command').value = {json.dumps(text)}; $('form').requestSubmit();"
                     f"await until(() => $('turns').children.length === {number});"
                     "return [$('turns').firstChild.innerText, $('progress').innerText,"
-                    "  $('end').innerText, $('todo').hidden,"
+                    "  $('end').innerText, $('goals').textContent,"
                     "  [...document.images].every((i) => i.naturalWidth > 100)];"
                 )
             )
         assert "jump" in told[0][0] and "UNPARSABLE" in told[0][0] and told[0][1] == "progress 0 %"
-        assert all(hidden and drawn for *_, hidden, drawn in told)
+        assert {(goals, drawn) for *_, goals, drawn in told} == {
+            ("Hidden while it is recorded.", True)
+        }
         assert [end for _, _, end, _, _ in told] == [""] * len(SOLUTION) + ["Solved."]
         tab.run(wait + "$('quit').click(); await until(() => $('quit').disabled);")
         assert tab.errors == []
