@@ -127,9 +127,11 @@ class Browser:
 
     def press(self, key: str, text: str = "", modifiers: int = 0) -> None:
         """Press and release a key; ``modifiers``: 8 for shift."""
+        code = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}.get(key, 0)
         for kind in ("keyDown", "keyUp"):
             typed = {"text": text} if text and kind == "keyDown" else {}
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, modifiers=modifiers, **typed)
+            told = {"key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code, **typed}
+            self.ask("Input.dispatchKeyEvent", type=kind, **told)
 
     def click(self, x: float, y: float) -> None:
         """Click a point of the window."""

@@ -17,6 +17,18 @@ const fill = (id, children) => $(id).replaceChildren(...children);
 const hue = (index) => (index * 137.5 + 255) % 360; /* the golden angle: neighbours differ most */
 const percent = (share) => 100 * share + "%";
 
+/* Stands in for a list that the filters leave empty; its button clears them. */
+function nothing(name, search) {
+  const clear = () => {
+    for (const one of document.querySelectorAll(".filters :is(select, input)")) {
+      one.checked = false;
+      if (one.type === "search" || one.querySelector('option[value=""]')) one.value = "";
+    }
+    search();
+  };
+  return element("p", {id: "nothing"}, `No ${name} fits. `, element("button", {onclick: clear}, "Clear the filters"));
+}
+
 /* What the page's data has in it. */
 const read = (script) => JSON.parse(script.textContent);
 

@@ -50,7 +50,7 @@ function showMore() {
   const batch = found.slice(shown, shown + BATCH);
   shown += batch.length;
   $("list").append(...batch.map(card));
-  $("more").textContent = found.length ? "" : "Nothing fits.";
+  $("more").replaceChildren(...(found.length ? [] : [nothing("attempt", search)]));
 }
 
 function card(one) {

@@ -221,6 +221,30 @@ def test_keys_and_pointer(tab: Browser, list_page: Path, episode: Episode) -> No
     assert tab.run("return player.episode.id;") == Dataset(episode.path.parents[1]).ids[2]
 
 
+def test_labels_cover_no_object(tab: Browser, list_page: Path) -> None:
+    """Where a name has no room beside its object, its number stands there."""
+    tab.open(list_page)
+    found = tab.run("""
+        const box = (left, top, right, bottom, number) =>
+          ({left, top, right, bottom, colour: "red", names: ["a long name of an object", String(number)]});
+        const pen = document.createElement("canvas").getContext("2d");
+        const label = (one, others) => Screen.prototype.label.call({canvas: {width: 400, height: 200}}, pen, one, [one, ...others]);
+        const alone = label(box(50, 50, 90, 90, 1), []);
+        const close = [0, 1, 2].map((k) => box(150 + 45 * k, 60, 190 + 45 * k, 180, k + 1));
+        const labels = [];
+        for (const one of close) labels.push(label(one, [...close, ...labels]));
+        const whole = label(box(0, 0, 400, 200, 7), []);
+        return [alone, close, labels, whole];""")
+    alone, close, labels, whole = found
+    assert alone["text"].startswith("a long") and alone["bottom"] <= 50
+    assert whole["text"] == "7" and (whole["left"], whole["top"]) == (0, 0)
+    assert {len(label["text"]) for label in labels} == {1, len(alone["text"])}
+    for k, a in enumerate(labels):
+        for b in [*close, *labels[:k]]:
+            apart = (a["right"] <= b["left"], b["right"] <= a["left"])
+            assert any(apart) or a["bottom"] <= b["top"] or b["bottom"] <= a["top"]
+
+
 def test_light_and_dark(tab: Browser, list_page: Path) -> None:
     shade = "return getComputedStyle(document.body).backgroundColor;"
     tab.look(1280, 900, "light")
@@ -298,7 +322,7 @@ def test_index(tab: Browser, demos: Path, tmp_path: Path) -> None:
     assert [text.lstrip("✕").startswith("visit") for text in found["visit"]] == [True] * 4
     assert len(found["failed"]) == 1 and "cannot reach it" in found["failed"][0]
     assert len(found["words"]) == len(found["seed"]) == 2
-    assert found["none"] == [[], "Nothing fits."]
+    assert found["none"] == [[], "No attempt fits. Clear the filters"]
     longest = max(Dataset(demos), key=len)
     assert f"seed {longest.info['seed']}, {len(longest)} steps" in found["longest"][0]
     assert found["images"] == [64] * 6

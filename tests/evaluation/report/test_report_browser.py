@@ -192,7 +192,8 @@ def test_filters(tab: Browser, page: Path) -> None:
         choose("outcome", "solved, not at the end"); found.left = cells();
         choose("outcome", ""); choose("level", "L1"); found.level = cells();
         choose("task", "pick"); found.none = [cells(), $("grid").textContent];
-        choose("level", ""); choose("task", ""); $("filmed").click(); found.filmed = cells();
+        document.querySelector("#nothing button").click(); found.cleared = cells();
+        $("filmed").click(); found.filmed = cells();
         return found;"""
     )
     assert len(found["all"]) == 15 and found["count"] == "15 of 15"
@@ -203,8 +204,29 @@ def test_filters(tab: Browser, page: Path) -> None:
     assert found["errors"] == ["pick_train_005"]
     assert found["quit"] == ["sort_train_000"] and found["left"] == ["sort_train_001"]
     assert found["level"] == ["sort_train_000", "sort_train_001"]
-    assert found["none"] == [[], "Nothing fits."]
+    assert found["none"] == [[], "No episode fits. Clear the filters"]
+    assert found["cleared"] == found["all"]
     assert found["filmed"] == ["push_train_000"]
+
+
+def test_keys(tab: Browser, page: Path) -> None:
+    """A row is one stop of the tab key; its arrows choose, Enter opens, Escape leads back."""
+    tab.open(page)
+    focused = "return document.activeElement.title?.split('\\n')[0];"
+    tab.run("document.querySelector('.cell').focus();")
+    for key, there in (
+        *(("ArrowRight", "pick_train_001"), ("ArrowDown", "pick_test_001")),
+        *(("ArrowDown", "push_train_001"), ("ArrowLeft", "push_train_000")),
+        *(("ArrowLeft", "push_train_000"), ("Tab", "sort_train_000")),
+    ):
+        tab.press(key)
+        assert tab.run(focused) == there, key
+    tab.press("Enter", "\r")
+    state = "return [$('episode').open, $('episode-title').textContent];"
+    assert tab.run(state) == [True, "sort_train_000"]
+    tab.press("Escape")
+    assert tab.run(state)[0] is False and tab.run(focused) == "sort_train_000"
+    assert tab.run("return getComputedStyle(document.activeElement).outlineStyle;") == "solid"
 
 
 PLAYS = (

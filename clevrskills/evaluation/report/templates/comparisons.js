@@ -33,7 +33,7 @@ function showComparison() {
     ...axisRow, element("div", {class: "group"}, "all tasks of a level"),
     ...levels.flatMap((row) => forestRow(row, scale, at, b, many)),
     ...withLevels(tasks, (row) => forestRow(row, scale, at, b, many))]);
-  const list = (ids, words) => element("div", {}, element("p", {class: "hint"}, `${ids.length} ${words}`),
+  const list = (ids, words) => element("details", {}, element("summary", {}, `${ids.length} ${words}`),
     element("div", {class: "chips"}, ...ids.map((id) => element("button", {onclick: () => openEpisode(id)}, id))));
   fill("changed", [list(one.won, `episodes that only ${one.b} solved`), list(one.lost, `episodes that only ${one.a} solved`)]);
   fill("pair-remarks", one.remarks.map((text) => element("li", {}, text)));

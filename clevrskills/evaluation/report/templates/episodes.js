@@ -13,13 +13,13 @@ const OUTCOMES = {
 const DIFFER = "runs differ";
 let shown = [], current = null;
 
-function cell(episode) {
+function cell(episode, k) {
   const parts = episode.runs.map((o) => element("i", {
     class: (!o ? "none" : o.cause === "error" ? "error" : o.once ? "success" : "part") + (o?.video ? " filmed" : ""),
     "--colour": o && CAUSES[o.cause][1], "--met": o && !o.once ? percent(o.goals) : null,
   }));
   const words = episode.runs.map((o, k) => `${data.runs[k].label}: ${o ? o.cause : "not done"}`).join("\n");
-  return element("button", {class: "cell", title: `${episode.id}\n${words}`,
+  return element("button", {class: "cell", tabindex: k ? -1 : 0, title: `${episode.id}\n${words}`,
     "aria-label": `${episode.id}, ${words}`, onclick: () => openEpisode(episode.id)}, ...parts);
 }
 
@@ -44,8 +44,21 @@ function search() {
   }
   fill("grid", rows.size ? [...rows.values()].map((group) => element("div", {class: "row"},
     element("div", {}, group[0].task, element("small", {}, [group[0].part, group[0].level, group[0].split, group.length].filter(Boolean).join(", "))),
-    element("div", {class: "cells", "--runs": data.runs.length}, ...group.map(cell)))) : [element("p", {id: "nothing"}, "Nothing fits.")]);
+    element("div", {class: "cells", "--runs": data.runs.length}, ...group.map(cell)))) : [nothing("episode", search)]);
   $("count").textContent = `${shown.length} of ${data.episodes.length}`;
+}
+
+/* Each row is one stop of the tab key; arrows go from cell to cell. */
+function moveFocus(event) {
+  const rows = [...$("grid").children].map((row) => [...row.querySelectorAll(".cell")]);
+  const y = rows.findIndex((row) => row.includes(event.target)), x = rows[y]?.indexOf(event.target);
+  const to = {ArrowLeft: [y, x - 1], ArrowRight: [y, x + 1], ArrowUp: [y - 1, x], ArrowDown: [y + 1, x]}[event.key];
+  const row = to && rows[to[0]], next = row?.[Math.min(to[1], row.length - 1)];
+  if (!next) return;
+  event.preventDefault();
+  event.target.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
 }
 
 function videoOf(id) {

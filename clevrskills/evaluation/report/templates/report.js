@@ -42,7 +42,7 @@ function levelCard(group) {
 function showTasks() {
   const key = $("measure").value, measure = MEASURES[key];
   const rows = ofSplit(data.tasks, "chart-split").filter((row) => isNumber(row[key].value));
-  if (!rows.length) return fill("task-chart", ["There is no such episode."]);
+  if (!rows.length) return fill("task-chart", ["No episode of this split has this measure."]);
   const ends = rows.flatMap((row) => [row[key].value, row[key].low ?? 0, row[key].high ?? 0]);
   const scale = measure.share ? scaleOf(0, 1) : scaleOf(Math.min(0, ...ends), Math.max(...ends, 1e-6));
   const at = measure.share ? [0, 0.25, 0.5, 0.75, 1] : ticks(scale.low, scale.high);
@@ -118,7 +118,7 @@ if (data.tasks.length) {
 /* A line of cards for each split. */
 const cards = splits.flatMap((split) => byRun(data.levels.filter((row) => row.split === split), data.runs));
 fill("level-cards", cards.map(levelCard));
-$("level-cards").style.setProperty("--columns", cards.length / splits.length);
+$("level-cards").style.setProperty("--columns", Math.ceil(cards.length / splits.length));
 options("measure", Object.entries(MEASURES).filter(([key]) => data.tasks.some((row) => isNumber(row[key].value)))
   .map(([key, {name}]) => [key, name]), showTasks);
 splitOptions("chart-split", showTasks);
@@ -145,6 +145,7 @@ options("outcome", [["", "all outcomes"], ...labelled([...Object.keys(OUTCOMES).
   data.episodes.some((e) => e.runs.some((o) => o && OUTCOMES[name](o)))), ...(data.runs.length > 1 ? [DIFFER] : [])])], search);
 $("run").hidden = data.runs.length < 2;
 $("filmed").onchange = search;
+$("grid").onkeydown = moveFocus;
 search();
 $("previous").onclick = () => turn(-1);
 $("next").onclick = () => turn(1);
