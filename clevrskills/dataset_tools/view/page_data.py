@@ -221,7 +221,7 @@ def _keysteps(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[s
 
 
 def _prompt_parts(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[str, str]]:
-    """Return the prompt as ``{"text"}`` and ``{"image", "name"}`` entries, with names of objects."""
+    """Return the prompt as ``{"text"}`` and ``{"image", "name"}`` entries, objects named."""
     prompt = episode.prompt
     found = {k: data_uri(jpeg(images[name], "prompt")) for k, name in prompt["images"].items()}
     names = {f"{{obj:{one['key']}}}": one["name"] for one in episode.objects}

@@ -225,10 +225,12 @@ def test_labels_cover_no_object(tab: Browser, list_page: Path) -> None:
     """Where a name has no room beside its object, its number stands there."""
     tab.open(list_page)
     found = tab.run("""
-        const box = (left, top, right, bottom, number) =>
-          ({left, top, right, bottom, colour: "red", names: ["a long name of an object", String(number)]});
+        const box = (left, top, right, bottom, number) => ({
+          left, top, right, bottom, colour: "red", names: ["a name that is long", `${number}`],
+        });
         const pen = document.createElement("canvas").getContext("2d");
-        const label = (one, others) => Screen.prototype.label.call({canvas: {width: 400, height: 200}}, pen, one, [one, ...others]);
+        const screen = {canvas: {width: 400, height: 200}};
+        const label = (one, more) => Screen.prototype.label.call(screen, pen, one, [one, ...more]);
         const alone = label(box(50, 50, 90, 90, 1), []);
         const close = [0, 1, 2].map((k) => box(150 + 45 * k, 60, 190 + 45 * k, 180, k + 1));
         const labels = [];
@@ -236,7 +238,7 @@ def test_labels_cover_no_object(tab: Browser, list_page: Path) -> None:
         const whole = label(box(0, 0, 400, 200, 7), []);
         return [alone, close, labels, whole];""")
     alone, close, labels, whole = found
-    assert alone["text"].startswith("a long") and alone["bottom"] <= 50
+    assert alone["text"].startswith("a name") and alone["bottom"] <= 50
     assert whole["text"] == "7" and (whole["left"], whole["top"]) == (0, 0)
     assert {len(label["text"]) for label in labels} == {1, len(alone["text"])}
     for k, a in enumerate(labels):
