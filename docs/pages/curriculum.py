@@ -18,7 +18,7 @@ from clevrskills.core.policy import FORMS
 from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.evaluation.report.tables import markdown
 from clevrskills.suites.clevrskills import curriculum_tables
-from clevrskills.suites.clevrskills.curriculum_tables import Results, paper_tables
+from clevrskills.suites.clevrskills.curriculum_tables import Line, Results, paper_tables
 from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE
 from clevrskills.suites.clevrskills.suite import SPLITS
 from pages import DOCS, kept_results
@@ -29,8 +29,6 @@ PAGE, COMPOSITION = DOCS / "curriculum_results.md", DOCS / "composition.md"
 FIGURE = DOCS / "composition.svg"
 TASK_BY_TASK = "bc, compact"
 """Policy whose table has every task."""
-BOUNDS = ("oracle", "zero")
-"""Models that the tables of the page leave out: they solve all episodes or none."""
 Solved = dict[tuple[str, str], list[bool]]
 
 
@@ -67,7 +65,7 @@ def _curricula(root: Path) -> list[Results]:
 def _parts(root: Path) -> Iterator[str]:
     curricula = _curricula(root)
     for table in paper_tables(curricula):
-        lines = tuple(line for line in table.lines if line.model.lower() not in BOUNDS)
+        lines = tuple(line for line in table.lines if _is_mixed(line))
         if any(line.source == "here" for line in lines):
             texts = curriculum_tables.frame(replace(table, lines=lines))
             texts = texts[[c for c in texts if c[1] not in curriculum_tables.MEASURES[1:]]]
@@ -86,6 +84,11 @@ def _parts(root: Path) -> Iterator[str]:
             yield "Tasks without a row: none solved."
     yield from composition_page.splits(root)
     yield from composition_page.learned(composition_page.handovers(root))
+
+
+def _is_mixed(line: Line) -> bool:
+    """Return whether some episodes were solved and others were not."""
+    return any(0 < entry.success.value < 1 for entry in line.entries.values())
 
 
 def _by_task(solved: Solved) -> pd.DataFrame:
