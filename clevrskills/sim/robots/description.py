@@ -118,8 +118,9 @@ class RobotDescription:
 def _content_hash() -> str:
     """Return the hash of the code that writes the files, part of their directory's name."""
     digest = hashlib.sha256()
-    for module in ("description", "geometry", "gripper", "meshes", "panda", "ur5e", "xarm6"):
-        digest.update(Path(__file__).with_name(f"{module}.py").read_bytes())
+    for stem in ("description", "geometry", "gripper", "meshes", "panda", "ur5e", "xarm6"):
+        for path in sorted(Path(__file__).parent.glob(f"{stem}.*")):
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from clevrskills.assets.tables import read_toml
 from clevrskills.sim.robots.geometry import Visual
 
 Color = tuple[float, float, float]
@@ -166,6 +168,31 @@ def thinned(mesh: Mesh, cell_m: float) -> Mesh:
     _, first = np.unique(faces, axis=0, return_index=True)
     # what is left of fine fillets is shaded as one
     return Mesh(vertices / count[:, None], faces[np.sort(first)], crease_rad=1.2)
+
+
+def read_bodies(path: Path) -> dict[str, list[tuple[Mesh, Color]]]:
+    """Return the bodies that a TOML file draws of each link, with their linear colors.
+
+    A body is a :func:`pillar` or a :func:`tube` with the arguments of that, its color ``of``, and
+    optionally moved to ``at`` with its z axis turned, as by :func:`moved`.
+
+    Raises:
+        ClevrSkillsError: It is no TOML.
+    """
+    data = read_toml(path)
+    colors = {name: (red, green, blue) for name, (red, green, blue) in data["colors"].items()}
+    return {
+        link: [(_body(**body), colors[body["of"]]) for body in bodies]
+        for link, bodies in data["links"].items()
+    }
+
+
+def _body(
+    of: str, at: tuple[float, float, float] = (0, 0, 0), turn: str = "", **shape: Any
+) -> Mesh:
+    del of
+    mesh = tube(**shape) if "stations" in shape else pillar(**shape)
+    return moved(mesh, at, turn)
 
 
 def write_visuals(

@@ -22,7 +22,6 @@ from clevrskills.sim.robots.gripper import (
     gripper_links,
     gripper_looks,
 )
-from clevrskills.sim.robots.meshes import Color, Mesh, moved, pillar, tube
 
 GRIPPER = GripperDimensions(
     head_bottom_m=0.0865,
@@ -152,121 +151,7 @@ DISABLED_PAIRS = (
 )
 
 
-_SILVER = (0.60, 0.61, 0.62)
-_BLUE = (0.20, 0.41, 0.60)
-_SEAM = (0.06, 0.06, 0.065)
-_FLANGE = (0.34, 0.35, 0.36)
-Looks = list[tuple[Mesh, Color]]
-
-
-def _lid(x_m: float, y_m: float, radius_m: float, face_m: float, up: bool) -> Looks:
-    """Return a blue lid with its seam, bulging out of a joint's housing, up or down z."""
-    thick, rise = 0.014, 1 if up else -1
-    low, high = sorted((face_m - rise * thick, face_m))
-    seam = sorted((face_m - rise * (thick + 0.003), face_m - rise * thick))
-    fillets = (0.002, 0.010) if up else (0.010, 0.002)
-    return [
-        (pillar([(x_m, y_m, radius_m)], low, high, fillets), _BLUE),
-        (pillar([(x_m, y_m, radius_m - 0.001)], seam[0], seam[1], (0.0, 0.0)), _SEAM),
-    ]
-
-
-def _turned(looks: Looks, xyz_m: Vector, turn: str) -> Looks:
-    return [(moved(mesh, xyz_m, turn), color) for mesh, color in looks]
-
-
-def _base_looks() -> Looks:
-    plug = moved(pillar([(0, 0, 0.012)], 0.0, 0.020, (0.0, 0.002), 12), (-0.056, 0, 0.045), "-x")
-    return [
-        (pillar([(0, 0, 0.0745)], 0.0, 0.018, (0.0, 0.003)), _SILVER),
-        (pillar([(0, 0, 0.0635)], 0.017, 0.092, (0.0, 0.003)), _SILVER),
-        (pillar([(0, 0, 0.0580)], 0.090, 0.098, (0.0, 0.0)), _SEAM),
-        (plug, _SEAM),
-    ]
-
-
-def _link1_looks() -> Looks:
-    r, z = 0.0590, _SHOULDER_HEIGHT_M
-    lid = _lid(0, 0, r, 0.060, True)
-    neck = pillar([(0, 0, r)], -0.046, 0.072, (0.004, 0.002))
-    return [
-        (pillar([(0, 0, r)], 0.0965, z + 0.05, (0.002, 0.040)), _SILVER),
-        (moved(neck, (0, 0, z), "-y"), _SILVER),
-        *_turned(lid, (0, 0, z), "y"),
-        (moved(pillar([(0, 0, 0.055)], 0.070, 0.076, (0.0, 0.0)), (0, 0, z), "-y"), _SEAM),
-    ]
-
-
-def _tube_looks(length_m: float, middle_m: float, radii_m: tuple[float, float, float]) -> Looks:
-    """Return a tube along -x, waisted at its joints; radii of both ends and the middle."""
-    first, last, slim = radii_m
-    stations = [
-        (0.0, 0.0, middle_m, first, first),
-        (-0.07, 0.0, middle_m, first, first),
-        (-0.10, 0.0, middle_m, slim, slim),
-        (-length_m + 0.09, 0.0, middle_m, slim, slim),
-        (-length_m + 0.06, 0.0, middle_m, last, last),
-        (-length_m, 0.0, middle_m, last, last),
-    ]
-    return [(tube(stations, (0.0, 0.0, 1.0)), _SILVER)]
-
-
-def _link2_looks() -> Looks:
-    near, far, elbow = SHOULDER_M - 0.061, SHOULDER_M + 0.061, -_UPPER_M
-    return [
-        (pillar([(0, 0, 0.0590)], near, far - 0.016, (0.002, 0.002)), _SILVER),
-        *_lid(0, 0, 0.0590, far, True),
-        *_tube_looks(_UPPER_M, SHOULDER_M, (0.0520, 0.0500, 0.0440)),
-        (pillar([(elbow, 0, 0.0570)], near + 0.001, far - 0.016, (0.002, 0.002)), _SILVER),
-        *_lid(elbow, 0, 0.0570, far, True),
-    ]
-
-
-def _link3_looks() -> Looks:
-    low, high, wrist = FOREARM_M - 0.064, FOREARM_M + 0.064, -_FORE_M
-    return [
-        (pillar([(0, 0, 0.0540)], low + 0.016, high - 0.002, (0.002, 0.002)), _SILVER),
-        *_lid(0, 0, 0.0540, low, False),
-        (pillar([(0, 0, 0.0500)], high - 0.003, high + 0.005, (0.0, 0.0)), _SEAM),
-        *_tube_looks(_FORE_M, FOREARM_M, (0.0455, 0.0400, 0.0360)),
-        (pillar([(wrist, 0, 0.0420)], FOREARM_M - 0.036, FOREARM_M + 0.052), _SILVER),
-        *_lid(wrist, 0, 0.0420, FOREARM_M - 0.050, False),
-    ]
-
-
-def _wrist_looks(length_m: float, low_m: float, turn: str) -> Looks:
-    """Return a wrist's housing: pillar up its axis, neck towards the next joint, lid behind it."""
-    r, back = 0.0405, {"y": "-y", "-y": "y"}[turn]
-    neck = pillar([(0, 0, r)], -0.028, 0.0515, (0.004, 0.002))
-    end = pillar([(0, 0, r - 0.003)], 0.050, 0.056, (0.0, 0.0))
-    return [
-        (pillar([(0, 0, r)], low_m, length_m + 0.040, (0.002, 0.012)), _SILVER),
-        (pillar([(0, 0, r - 0.003)], low_m - 0.004, low_m + 0.002, (0.0, 0.0)), _SEAM),
-        (moved(neck, (0, 0, length_m), turn), _SILVER),
-        (moved(end, (0, 0, length_m), turn), _SEAM),
-        *_turned(_lid(0, 0, r, 0.0425, True), (0, 0, length_m), back),
-    ]
-
-
-def _link6_looks() -> Looks:
-    plug = pillar([(0, 0, 0.006)], 0.0, 0.014, (0.0, 0.001), 12)
-    return [
-        (pillar([(0, 0, 0.0375)], 0.0560, 0.0880, (0.002, 0.002)), _SILVER),
-        (pillar([(0, 0, 0.0315)], 0.0870, _FLANGE_M, (0.0, 0.001)), _FLANGE),
-        (moved(plug, (0.0, -0.036, 0.074), "-y"), _SEAM),
-    ]
-
-
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
     """Write the meshes of the robot's looks into `directory`; returns them by link name."""
-    looks = {
-        "link_base": _base_looks(),
-        "link1": _link1_looks(),
-        "link2": _link2_looks(),
-        "link3": _link3_looks(),
-        "link4": _wrist_looks(_WRIST_1_M, 0.062, "-y"),
-        "link5": _wrist_looks(_WRIST_2_M, 0.057, "y"),
-        "link6": _link6_looks(),
-        "gripper": gripper_looks(GRIPPER),
-    }
-    return meshes.write_visuals(directory, looks)
+    looks = meshes.read_bodies(Path(__file__).with_name("ur5e.toml"))
+    return meshes.write_visuals(directory, {**looks, "gripper": gripper_looks(GRIPPER)})

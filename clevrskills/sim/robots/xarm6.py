@@ -15,7 +15,6 @@ from clevrskills.sim.robots.gripper import (
     gripper_links,
     gripper_looks,
 )
-from clevrskills.sim.robots.meshes import Color, Mesh, moved, pillar, tube
 
 GRIPPER = GripperDimensions(
     head_bottom_m=0.0865,
@@ -149,114 +148,7 @@ DISABLED_PAIRS = (
 )
 
 
-_WHITE = (0.86, 0.87, 0.88)
-_CAP = (0.50, 0.51, 0.53)
-_SEAM = (0.05, 0.05, 0.055)
-_FLANGE = (0.30, 0.31, 0.33)
-Looks = list[tuple[Mesh, Color]]
-
-
-def _base_looks() -> Looks:
-    plug = moved(pillar([(0, 0, 0.011)], 0.0, 0.046, (0.0, 0.002), 12), (0, 0, 0), "-x")
-    return [
-        (pillar([(0, 0, 0.063)], 0.0, 0.012, (0.0, 0.003)), _CAP),
-        (pillar([(0, 0, 0.049)], 0.011, 0.1545, (0.0, 0.002)), _WHITE),
-        (pillar([(0, 0, 0.046)], 0.150, 0.158, (0.0, 0.0)), _SEAM),
-        (moved(plug, (-0.042, 0.014, 0.034)), _SEAM),
-        (moved(plug, (-0.042, -0.016, 0.034)), _SEAM),
-    ]
-
-
-def _link1_looks() -> Looks:
-    r = 0.0482
-    return [
-        (pillar([(0, 0, r)], -0.111, r, (0.002, r)), _WHITE),
-        (moved(pillar([(0, 0, r)], -r, 0.0753, (r, 0.002)), (0, 0, 0), "y"), _WHITE),
-        (moved(pillar([(0, 0, 0.045)], 0.073, 0.078, (0.0, 0.0)), (0, 0, 0), "y"), _SEAM),
-    ]
-
-
-def _link2_looks() -> Looks:
-    shoulder, column, elbow = (0.0, 0.0), (0.009, -0.110), (0.0535, -0.2845)
-    r = 0.0425
-    arm = [(*column, 0.0, r, r), (0.028, -0.185, 0.0, 0.0405, 0.0405), (*elbow, 0.0, 0.040, 0.040)]
-    return [
-        (pillar([(*shoulder, 0.0475), (*column, r)], 0.0765, 0.119, (0.002, 0.014)), _WHITE),
-        (pillar([(*column, r)], -r, 0.090, (r, 0.0)), _WHITE),
-        (tube(arm, (0.0, 0.0, 1.0)), _WHITE),
-        (pillar([(*elbow, r)], -0.069, 0.065, (0.012, 0.002)), _WHITE),
-        (pillar([(*shoulder, 0.033)], 0.118, 0.1196, (0.0, 0.0006)), _CAP),
-        (pillar([(*elbow, 0.030)], -0.0696, -0.068, (0.0006, 0.0)), _CAP),
-        (pillar([(*elbow, 0.0395)], 0.062, 0.068, (0.0, 0.0)), _SEAM),
-    ]
-
-
-def _link3_looks() -> Looks:
-    column, r = (0.0775, 0.073), 0.0418
-    forearm = pillar([(0, 0, 0.0425)], 0.0, 0.0955, (0.0, 0.002))
-    seam = pillar([(0, 0, 0.0395)], 0.0, 0.004, (0.0, 0.0))
-    return [
-        (pillar([(0, 0, 0.0425), (*column, r)], 0.0665, 0.107, (0.002, 0.014)), _WHITE),
-        (pillar([(*column, r)], -r, 0.085, (r, 0.0)), _WHITE),
-        (moved(forearm, (*column, 0.0), "y"), _WHITE),
-        (pillar([(0, 0, 0.029)], 0.106, 0.1076, (0.0, 0.0006)), _CAP),
-        (moved(seam, (0.0775, 0.167, 0.0), "y"), _SEAM),
-    ]
-
-
-def _link4_looks() -> Looks:
-    neck = [
-        (0.0, 0.000, -0.150, 0.0420, 0.0420),
-        (0.0, 0.004, -0.128, 0.0415, 0.0400),
-        (0.0, 0.024, -0.100, 0.0400, 0.0320),
-        (0.0, 0.047, -0.072, 0.0385, 0.0270),
-        (0.0, 0.058, -0.040, 0.0380, 0.0265),
-        (0.0, 0.058, 0.000, 0.0372, 0.0262),
-    ]
-    return [
-        (pillar([(0, 0, 0.0425)], -0.1715, -0.135, (0.002, 0.006)), _WHITE),
-        (tube(neck, (1.0, 0.0, 0.0)), _WHITE),
-        (moved(pillar([(0, 0, 0.0375)], 0.0085, 0.0864, (0.002, 0.014)), (0, 0, 0), "y"), _WHITE),
-        (moved(pillar([(0, 0, 0.0255)], 0.0855, 0.0870, (0.0, 0.0006)), (0, 0, 0), "y"), _CAP),
-        (moved(pillar([(0, 0, 0.0350)], 0.0060, 0.0100, (0.0, 0.0)), (0, 0, 0), "y"), _SEAM),
-    ]
-
-
-def _link5_looks() -> Looks:
-    r = 0.0375
-    bridge = [
-        (0.000, 0.0, 0.0270, 0.0355, 0.0270),
-        (0.030, 0.0, 0.0235, 0.0355, 0.0275),
-        (0.060, 0.0, 0.0070, 0.0365, 0.0310),
-        (0.076, 0.0, 0.0000, 0.0370, 0.0340),
-    ]
-    return [
-        (pillar([(0, 0, r)], -0.0060, 0.0579, (0.002, 0.018)), _WHITE),
-        (tube(bridge, (0.0, 1.0, 0.0)), _WHITE),
-        (moved(pillar([(0, 0, r)], -r, 0.0685, (r, 0.002)), (0.076, 0, 0), "y"), _WHITE),
-        (pillar([(0, 0, 0.0225)], 0.0570, 0.0585, (0.0, 0.0006)), _CAP),
-    ]
-
-
-def _link6_looks() -> Looks:
-    plug = pillar([(0, 0, 0.007)], 0.0, 0.016, (0.0, 0.001), 12)
-    return [
-        (pillar([(0, 0, 0.0376)], -0.0270, 0.0, (0.002, 0.002)), _FLANGE),
-        (pillar([(0, 0, 0.0350)], -0.0300, -0.025, (0.0, 0.0)), _SEAM),
-        (moved(plug, (0.0, -0.036, -0.0135), "-y"), _SEAM),
-    ]
-
-
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
     """Write the meshes of the robot's looks into `directory`; returns them by link name."""
-    looks = {
-        "link_base": _base_looks(),
-        "link1": _link1_looks(),
-        "link2": _link2_looks(),
-        "link3": _link3_looks(),
-        "link4": _link4_looks(),
-        "link5": _link5_looks(),
-        "link6": _link6_looks(),
-        "gripper": gripper_looks(GRIPPER),
-    }
-    return meshes.write_visuals(directory, looks)
+    looks = meshes.read_bodies(Path(__file__).with_name("xarm6.toml"))
+    return meshes.write_visuals(directory, {**looks, "gripper": gripper_looks(GRIPPER)})
