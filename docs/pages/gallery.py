@@ -77,12 +77,11 @@ def page() -> str:
     """Return the page in Markdown."""
     lines = [INTRODUCTION]
     for name in SHOWN:
-        suite, (title, path) = load_suite(name), PAGES[name]
+        title, path = PAGES[name]
         text = (DOCS / path).read_text(encoding="utf-8")
         lines += [f"## [{title}]({path})", ""]
         for key in shown(name):
             anchor = f"#{key}" if f"# {key}\n" in text else ""
-            sentence = suite.tasks[key].sentence
-            lines.append(f"[![{key}: {sentence}](films/{key}.webp)]({path}{anchor})")
+            lines.append(f"[![{key}](films/{key}.webp)]({path}{anchor})")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
