@@ -23,6 +23,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Demonstrations and episodes": {
         "generate": ("dataset_tools.generate.command:generate", "make demonstrations"),
         "scenes": ("dataset_tools.scenes.command:scenes", "draw scenes to learn perception from"),
+        "pack": ("dataset_tools.merge:pack", "put episodes into few large files"),
+        "merge": ("dataset_tools.merge:merge", "join datasets of one make"),
         "view": ("dataset_tools.view.command:view", "show episodes in a browser"),
         "check": ("dataset_tools.check.command:check", "find faults of a dataset"),
         "render": ("dataset_tools.render.command:render", "film recorded episodes again"),

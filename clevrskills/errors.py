@@ -21,7 +21,7 @@ class DamagedError(ClevrSkillsError):
     """Recorded data is missing, damaged, or not what was asked for."""
 
     @classmethod
-    def of(cls, path: Path, error: Exception) -> Self:
+    def of(cls, path: object, error: Exception) -> Self:
         """Return the error of a file that cannot be read: it is missing, or else damaged."""
         missing = isinstance(error, FileNotFoundError)
         return cls(f"{path} is missing" if missing else f"{path} is damaged: {error!r}")

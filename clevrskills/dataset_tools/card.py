@@ -50,13 +50,12 @@ def write_card(root: Path) -> Path:
         ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
     """
     from clevrskills.dataset_tools.layout import CARD_FILE, CROISSANT_FILE, Header
-    from clevrskills.dataset_tools.manifest import latest_lines
 
-    path, text, header = root / CARD_FILE, card_text(root), Header.read(root)
+    path, header, lines = root / CARD_FILE, Header.read(root), _made(root)
+    text = card_text(root, lines)
     with storage_errors(path):
         if path.exists() and MARK not in path.read_text(encoding="utf-8"):
             raise ClevrSkillsError(f"{path} was not written by clevrskills: move it away")
-    lines = sorted(latest_lines(root).values(), key=lambda line: line.id)
     _write_episodes(root, header, lines)
     write_whole(root / CROISSANT_FILE, _croissant(root, header, lines))
     write_whole(path, text)
@@ -78,23 +77,44 @@ def _croissant(root: Path, header: Header, lines: Sequence[Attempt]) -> str:
     return croissant(root, header, root.resolve().name, description, date)
 
 
-def card_text(root: Path) -> str:
-    """Return the card in Markdown, with the front matter that the Hugging Face hub reads.
-
-    Header, manifest and one episode of each task are read, so it is quick for any number of them.
+def _made(root: Path) -> list[Attempt]:
+    """Return the line of each episode that is there; of one that stands in no manifest its own.
 
     Raises:
-        DatasetError: It is not a dataset, or its manifest is damaged.
+        DatasetError: It is not a dataset, is damaged, or an episode is of another make.
+    """
+    from clevrskills.dataset_tools.dataset import Dataset
+    from clevrskills.dataset_tools.manifest import Attempt, latest_lines
+
+    dataset, lines = Dataset(root), latest_lines(root)
+    dataset.check()
+    return [
+        lines.get(episode.id)
+        or Attempt.of(episode.info, files={n: (f.size, "") for n, f in episode.files.items()})
+        for episode in dataset
+    ]
+
+
+def card_text(root: Path, made: Sequence[Attempt] | None = None) -> str:
+    """Return the card in Markdown, with the front matter that the Hugging Face hub reads.
+
+    Args:
+        root: The dataset.
+        made: The line of each episode that is there; ``None``: they are read.
+
+    Raises:
+        DatasetError: It is not a dataset, or is damaged.
     """
     from clevrskills.dataset_tools.layout import IMAGES_FILE, Header
     from clevrskills.dataset_tools.manifest import KINDS, read_manifest
+    from clevrskills.dataset_tools.storage import shard_paths
 
     header = Header.read(root)
     attempts = {(line.task, line.split, line.seed): line for line in read_manifest(root)}
-    made = [line for line in attempts.values() if line.success]
+    made = _made(root) if made is None else made
     cameras = _cameras(root, made)
-    suite = load_suite(header.suite or suite_of(sorted({line.task for line in attempts.values()})))
-    rows, failures = _rows(list(attempts.values()), suite)
+    suite = load_suite(header.suite or suite_of(sorted({line.task for line in made})))
+    rows, failures = _rows(made, list(attempts.values()), suite)
     sizes: Counter[str] = Counter()
     for line in made:
         sizes.update({name: size for name, (size, _) in line.files.items()})
@@ -128,6 +148,7 @@ def card_text(root: Path) -> str:
         size_category=_SIZE_NAMES[sum(steps >= size for size in _SIZES)],
         bytes=sizes.total(),
         size=_size(sizes.total()),
+        shards=bool(shard_paths(root)),
         files=[(name, _size(size)) for name, size in sizes.most_common()],
         dates=(dates[0], dates[-1]) if dates else None,
         hours=f"{cpu_s / 3600:.2g}" if cpu_s else None,
@@ -160,20 +181,24 @@ def _write_episodes(root: Path, header: Header, lines: Sequence[Attempt]) -> Non
 
 
 def _rows(
-    lines: Sequence[Attempt], suite: Suite
+    there: Sequence[Attempt], attempts: Sequence[Attempt], suite: Suite
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the table of tasks and splits, and that of their failures."""
+    """Return the table of tasks and splits, of episodes that are there and all attempts, and that
+    of the failures.
+    """
     from clevrskills.dataset_tools.manifest import KINDS
 
     known = {key: (task.level, task.sentence) for key, task in suite.tasks.items()}
     unknown = "?", "?"
-    groups: dict[tuple[str, str, str], list[Attempt]] = defaultdict(list)
-    for line in lines:
-        groups[known.get(line.task, unknown)[0], line.task, line.split].append(line)
+    groups: dict[tuple[str, str, str], tuple[list[Attempt], list[Attempt]]]
+    groups = defaultdict(lambda: ([], []))
+    for k, lines in enumerate((there, attempts)):
+        for line in lines:
+            groups[known.get(line.task, unknown)[0], line.task, line.split][k].append(line)
     rows, failures = [], []
-    for (level, task, split), group in sorted(groups.items()):
-        made = [line for line in group if line.success]
-        low, high = wilson(len(made), len(group))
+    for (level, task, split), (made, group) in sorted(groups.items()):
+        solved = sum(line.success for line in group)
+        low, high = wilson(solved, len(group)) if group else (0.0, 1.0)
         steps = sum(line.steps for line in made)
         rows.append(
             {
@@ -185,7 +210,7 @@ def _rows(
                 "steps": steps,
                 "mean_steps": f"{steps / len(made):.0f}" if made else "-",
                 "attempts": len(group),
-                "rate": f"{len(made) / len(group):.1%}",
+                "rate": f"{solved / len(group):.1%}" if group else "-",
                 "interval": f"{low:.0%} - {high:.0%}",
             }
         )

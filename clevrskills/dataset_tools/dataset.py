@@ -13,7 +13,8 @@ import copy
 import io
 import json
 import operator
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -34,7 +35,14 @@ from clevrskills.dataset_tools.layout import (
     Header,
 )
 from clevrskills.dataset_tools.manifest import Attempt, read_manifest
+from clevrskills.dataset_tools.storage import (
+    episode_files,
+    episode_names,
+    has_episode,
+    packed_episodes,
+)
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.files import StoredFile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,16 +56,21 @@ class Episode:
     Frame t and state t show the world after t steps; row t of ``steps`` is the action taken there.
 
     Args:
-        path: Directory of the episode.
+        path: Folder of the episode, in which it need not be if it is packed.
+        header: Header of the dataset that it is of.
+
+    Attributes:
+        files: Its files by name.
 
     Raises:
-        DatasetError: There is no episode, here; a file is missing or damaged, in any property.
+        DatasetError: There is no episode, here; in any property: a file is missing or damaged, or
+            the episode is not of the make of the dataset.
         UnknownNameError: In methods that take the name of a camera: it did not film this.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).absolute()
-        if not (self.path / EPISODE_FILE).is_file():
+    def __init__(self, path: str | Path, header: Header | None = None) -> None:
+        self.path, self._header = Path(path).absolute(), header
+        if not has_episode(self.path):
             raise DatasetError(f"{self.path} is not an episode: it has no {EPISODE_FILE}")
 
     def __repr__(self) -> str:
@@ -73,15 +86,22 @@ class Episode:
         return f"{self.path.parent.name}/{self.path.name}"
 
     @cached_property
+    def files(self) -> Mapping[str, StoredFile]:
+        return episode_files(self.path)
+
+    @cached_property
     def info(self) -> dict[str, Any]:
         """Metadata of the episode: task, seed, prompt, goal, scene, segments, key-steps and
         versions.
         """
-        path = self.path / EPISODE_FILE
-        try:
-            return dict(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
-            raise DatasetError.of(path, error) from error
+        with self._reading(EPISODE_FILE) as file:
+            info = dict(json.loads(file.read()))
+        for what in self._header.faults(info) if self._header else ():
+            raise DatasetError(
+                f"{self.id} is not of the make of its dataset: {what}; `clevrskills check` names "
+                "all such episodes: remove them"
+            )
+        return info
 
     @property
     def has_steps(self) -> bool:
@@ -153,12 +173,9 @@ class Episode:
     @cached_property
     def states(self) -> np.ndarray:
         """(N + 1, S), exactly as they were in the simulator."""
-        path = self.path / STATES_FILE
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
+        with self._reading(STATES_FILE) as file:
+            with np.load(io.BytesIO(file.read()), allow_pickle=False) as arrays:
                 return np.asarray(arrays["states"])
-        except Exception as error:  # zipfile, zlib and numpy raise what they like
-            raise DatasetError.of(path, error) from error
 
     @property
     def object_poses(self) -> np.ndarray:
@@ -218,17 +235,17 @@ class Episode:
         """Names of the cameras that were filmed with."""
         return tuple(self.info["cameras"])
 
-    def video_path(self, camera: str) -> Path:
+    def video_file(self, camera: str) -> StoredFile:
         """Return the file of a video."""
         if camera not in self.cameras:
             raise UnknownNameError("camera", camera, self.cameras)
-        return self.path / str(self.info["cameras"][camera]["video"])
+        return self._file(self.info["cameras"][camera]["video"])
 
     def video(self, camera: str) -> np.ndarray:
         """Return all frames of a camera, (N + 1, H, W, 3) uint8."""
         from clevrskills.sim.render.video import read_video
 
-        return read_video(self.video_path(camera))
+        return read_video(self.video_file(camera))
 
     def frame(self, camera: str, step: int) -> np.ndarray:
         """Return the frame of a camera after ``step`` steps, (H, W, 3) uint8.
@@ -238,7 +255,7 @@ class Episode:
         """
         from clevrskills.sim.render.video import read_frame
 
-        return read_frame(self.video_path(camera), step)
+        return read_frame(self.video_file(camera), step)
 
     def boxes(self, camera: str) -> np.ndarray:
         """Return the box of each object in each frame of a camera: x_min, y_min, x_max, y_max in
@@ -281,7 +298,7 @@ class Episode:
         """Return all single images, of prompt, key-steps and turns, by name, each (H, W, 3) uint8;
         views of numbers (H, W) float32.
         """
-        if not (self.path / IMAGES_FILE).is_file() and not self.cameras:
+        if IMAGES_FILE not in self.files and not self.cameras:
             return {}
         from PIL import Image
 
@@ -296,7 +313,7 @@ class Episode:
 
     def turn_images(self) -> dict[str, bytes]:
         """Return the images of turns as they are kept, by name."""
-        if not self.has_turns or not (self.path / IMAGES_FILE).is_file():
+        if not self.has_turns or IMAGES_FILE not in self.files:
             return {}
         table = self._read_table(IMAGES_FILE)
         kept = zip(table["name"], table["image"], strict=True)
@@ -332,29 +349,55 @@ class Episode:
     def _read_table(self, name: str) -> pd.DataFrame:
         import pandas as pd
 
-        path = self.path / name
+        with self._reading(name) as file:
+            return pd.read_parquet(io.BytesIO(file.read()))
+
+    def _file(self, name: str) -> StoredFile:
+        return self.files.get(name) or StoredFile(self.path / name)
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[StoredFile]:
+        file = self._file(name)
         try:
-            return pd.read_parquet(path)
-        except (OSError, ValueError) as error:
-            raise DatasetError.of(path, error) from error
+            yield file
+        except Exception as error:  # zipfile, zlib, numpy and pyarrow raise what they like
+            raise DatasetError.of(file, error) from error
 
     def _annotation(self, camera: str, what: str) -> np.ndarray:
-        self.video_path(camera)  # raises if there is no such camera
+        self.video_file(camera)  # raises if there is no such camera
         return np.stack(self.cameras_table[f"{camera}/{what}"].to_list())
 
     def _lossless(self, camera: str, what: str) -> np.ndarray:
         from clevrskills.sim.render.video import read_video
 
-        self.video_path(camera)
+        self.video_file(camera)
         filmed = [name for name in self.cameras if what in self.info["cameras"][name]]
         if camera not in filmed:
             raise UnknownNameError(f"camera with {what}", camera, filmed)
-        return read_video(self.path / str(self.info["cameras"][camera][what]))
+        return read_video(self._file(self.info["cameras"][camera][what]))
 
 
 def _pixels(image: Any) -> np.ndarray:
     """Return an image (H, W, 3) uint8; one of numbers as they are, (H, W) float32."""
     return np.asarray(image if image.mode == "F" else image.convert("RGB"))
+
+
+def check_make(episodes: Iterable[Episode]) -> None:
+    """Check that episodes are of the make of their dataset and that each camera has one size.
+
+    Raises:
+        DatasetError: One is not, or is damaged.
+    """
+    sizes: dict[str, tuple[tuple[int, int], str]] = {}
+    for episode in episodes:
+        for camera, about in episode.info.get("cameras", {}).items():
+            size = about["width"], about["height"]
+            before, other = sizes.setdefault(camera, (size, episode.id))
+            if size != before and "orthographic_m" not in about:  # of that, the scale matters
+                raise DatasetError(
+                    f"{episode.id} is not of the make of its dataset: {camera}: {size} pixels, but "
+                    f"{before} in {other}; remove one"
+                )
 
 
 class Dataset(Sequence[Episode]):
@@ -370,8 +413,8 @@ class Dataset(Sequence[Episode]):
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
         self.header = Header.read(self.path)
-        files = self.path.glob(f"[!.]*/[!.]*/{EPISODE_FILE}")
-        self._episodes = [Episode(file.parent) for file in sorted(files)]
+        names = episode_names(self.path)
+        self._episodes = [Episode(self.path / name, self.header) for name in names]
 
     def __repr__(self) -> str:
         return f"Dataset({str(self.path)!r}, {len(self)} episodes)"
@@ -425,6 +468,16 @@ class Dataset(Sequence[Episode]):
         part = copy.copy(self)
         part._episodes = [e for e in self if all(e.info[k] == v for k, v in given.items())]
         return part
+
+    def check(self) -> None:
+        """Check that all episodes are of the make that the header says; what is packed was checked
+        then.
+
+        Raises:
+            DatasetError: One is not, or is damaged.
+        """
+        packed = packed_episodes(self.path)
+        check_make(Episode(e.path, self.header) for e in self if e.id not in packed)
 
     def failures(self) -> list[Attempt]:
         """Return the attempts that failed, which have no episode."""

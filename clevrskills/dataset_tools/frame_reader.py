@@ -8,7 +8,8 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from clevrskills.dataset_tools.layout import DatasetError
-from clevrskills.sim.render.video import ONE_THREAD
+from clevrskills.jobs.files import StoredFile
+from clevrskills.sim.render.video import ONE_THREAD, open_video
 
 _NEAR = 10  # frames; seeking costs more than decoding so many, the distance of key frames
 
@@ -18,20 +19,19 @@ class FrameReader:
     seeking.
 
     Args:
-        path: The video.
+        file: The video.
         size: Width and height in pixels to scale to, by area; ``None``: as filmed.
 
     Raises:
         DatasetError: It is missing or damaged, here or in any method.
     """
 
-    def __init__(self, path: Path, size: tuple[int, int] | None = None) -> None:
-        self.path, self.size = path, size
-        try:
-            self._container = av.open(str(path))
-            self._stream = self._container.streams.video[0]
-        except (av.FFmpegError, OSError, IndexError) as error:
-            raise DatasetError(f"{path} is not a readable video: {error}") from error
+    def __init__(self, file: StoredFile | Path, size: tuple[int, int] | None = None) -> None:
+        self.file, self.size = file, size
+        self._container = open_video(file)
+        if not self._container.streams.video:
+            raise DatasetError(f"{file} is not a readable video: it holds none")
+        self._stream = self._container.streams.video[0]
         self._stream.thread_count = 1
         self._reformatter = VideoReformatter()
         assert self._stream.average_rate is not None and self._stream.time_base is not None
@@ -60,7 +60,7 @@ class FrameReader:
 
     def _read(self, index: int) -> np.ndarray:
         if not 0 <= index < len(self):
-            raise IndexError(f"frame {index} of {self.path}: it has {len(self)} frames")
+            raise IndexError(f"frame {index} of {self.file}: it has {len(self)} frames")
         try:
             if not self._index <= index <= self._index + _NEAR:
                 self._container.seek(round(index * self._ticks), stream=self._stream)
@@ -70,9 +70,9 @@ class FrameReader:
                 assert self._frame.pts is not None
                 self._index = round(self._frame.pts / self._ticks)
         except (av.FFmpegError, OSError) as error:
-            raise DatasetError.of(self.path, error) from error
+            raise DatasetError.of(self.file, error) from error
         except StopIteration:
-            raise DatasetError(f"{self.path} is damaged: frame {index} is missing") from None
+            raise DatasetError(f"{self.file} is damaged: frame {index} is missing") from None
         width, height = self.size or (self._frame.width, self._frame.height)
         # its threads would cost more than they give, and hang processes that are forked
         image = self._reformatter.reformat(

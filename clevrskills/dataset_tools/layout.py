@@ -4,6 +4,7 @@ What is in each file, and every column, is explained in ``docs/datasets.md``.
 """
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
@@ -128,6 +129,14 @@ class Header:
         if not open_folder(root, DATASET_FILE, "not a dataset"):
             write_whole(root / DATASET_FILE, to_json(asdict(self), indent=1) + "\n")
             return
+        self.check(root)
+
+    def check(self, root: Path) -> None:
+        """Check that a dataset was made as this header says.
+
+        Raises:
+            DatasetError: It was made with other arguments, or is none.
+        """
         settings = [f.name for f in fields(self) if f.compare and not f.name.startswith("format")]
         before, now = (
             {name: getattr(header, name) for name in settings}
@@ -135,6 +144,28 @@ class Header:
             for header in (Header.read(root), self)
         )
         check_settings(root, before, now, _words)
+
+    @property
+    def films(self) -> tuple[str, ...]:
+        """Kinds of videos of each camera, as ``episode.json`` calls them."""
+        filmed = {"video": True, "depth": self.depth, "segmentation": self.segmentation}
+        return tuple(kind for kind in filmed if filmed[kind])
+
+    def faults(self, info: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what an episode says of itself, in ``episode.json``, that does not fit."""
+        for name in ("robot", "criteria", *(["fps"] if self.in_steps else [])):
+            if info.get(name) != getattr(self, name):
+                yield f"{name} is {info.get(name)!r}, but {getattr(self, name)!r} in the dataset"
+        cameras = info.get("cameras", {}) if self.in_steps else {}
+        if self.in_steps and set(cameras) != set(self.cameras):
+            found, expected = ", ".join(cameras), ", ".join(self.cameras)
+            yield f"cameras are {found or 'none'}, but {expected or 'none'} in the dataset"
+        for camera, described in cameras.items():
+            if set(VIDEO_SUFFIXES) & set(described) != set(self.films):
+                yield f"{camera}: filmed is not what the dataset says: {', '.join(self.films)}"
+            has_own = "orthographic_m" in described  # its scale matters
+            if not has_own and self.size_px not in (None, described["height"]):
+                yield f"{camera}: height {described['height']}, but {self.size_px} in the dataset"
 
 
 def read_header(path: Path, kind: str, form: str, version: int, cls: type[Any]) -> dict[str, Any]:

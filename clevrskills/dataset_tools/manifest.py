@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from clevrskills.core.episode import episode_id
 from clevrskills.dataset_tools.layout import MANIFEST_DIR
+from clevrskills.dataset_tools.storage import episode_files
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Journal, parse_record, read_lines
 from clevrskills.jobs.process_setup import now
@@ -67,6 +68,13 @@ class Attempt:
     def id(self) -> str:
         """Name of the episode within the dataset, e.g. ``sort/train_00000007``."""
         return episode_id(self.task, self.split, self.seed)
+
+    @classmethod
+    def of(cls, info: Mapping[str, Any], **more: Any) -> Self:
+        """Return the attempt of an episode, as ``episode.json`` tells it."""
+        count = info.get("turns", info["steps"])
+        given = {name: info[name] for name in ("task", "split", "seed", "success")}
+        return cls(**given, steps=count, total_reward=info["return"], **more)
 
     def end(self, kind: str = "", reason: str = "", **more: Any) -> Self:
         """Return it as one that ended now, in success if no kind of failure is given."""
@@ -138,15 +146,15 @@ def in_turn(names: Sequence[str], count: int) -> list[str]:
     return sorted(name for _, name in ranked[:count])
 
 
-def file_hashes(directory: Path) -> dict[str, tuple[int, str]]:
-    """Return the size in bytes and SHA-256 of every file of an episode, by name.
+def file_hashes(path: Path) -> dict[str, tuple[int, str]]:
+    """Return the size in bytes and SHA-256 of every file of an episode, given its folder, by name.
 
     Raises:
         StorageError: A file cannot be read.
     """
     found = {}
-    for path in sorted(p for p in directory.rglob("*") if p.is_file()):
-        with storage_errors(path), path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            found[path.relative_to(directory).as_posix()] = (file.tell(), digest)
+    for name, file in episode_files(path).items():
+        with storage_errors(file.path):
+            data = file.read()
+        found[name] = (len(data), hashlib.sha256(data).hexdigest())
     return found

@@ -84,6 +84,7 @@ class DatasetReader(WindowReader[DatasetTable]):
         open_videos: int = 64,
     ) -> None:
         super().__init__(frame_px, open_videos)
+        dataset.check()
         self._cameras, self._proprioception = tuple(cameras), tuple(proprioception)
         self._prompt_images = prompt_images
         self.paths = [episode.path for episode in dataset]
@@ -107,7 +108,7 @@ class DatasetReader(WindowReader[DatasetTable]):
             places=places,
             sights=_sights(episode, places, self._cameras),
             waypoints=_waypoints(episode),
-            videos={camera: (episode.video_path(camera), 0) for camera in self._cameras},
+            videos={camera: (episode.video_file(camera), 0) for camera in self._cameras},
             columns={
                 name: slice(stop - values.shape[1], stop)
                 for name, values, stop in zip(self._proprioception, measured, stops, strict=True)

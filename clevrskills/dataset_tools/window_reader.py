@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.dataset_tools.frame_reader import FrameReader
+from clevrskills.jobs.files import StoredFile
 
 _OPEN_EPISODES = 512  # tables kept, 10 to 20 kB each
 
@@ -44,7 +45,7 @@ class EpisodeTable:
     places: np.ndarray
     sights: np.ndarray
     waypoints: np.ndarray
-    videos: Mapping[str, tuple[Path, int]]
+    videos: Mapping[str, tuple[StoredFile | Path, int]]
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,8 @@ class WindowReader(ABC, Generic[Table]):
     def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:
         """Return frames of an episode at these steps by camera, (len(steps), 3, H, W) uint8."""
         found = {}
-        for camera, (path, first) in self.table(number).videos.items():
-            frames = self._video(path).read((first + steps).tolist())
+        for camera, (file, first) in self.table(number).videos.items():
+            frames = self._video(file).read((first + steps).tolist())
             images = torch.from_numpy(frames).movedim(-1, -3)
             found[camera] = images.contiguous() if self.contiguous else images
         return found
@@ -143,7 +144,7 @@ class WindowReader(ABC, Generic[Table]):
             return
         self._process = os.getpid()
         self._table: Callable[[int], Table] = lru_cache(_OPEN_EPISODES)(self.read_table)
-        self._video: Callable[[Path], FrameReader] = lru_cache(self._open_videos)(
+        self._video: Callable[[StoredFile | Path], FrameReader] = lru_cache(self._open_videos)(
             partial(FrameReader, size=self._frame_size)
         )
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +26,53 @@ class StorageError(ClevrSkillsError):
 
 class TakenError(StorageError):
     """Error: something is already where a complete directory was to go."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """File of its own, or part of a larger one that is read as one.
+
+    Attributes:
+        path: The file; of a part, the name that it would have on its own, which errors give.
+        within: The larger file; ``None``: it is a file of its own.
+        start: Where the part begins, in bytes.
+        length: Number of its bytes.
+    """
+
+    path: Path
+    within: Path | None = None
+    start: int = 0
+    length: int = 0
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+        return self.path.stat().st_size if self.within is None else self.length
+
+    @property
+    def url(self) -> str:
+        """What FFmpeg opens it by."""
+        if self.within is None:
+            return str(self.path)
+        return f"subfile,,start,{self.start},end,{self.start + self.length},,:{self.within}"
+
+    def read(self) -> bytes:
+        """Return all bytes.
+
+        Raises:
+            OSError: It is missing, cannot be read, or the larger file ends before it.
+        """
+        if self.within is None:
+            return self.path.read_bytes()
+        with self.within.open("rb") as file:
+            file.seek(self.start)
+            data = file.read(self.length)
+        if len(data) < self.length:
+            raise OSError(f"{self.within} has {len(data)} of {self.length} bytes")
+        return data
 
 
 @contextlib.contextmanager
@@ -139,6 +187,18 @@ class PartialDirectory:
     def discard(self) -> None:
         """Remove what was written; does nothing after :meth:`commit`."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def remove_whole(path: Path, root: Path, writer: str = "local") -> None:
+    """Remove a directory below ``root``; nobody sees a part of it.
+
+    Raises:
+        StorageError: The disk refused.
+    """
+    aside = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}"
+    with storage_errors(path):
+        os.rename(path, aside)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def partial_writers(root: Path) -> set[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from damage import edit_lines
 from fake_source import FakeSource
 from huggingface_hub import DatasetCard
 
@@ -97,13 +98,26 @@ def test_only_cards_are_replaced(
     assert capsys.readouterr().out == f"{path}\n"
     first = path.read_text()
     shutil.rmtree(root / "visit")
-    (root / "manifest" / "local.jsonl").write_text("")
     write_card(root)
-    assert "| episodes | 6 |" in first and "| episodes | 0 |" in path.read_text()
+    assert "| episodes | 6 |" in first and "| episodes | 3 |" in path.read_text()
     path.write_text("# Mine\n")
     with pytest.raises(ClevrSkillsError, match=r"README.md was not written by clevrskills"):
         write_card(root)
     assert path.read_text() == "# Mine\n"
+
+
+def test_what_was_copied_in_or_removed_is_counted(demos: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(demos, tmp_path / "copy"))
+    shutil.rmtree(root / "reach" / "train_00000000")
+    edit_lines(root, lambda lines: [line for line in lines if line["task"] != "visit"])
+    text = write_card(root).read_text()
+    assert cells(text, "episodes")[1] == "5"
+    assert cells(text, "? | `reach`")[3:8:3] == ["2", "4"]  # episodes, attempts
+    assert cells(text, "? | `visit`")[3:8] == ["3", *cells(text, "? | `visit`")[4:6], "0", "-"]
+    table = pd.read_parquet(root / "episodes.parquet")
+    assert table["episode"].tolist() == [episode.id for episode in Dataset(root)]
+    files = [path for path in root.glob("*/*/*") if path.is_file()]
+    assert table["bytes"].sum() == sum(path.stat().st_size for path in files)
 
 
 def test_a_row_for_each_episode(demos: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from clevrskills.dataset_tools.frame_reader import FrameReader
 def test_any_order_gives_the_same_frames(demos: Path) -> None:
     episode = Dataset(demos).episode(EPISODE)
     video = episode.video("hand_camera")
-    reader = FrameReader(episode.video_path("hand_camera"))
+    reader = FrameReader(episode.video_file("hand_camera"))
     assert len(reader) == len(video) > 20
     order = np.random.default_rng(0).integers(len(video), size=60).tolist()
     for indices in (order, range(len(video)), [5, 5, 4, 6], [len(video) - 1, 0]):
@@ -25,14 +25,14 @@ def test_any_order_gives_the_same_frames(demos: Path) -> None:
 
 def test_frames_are_scaled_by_area(demos: Path) -> None:
     episode = Dataset(demos)[0]
-    small = FrameReader(episode.video_path("base_camera"), (32, 16)).read([0, 7])
+    small = FrameReader(episode.video_file("base_camera"), (32, 16)).read([0, 7])
     assert small.shape == (2, 16, 32, 3) and small.dtype == np.uint8
     blocks = episode.video("base_camera")[[0, 7]].reshape(2, 16, 4, 32, 2, 3)
     assert np.abs(small - blocks.mean((2, 4))).mean() < 3
 
 
 def test_damage_is_named(demos: Path, tmp_path: Path) -> None:
-    path = Dataset(demos).episode(EPISODE).video_path("base_camera")
+    path = Dataset(demos).episode(EPISODE).video_file("base_camera").path
     copy = tmp_path / "cut.mp4"
     copy.write_bytes(path.read_bytes()[:500])
     with pytest.raises(DatasetError, match=r"cut.mp4 is not a readable video"):

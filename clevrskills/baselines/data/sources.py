@@ -30,7 +30,7 @@ from clevrskills.dataset_tools.torch_dataset import DatasetReader
 from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
-from clevrskills.jobs.files import to_json
+from clevrskills.jobs.files import StoredFile, to_json
 
 STATE_PARTS = ("qpos", "ee_pose", "vacuum_on", "holding")
 """Parts of the proprioception that make up a state vector, in this order."""
@@ -154,7 +154,9 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         ]
         if not self._rows:
             raise ClevrSkillsError(f"{self.root} has no episodes")
-        content = _sizes(self.root / "data", self.root / "videos")
+        folders = (self.root / name for name in ("data", "videos"))
+        parts = (path for folder in folders for path in sorted(folder.rglob("*.*")))
+        content = _sizes(map(StoredFile, parts))
         self.demonstrations: Sequence[Demonstration] = [
             Demonstration.of(row["source"], row["length"], content) for row in self._rows
         ]
@@ -222,13 +224,12 @@ def open_source(root: Path, cameras: Sequence[str]) -> DatasetSource | LeRobotSo
 
 
 def _content(episode: Episode, line: Attempt | None) -> str:
-    return _sizes(episode.path) if line is None else _digest(line.files)
+    return _sizes(episode.files.values()) if line is None else _digest(line.files)
 
 
-def _sizes(*folders: Path) -> str:
+def _sizes(files: Iterable[StoredFile]) -> str:
     """Tell files from others by their names and sizes."""
-    found = sorted(path for folder in folders for path in folder.rglob("*.*"))
-    return _digest([(path.name, path.stat().st_size) for path in found])
+    return _digest([(file.path.name, file.size) for file in files])
 
 
 def _digest(files: Any) -> str:

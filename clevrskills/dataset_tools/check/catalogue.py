@@ -5,6 +5,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from clevrskills.core.episode import SUBSTITUTE, RecordedName
 from clevrskills.core.suite import Suite, all_splits
 from clevrskills.dataset_tools.check.fault import Fault, schema_faults
@@ -14,12 +17,21 @@ from clevrskills.dataset_tools.layout import (
     DATASET_FILE,
     EPISODES_FILE,
     MANIFEST_DIR,
+    DatasetError,
 )
 from clevrskills.dataset_tools.manifest import Attempt
+from clevrskills.dataset_tools.storage import (
+    INDEX_FILE,
+    SHARDS_DIR,
+    Shard,
+    file_in_shard,
+    parse_shard,
+    shard_paths,
+)
 from clevrskills.jobs.files import PARTIAL_PREFIX
 from clevrskills.jobs.run_folder import LOCK_FILE
 
-_WRITTEN = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE)
+_WRITTEN = (DATASET_FILE, MANIFEST_DIR, SHARDS_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE)
 """What a dataset has beside its episodes."""
 
 
@@ -57,6 +69,7 @@ def read_catalogue(root: Path, suite: Suite) -> Catalogue:
         if line.success:
             catalogue.lines[line.id] = line
     catalogue.faults += _attempt_faults(attempts)
+    catalogue.faults += _shard_faults(root, suite, catalogue.episodes)
     existing = {"/".join(path.parts[-2:]) for path in catalogue.episodes}
     for name in sorted(set(catalogue.lines) - existing):
         catalogue.faults.append(Fault(name, "", "is in the manifest, but not there"))
@@ -90,6 +103,52 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
                     episodes.append(inner)
                 else:
                     yield Fault("", name, "is no episode")
+
+
+def _shard_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[Fault]:
+    """Look through the shards, and add their episodes to ``episodes``."""
+    splits, folders = all_splits(suite), {*episodes}
+    for path in shard_paths(root):
+        place = f"{SHARDS_DIR}/{path.name}"
+        try:
+            if parse_shard(path.name)[0] not in splits:
+                yield Fault("", place, "is of no split of the suite")
+            shard = Shard(path)
+        except (ValueError, DatasetError) as error:
+            yield Fault("", place, str(error))
+            continue
+        ends: dict[str, int] = {}
+        for name, files in shard.items():
+            if root / name in folders:
+                yield Fault(name, "", f"is in a folder and in {place}: run `clevrskills pack`")
+            else:
+                episodes.append(root / name)
+            for file, part in files.items():
+                if part.start != ends.get(file, 0):
+                    yield Fault(name, file, f"does not begin in {place} where the last one ends")
+                ends[file] = part.start + part.length
+        for file, end in ends.items():
+            yield from (
+                Fault("", f"{place}/{file}", what) for what in _joined(path, file, end, shard)
+            )
+        known = {INDEX_FILE, *map(file_in_shard, ends)}
+        for name in sorted({entry.name for entry in path.iterdir()} - known):
+            yield Fault("", f"{place}/{name}", "is not part of a shard")
+    episodes.sort()
+
+
+def _joined(path: Path, file: str, end: int, shard: Shard) -> Iterator[str]:
+    """Yield what is wrong with a file of a shard whose parts end at a byte."""
+    joined = path / file_in_shard(file)
+    try:
+        if joined.name == file:
+            groups = pq.read_metadata(joined).num_row_groups
+            if groups != len(shard):
+                yield f"{groups} row groups of {len(shard)} episodes"
+        elif joined.stat().st_size != end:
+            yield f"{joined.stat().st_size} bytes, not {end}"
+    except (OSError, pa.ArrowException) as error:
+        yield f"damaged: {' '.join(str(error).split())}"
 
 
 def _lines(root: Path, faults: list[Fault]) -> Iterator[tuple[str, Attempt]]:

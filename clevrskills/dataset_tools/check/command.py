@@ -133,11 +133,10 @@ def check_dataset(
 
 
 def _tasks(root: Path) -> set[str]:
-    """Return names of the folders of tasks."""
-    from clevrskills.dataset_tools.layout import MANIFEST_DIR
+    """Return the keys of the tasks of the episodes."""
+    from clevrskills.dataset_tools.storage import episode_names
 
-    folders = {path.name for path in root.iterdir() if path.is_dir() and path.name[0] != "."}
-    return folders - {MANIFEST_DIR}
+    return {name.partition("/")[0] for name in episode_names(root)}
 
 
 @dataclass(frozen=True)

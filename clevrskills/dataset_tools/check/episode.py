@@ -21,10 +21,12 @@ from clevrskills.dataset_tools.layout import (
     TURNS_FILE,
     VIDEO_SUFFIXES,
 )
+from clevrskills.dataset_tools.storage import episode_files
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import Attempt
+    from clevrskills.jobs.files import StoredFile
 
 
 def episode_faults(
@@ -51,17 +53,17 @@ def episode_faults(
     from clevrskills.dataset_tools.check import turns
 
     expected = _files(header, images)
-    existing = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
-    for file in sorted(expected - existing):
+    existing = episode_files(path)
+    for file in sorted(expected - set(existing)):
         yield file, "is missing"
-    for file in sorted(existing - expected):
+    for file in sorted(set(existing) - expected):
         yield file, "is not part of an episode"
     if line is not None:
-        yield from _hash_faults(path, line, existing)
+        yield from _hash_faults(line, existing)
     if EPISODE_FILE not in existing:
         return
     try:
-        info = json.loads((path / EPISODE_FILE).read_text(encoding="utf-8"))
+        info = json.loads(existing[EPISODE_FILE].read())
     except (OSError, ValueError) as error:
         yield EPISODE_FILE, f"damaged: {error}"
         return
@@ -73,14 +75,14 @@ def episode_faults(
     if faults:
         return  # what follows relies on it
     if header.in_turns and TURNS_FILE in existing:
-        yield from turns.table_faults(path, info, header)
+        yield from turns.table_faults(existing, info, header)
     if not header.in_steps:
         return
     for what in _info_faults(info, path, header, line, keystep_camera):
         yield EPISODE_FILE, what
     for file, check in _checks(header, info, decode).items():
         if file in existing:
-            yield from ((file, what) for what in check(path / file))
+            yield from ((file, what) for what in check(existing[file]))
 
 
 def _files(header: Header, images: bool) -> set[str]:
@@ -90,24 +92,18 @@ def _files(header: Header, images: bool) -> set[str]:
     files |= {STEPS_FILE, STATES_FILE} if header.in_steps else set()
     if header.cameras:
         files |= {CAMERAS_FILE, IMAGES_FILE}
-    for kind in _kinds(header):
+    for kind in header.films:
         files |= {camera + VIDEO_SUFFIXES[kind] for camera in header.cameras}
     return files
 
 
-def _kinds(header: Header) -> list[str]:
-    """Return kinds of videos, as they are called in ``episode.json``."""
-    filmed = {"video": True, "depth": header.depth, "segmentation": header.segmentation}
-    return [kind for kind in filmed if filmed[kind]]
-
-
 def _checks(
     header: Header, info: Mapping[str, Any], decode: bool
-) -> dict[str, Callable[[Path], Iterator[str]]]:
+) -> dict[str, Callable[[StoredFile], Iterator[str]]]:
     """Return the checks of each file."""
     from clevrskills.dataset_tools.check import tables
 
-    checks: dict[str, Callable[[Path], Iterator[str]]] = {
+    checks: dict[str, Callable[[StoredFile], Iterator[str]]] = {
         STEPS_FILE: partial(tables.steps_faults, info=info, in_turns=header.in_turns),
         STATES_FILE: partial(tables.states_faults, info=info),
     }
@@ -115,30 +111,28 @@ def _checks(
         checks[CAMERAS_FILE] = partial(tables.cameras_faults, info=info)
         checks[IMAGES_FILE] = partial(tables.images_faults, info=info)
     for name, camera in info["cameras"].items():
-        for kind in _kinds(header):
+        for kind in header.films:
             checks[name + VIDEO_SUFFIXES[kind]] = partial(
                 tables.video_faults, kind=kind, camera=camera, info=info, decode=decode
             )
     return checks
 
 
-def _hash_faults(path: Path, line: Attempt, existing: set[str]) -> Iterator[tuple[str, str]]:
+def _hash_faults(line: Attempt, existing: Mapping[str, StoredFile]) -> Iterator[tuple[str, str]]:
     """Yield differences from the sizes and hashes of the manifest."""
-    for file in sorted(existing - set(line.files)):
+    for file in sorted(set(existing) - set(line.files)):
         yield file, "is not in the manifest"
     for file, (size, sha256) in line.files.items():
         if file not in existing:
             continue
         try:
-            with (path / file).open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-                found = stream.tell()
+            data = existing[file].read()
         except OSError as error:
-            yield file, f"cannot be read: {error.strerror}"
+            yield file, f"cannot be read: {error.strerror or error}"
             continue
-        if found != size:
-            yield file, f"{found} bytes, not the {size} of the manifest"
-        elif digest != sha256:
+        if len(data) != size:
+            yield file, f"{len(data)} bytes, not the {size} of the manifest"
+        elif hashlib.sha256(data).hexdigest() != sha256:
             yield file, "its SHA-256 is not that of the manifest"
 
 
@@ -149,9 +143,6 @@ def _origin_faults(
     name = RecordedName.parse(f"{path.parent.name}/{path.name}")
     facts: list[tuple[str, Any, str]] = [
         *((key, getattr(name, key), "directory") for key in ("task", "split", "seed")),
-        ("robot", header.robot, "dataset"),
-        ("criteria", header.criteria, "dataset"),
-        *([("fps", header.fps, "dataset")] if header.in_steps else []),
         ("success", True, "dataset"),
     ]
     if line is not None:
@@ -160,6 +151,7 @@ def _origin_faults(
     for key, value, where in facts:
         if info[key] != value:
             yield f"{key} is {info[key]!r}, but {value!r} in the {where}"
+    yield from header.faults(info)
 
 
 def _info_faults(
@@ -171,15 +163,6 @@ def _info_faults(
 ) -> Iterator[str]:
     """Yield contradictions of ``episode.json`` with its directory, header, manifest or itself."""
     yield from _origin_faults(info, path, header, line)
-    if set(info["cameras"]) != set(header.cameras):
-        found, expected = ", ".join(info["cameras"]), ", ".join(header.cameras)
-        yield f"cameras are {found or 'none'}, but {expected or 'none'} in the dataset"
-    for camera, described in info["cameras"].items():
-        if set(VIDEO_SUFFIXES) & set(described) != set(_kinds(header)):
-            yield f"{camera}: filmed is not what the dataset says: {', '.join(_kinds(header))}"
-        has_own = "orthographic_m" in described  # its scale matters
-        if not has_own and header.size_px not in (None, described["height"]):
-            yield f"{camera}: height {described['height']}, but {header.size_px} in the dataset"
     yield from _tree_faults(info, keystep_camera)
     for level, runs in info["segments"].items():
         edges = [0, *(run["stop"] for run in runs)]

@@ -3,7 +3,6 @@
 import contextlib
 import io
 from collections.abc import Generator, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +15,7 @@ from PIL import Image
 
 from clevrskills.dataset_tools.layout import POSE, TEACHER_ACTION
 from clevrskills.dataset_tools.record.columns import OWNER, owner
+from clevrskills.jobs.files import StoredFile
 
 _FLAG, _REAL, _WHOLE = pa.bool_(), pa.float32(), pa.int32()
 _RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
@@ -34,7 +34,9 @@ Table = dict[str, np.ndarray]
 """Columns by name; vectors as (rows, length)."""
 
 
-def steps_faults(path: Path, info: Mapping[str, Any], in_turns: bool = False) -> Iterator[str]:
+def steps_faults(
+    file: StoredFile, info: Mapping[str, Any], in_turns: bool = False
+) -> Iterator[str]:
     """Check ``steps.parquet`` of the episode that ``info`` describes; a turn goes to its own end,
     even if the goal holds before.
     """
@@ -42,9 +44,9 @@ def steps_faults(path: Path, info: Mapping[str, Any], in_turns: bool = False) ->
     lengths["object_poses"] = len(POSE) * len(info["objects"])
     columns = _steps_columns(info) | OWNER
     with contextlib.suppress(OSError, pa.ArrowException):
-        if TEACHER_ACTION in pq.read_schema(path).names:
+        if TEACHER_ACTION in pq.read_schema(pa.BufferReader(file.read())).names:
             columns[TEACHER_ACTION] = columns["action"]
-    table = yield from _read(path, int(info["steps"]), columns, lengths)
+    table = yield from _read(file, int(info["steps"]), columns, lengths)
     if table is None:
         return
     yield from _owner_faults(table, info)
@@ -95,7 +97,7 @@ def steps_faults(path: Path, info: Mapping[str, Any], in_turns: bool = False) ->
         yield f"rewards add up to {total:.6g}, return is {info['return']:.6g}"
 
 
-def cameras_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
+def cameras_faults(file: StoredFile, info: Mapping[str, Any]) -> Iterator[str]:
     """Check ``cameras.parquet`` of the episode that ``info`` describes."""
     count = len(info["objects"])
     columns: dict[str, pa.DataType] = {**OWNER, "step": _WHOLE}
@@ -105,7 +107,7 @@ def cameras_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
         columns[f"{camera}/boxes"] = pa.list_(pa.int16())
         columns[f"{camera}/visible"] = pa.list_(_REAL)
         lengths |= {f"{camera}/boxes": 4 * count, f"{camera}/visible": count}
-    table = yield from _read(path, int(info["steps"]) + 1, columns, lengths)
+    table = yield from _read(file, int(info["steps"]) + 1, columns, lengths)
     if table is None:
         return
     yield from _owner_faults(table, info)
@@ -127,12 +129,12 @@ def cameras_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     yield from _rows(wrong)
 
 
-def images_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
+def images_faults(file: StoredFile, info: Mapping[str, Any]) -> Iterator[str]:
     """Check ``images.parquet`` of the episode that ``info`` describes."""
     expected = {*info["prompt"]["images"].values()}
     expected |= {keystep["image"] for keystep in info["keysteps"]} - {None}
     own = "turns/"  # of turns, which are checked with them
-    table = yield from _read(path, None, _IMAGES)
+    table = yield from _read(file, None, _IMAGES)
     if table is None:
         return
     yield from _owner_faults(table, info)
@@ -148,10 +150,10 @@ def images_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
             yield from image_faults(name, image["bytes"])
 
 
-def states_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
+def states_faults(file: StoredFile, info: Mapping[str, Any]) -> Iterator[str]:
     """Check ``states.npz`` of the episode that ``info`` describes."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(file.read()), allow_pickle=False) as arrays:
             names, states = arrays.files, arrays["states"]
     except Exception as error:  # zipfile, zlib and numpy raise what they like
         yield f"damaged: {_line(error)}"
@@ -166,12 +168,12 @@ def states_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
 
 
 def video_faults(
-    path: Path, kind: str, camera: Mapping[str, Any], info: Mapping[str, Any], decode: bool
+    file: StoredFile, kind: str, camera: Mapping[str, Any], info: Mapping[str, Any], decode: bool
 ) -> Iterator[str]:
     """Check a video.
 
     Args:
-        path: The file.
+        file: The file.
         kind: What it shows: ``video``, ``depth`` or ``segmentation``.
         camera: Description of its camera in ``episode.json``.
         info: Content of ``episode.json``.
@@ -179,7 +181,7 @@ def video_faults(
     """
     frames = info["steps"] + 1
     try:
-        with av.open(str(path)) as container:
+        with av.open(file.url) as container:
             if not container.streams.video:
                 yield "not a readable video: it holds none"
                 return
@@ -250,7 +252,7 @@ def _steps_columns(info: Mapping[str, Any]) -> dict[str, pa.DataType]:
 
 
 def _read(
-    path: Path,
+    file: StoredFile,
     rows: int | None,
     columns: Mapping[str, pa.DataType],
     lengths: Mapping[str, int] = MappingProxyType({}),
@@ -260,7 +262,7 @@ def _read(
     yielded; the result is ``None`` then.
     """
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(pa.BufferReader(file.read()))
     except (OSError, pa.ArrowException) as error:
         yield f"damaged: {_line(error)}"
         return None

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import IMAGES_FILE, TURNS_FILE, Header
 from clevrskills.dataset_tools.record.columns import owner
 from clevrskills.dataset_tools.record.turns import COLUMNS, look, state_json, turn_facts
+from clevrskills.jobs.files import StoredFile
 
 _RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
 
@@ -30,12 +30,14 @@ def info_faults(info: Mapping[str, Any]) -> Iterator[str]:
         yield f"{info['turns']} turns, but the limit is {info['limit']}"
 
 
-def table_faults(path: Path, info: Mapping[str, Any], header: Header) -> Iterator[tuple[str, str]]:
-    """Yield names of files and their faults: the turns of the episode in a folder, and the images
-    that they name.
+def table_faults(
+    files: Mapping[str, StoredFile], info: Mapping[str, Any], header: Header
+) -> Iterator[tuple[str, str]]:
+    """Yield names of files and their faults: the turns of an episode, and the images that they
+    name.
     """
     try:
-        table = pq.read_table(path / TURNS_FILE)
+        table = pq.read_table(pa.BufferReader(files[TURNS_FILE].read()))
     except (OSError, pa.ArrowException) as error:
         yield TURNS_FILE, f"damaged: {str(error).splitlines()[0]}"
         return
@@ -46,7 +48,7 @@ def table_faults(path: Path, info: Mapping[str, Any], header: Header) -> Iterato
         return
     rows = table.to_pylist()
     yield from ((TURNS_FILE, what) for what in _row_faults(rows, info, header))
-    yield from ((IMAGES_FILE, what) for what in _image_faults(path / IMAGES_FILE, rows, info))
+    yield from ((IMAGES_FILE, what) for what in _image_faults(files.get(IMAGES_FILE), rows, info))
 
 
 def _row_faults(
@@ -92,15 +94,18 @@ def _row_faults(
         yield f"rewards add up to {total:.6g}, return is {info['return']:.6g}"
 
 
-def _image_faults(path: Path, rows: list[dict[str, Any]], info: Mapping[str, Any]) -> Iterator[str]:
+def _image_faults(
+    file: StoredFile | None, rows: list[dict[str, Any]], info: Mapping[str, Any]
+) -> Iterator[str]:
     try:
         named = {n for seen in (*rows, info["final"]) for n in json.loads(seen["views"]).values()}
     except (ValueError, AttributeError):
         return  # said above
-    if not path.is_file():
+    if file is None:
         return  # said elsewhere
     try:
-        table = pq.read_table(path, columns=["name", "image"]).to_pylist()
+        content = pa.BufferReader(file.read())
+        table = pq.read_table(content, columns=["name", "image"]).to_pylist()
     except (OSError, pa.ArrowException) as error:
         yield f"damaged: {str(error).splitlines()[0]}"
         return

@@ -107,6 +107,8 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
         UnknownNameError: There is no such format.
         ClevrSkillsError: ``out`` is taken or cannot be written, or an episode is damaged.
     """
+    from clevrskills.dataset_tools.dataset import check_make
+
     check_names(format=((to,), FORMATS))
     if not selection.header.in_steps and to not in OF_TURNS:
         raise ClevrSkillsError(
@@ -127,6 +129,7 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
     if out.resolve().is_relative_to(selection.root.resolve()):
         raise ClevrSkillsError(f"{out} lies in the dataset itself; give a folder outside of it")
     left_out: dict[str, int] = {}
+    check_make(selection)
     if to in IN_WORDS:
         selection, left_out = in_words(selection)
     write = pkgutil.resolve_name(f"{__package__}.{FORMATS[to]}")

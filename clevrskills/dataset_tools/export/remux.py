@@ -13,8 +13,8 @@ import av
 import numpy as np
 
 from clevrskills.dataset_tools.layout import DatasetError
-from clevrskills.jobs.files import StorageError
-from clevrskills.sim.render.video import ONE_THREAD, frame_count
+from clevrskills.jobs.files import StorageError, StoredFile
+from clevrskills.sim.render.video import ONE_THREAD, frame_count, open_video
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode
@@ -46,24 +46,24 @@ class Recording:
 
 
 @contextlib.contextmanager
-def open_recording(path: Path, frames: int) -> Iterator[Recording]:
+def open_recording(file: StoredFile, frames: int) -> Iterator[Recording]:
     """Read the packets of the first ``frames`` frames of a video; they are valid until it closes.
 
     Raises:
         DatasetError: It is missing or damaged, shorter than that, or cannot be cut anywhere.
     """
     with contextlib.ExitStack() as stack:
+        container = stack.enter_context(open_video(file))
         try:
-            container = stack.enter_context(av.open(str(path)))
             stream = container.streams.video[0]
             packets = [packet for packet in container.demux(stream) if packet.size]
         except (av.FFmpegError, OSError, IndexError) as error:
-            raise DatasetError(f"{path} is not a readable video: {error}") from error
+            raise DatasetError(f"{file} is not a readable video: {error}") from error
         if len(packets) < frames:
-            raise DatasetError(f"{path} is damaged: it has {len(packets)} frames, not {frames}")
+            raise DatasetError(f"{file} is damaged: it has {len(packets)} frames, not {frames}")
         packets = packets[:frames]
         if not packets[0].is_keyframe or any(packet.pts != packet.dts for packet in packets):
-            raise DatasetError(f"{path} has frames that need later ones; it cannot be cut")
+            raise DatasetError(f"{file} has frames that need later ones; it cannot be cut")
         yield Recording(stream, packets, sum(packet.size for packet in packets))
 
 
@@ -113,12 +113,12 @@ class JoinedVideo:
             raise StorageError(f"{self.path} was not written completely: is the disk full?")
 
 
-def whole_video(episode: Episode, camera: str) -> Path:
+def whole_video(episode: Episode, camera: str) -> StoredFile:
     """Return the file of a video, which has a frame for every state.
 
     Raises:
         DatasetError: It is missing, damaged or too short.
     """
-    path = episode.video_path(camera)
-    with open_recording(path, len(episode) + 1):
-        return path
+    file = episode.video_file(camera)
+    with open_recording(file, len(episode) + 1):
+        return file

@@ -46,7 +46,7 @@ class Selection:
         from clevrskills.dataset_tools.dataset import Episode
 
         for done, name in enumerate(self.ids, start=1):
-            yield Episode(self.root / name)
+            yield Episode(self.root / name, self.header)
             if self.on_progress:
                 self.on_progress(done)
 

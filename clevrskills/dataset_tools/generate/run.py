@@ -5,6 +5,7 @@ from pathlib import Path
 
 from clevrskills.dataset_tools.generate.schedule import TaskQueue, next_attempt
 from clevrskills.dataset_tools.manifest import Attempt, Manifest
+from clevrskills.dataset_tools.storage import has_episode
 from clevrskills.jobs.pool import Pool, TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.work import JobQueue, work
@@ -35,7 +36,7 @@ class AttemptQueue(JobQueue[Attempt, Attempt]):
 
     def give_up(self, job: Attempt, end: WorkerDied | TimedOut) -> None:
         """Record a failed attempt, unless its episode is there: then it is only to be entered."""
-        if (self._root / job.id).is_dir():
+        if has_episode(self._root / job.id):
             return self.requeue(job)
         kind = "timeout" if isinstance(end, TimedOut) else "crash"
         return self.finish(job, job.end(kind, end.reason))

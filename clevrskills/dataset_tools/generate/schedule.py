@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE
+from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE, RecordedName
 from clevrskills.dataset_tools.manifest import Attempt, read_manifest
+from clevrskills.dataset_tools.storage import packed_episodes
 from clevrskills.jobs.files import storage_errors
 
 MIN_FAILURES = 20
@@ -124,6 +125,9 @@ def read_history(root: Path, queues: Iterable[TaskQueue]) -> None:
     by_task = {(queue.task, queue.split): queue for queue in queues}
     for queue in by_task.values():
         queue.present = _seeds(root / queue.task, queue.split)
+    for name in map(RecordedName.parse, packed_episodes(root)):
+        if (name.task, name.split) in by_task:
+            by_task[name.task, name.split].present.add(name.seed)
     for attempt in read_manifest(root):
         key = attempt.task, attempt.split
         if key in by_task:

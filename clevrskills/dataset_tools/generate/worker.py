@@ -28,6 +28,7 @@ from clevrskills.dataset_tools.record.arm_turns import ArmTurnRecorder
 from clevrskills.dataset_tools.record.recorder import Recorder
 from clevrskills.dataset_tools.record.rollout import EpisodeRecorder, rollout
 from clevrskills.dataset_tools.record.turns import TurnRecorder
+from clevrskills.dataset_tools.storage import has_episode
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.files import StorageError, TakenError
 from clevrskills.jobs.process_setup import (
@@ -78,7 +79,7 @@ class GenerateWorker:
             ClevrSkillsError: It makes no sense to go on: no environment, or a full disk.
         """
         final = self._root / attempt.id
-        if final.is_dir():
+        if has_episode(final):
             return self._adopt(attempt, final)
         config = self._header.config(attempt.task, attempt.split)
         env, oracle, film = self._prepare(config)

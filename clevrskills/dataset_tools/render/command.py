@@ -73,6 +73,7 @@ def _render(args: RenderArgs, config: EnvConfig, suite: Suite) -> int:
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.manifest import Manifest, read_manifest
     from clevrskills.dataset_tools.render.worker import RenderQueue, RenderWorker
+    from clevrskills.dataset_tools.storage import has_episode
     from clevrskills.jobs.work import open_pool, work
 
     root = args.out.absolute()
@@ -82,7 +83,7 @@ def _render(args: RenderArgs, config: EnvConfig, suite: Suite) -> int:
         if not line.success and (line.id, False) not in known:
             manifest.append(line)
     names = Dataset(args.dataset).ids
-    missing = [n for n in names if (n, True) not in known or not (root / n).is_dir()]
+    missing = [n for n in names if (n, True) not in known or not has_episode(root / n)]
     make = partial(RenderWorker, args.dataset.absolute(), root, config, suite)
     with Display("filming", len(names), len(names) - len(missing)) as display:
         queue = RenderQueue(missing, manifest, display, len(names))

@@ -1,11 +1,9 @@
 """Render worker: films recorded episodes; and the queue of those that are to be filmed."""
 
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import Suite, TrajectoryRenderer, image_views, make_renderer
@@ -14,6 +12,7 @@ from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE, TURNS_FILE
 from clevrskills.dataset_tools.manifest import Attempt, Manifest, file_hashes, latest_lines
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.recorder import write_info
+from clevrskills.dataset_tools.storage import has_episode
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import PartialDirectory, storage_errors
 from clevrskills.jobs.pool import TimedOut, WorkerDied
@@ -69,7 +68,7 @@ class RenderWorker:
         cpu_s, wall_s = time.process_time(), time.perf_counter()
         times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
         episode, final = Episode(self._recorded / name), self._root / name
-        if not final.is_dir():
+        if not has_episode(final):
             with PartialDirectory(self._root, final) as directory:
                 try:
                     self._film_into(directory.path, episode, times_s)
@@ -82,7 +81,7 @@ class RenderWorker:
         times_s["total_cpu"] = time.process_time() - cpu_s
         times_s["total_wall"] = time.perf_counter() - wall_s
         return replace(
-            self._lines.get(name) or _attempt(episode.info),
+            self._lines.get(name) or Attempt.of(episode.info),
             worker=worker_name(),
             ended=now(),
             times_s={phase: round(value, 6) for phase, value in times_s.items()},
@@ -118,18 +117,6 @@ class RenderWorker:
             raise
         with spent(times_s, "write"), storage_errors(path):
             for name in (STEPS_FILE, STATES_FILE, *([TURNS_FILE] if episode.has_turns else [])):
-                shutil.copyfile(episode.path / name, path / name)
+                (path / name).write_bytes(episode.files[name].read())
             prompt = {**info["prompt"], "images": images}
             write_info(path, {**info, "prompt": prompt, "keysteps": keysteps, "cameras": cameras})
-
-
-def _attempt(info: Mapping[str, Any]) -> Attempt:
-    """Return the attempt of an episode whose line is missing."""
-    return Attempt(
-        info["task"],
-        info["split"],
-        info["seed"],
-        success=info["success"],
-        steps=info.get("turns", info["steps"]),
-        total_reward=info["return"],
-    )

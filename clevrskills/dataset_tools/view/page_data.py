@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from clevrskills.dataset_tools.dataset import Episode
+    from clevrskills.jobs.files import StoredFile
 
 PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
 _IMAGE_PX = {"prompt": 128, "keystep": 224, "thumbnail": 96, "turn": 480}
@@ -187,7 +187,7 @@ def _camera(episode: Episode, name: str) -> dict[str, Any]:
     return {
         "width": camera["width"],
         "height": camera["height"],
-        "video": _base64(episode.video_path(name)),
+        "video": _base64(episode.video_file(name)),
         "boxes": episode.boxes(name).reshape(len(episode) + 1, -1).tolist(),
         "visible": np.round(100 * episode.visible(name)).astype(int).tolist(),
     }
@@ -247,8 +247,8 @@ def jpeg(image: np.ndarray, use: str) -> bytes:
     return encode_image(np.asarray(scaled), "JPEG", quality=88)
 
 
-def _base64(path: Path) -> str:
+def _base64(file: StoredFile) -> str:
     try:
-        return base64.b64encode(path.read_bytes()).decode()
+        return base64.b64encode(file.read()).decode()
     except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
+        raise DatasetError.of(file, error) from error

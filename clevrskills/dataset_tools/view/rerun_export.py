@@ -82,7 +82,7 @@ class _Log:
             image_plane_distance=0.1,
         )
         self.recording.log(entity, pinhole, static=True)
-        video = rr.AssetVideo(path=episode.video_path(name))
+        video = rr.AssetVideo(contents=episode.video_file(name).read(), media_type="video/mp4")
         self.recording.log(f"{entity}/video", video, static=True)
         moments_ns = ((np.arange(len(episode) + 1) + 0.5) / fps * 1e9).astype(np.int64)
         self.send(f"{entity}/video", rr.VideoFrameReference.columns_nanos(moments_ns))

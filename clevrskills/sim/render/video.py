@@ -16,7 +16,7 @@ import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
 from clevrskills.errors import DamagedError
-from clevrskills.jobs.files import StorageError, storage_errors
+from clevrskills.jobs.files import StorageError, StoredFile, storage_errors
 
 __all__ = [
     "VideoWriter",
@@ -129,49 +129,54 @@ class DepthWriter(SegmentationWriter):
     pixels = "gray16le"
 
 
-def _open(path: Path) -> av.container.InputContainer:
+def open_video(file: StoredFile | Path) -> av.container.InputContainer:
+    """Open a video to read it.
+
+    Raises:
+        DamagedError: It is missing or damaged.
+    """
     try:
-        return av.open(str(path))
+        return av.open(file.url if isinstance(file, StoredFile) else str(file))
     except FileNotFoundError as error:
-        raise DamagedError.of(path, error) from error
+        raise DamagedError.of(file, error) from error
     except (av.FFmpegError, OSError) as error:
-        raise DamagedError(f"{path} is not a readable video: {error}") from error
+        raise DamagedError(f"{file} is not a readable video: {error}") from error
 
 
-def frame_count(path: Path) -> int:
+def frame_count(file: StoredFile | Path) -> int:
     """Return number of frames according to the file's index, or, where it has none, its packets."""
-    with _open(path) as container:
+    with open_video(file) as container:
         stream = container.streams.video[0]
         try:
             return int(stream.frames) or sum(packet.size > 0 for packet in container.demux(stream))
         except av.FFmpegError as error:
-            raise DamagedError.of(path, error) from error
+            raise DamagedError.of(file, error) from error
 
 
-def iterate_frames(path: Path) -> Iterator[np.ndarray]:
+def iterate_frames(file: StoredFile | Path) -> Iterator[np.ndarray]:
     """Decode a video frame by frame, each (H, W, 3) uint8 sRGB, or (H, W) if written without loss.
 
     Raises:
         DamagedError: The video is missing or damaged.
     """
-    with _open(path) as container:
+    with open_video(file) as container:
         try:
             for frame in container.decode(video=0):
                 yield _to_array(frame)
         except av.FFmpegError as error:
-            raise DamagedError.of(path, error) from error
+            raise DamagedError.of(file, error) from error
 
 
-def read_video(path: Path) -> np.ndarray:
+def read_video(file: StoredFile | Path) -> np.ndarray:
     """Decode a whole video, (T, H, W, 3) uint8 sRGB, or (T, H, W) if written without loss.
 
     Raises:
         DamagedError: The video is missing or damaged.
     """
-    return np.stack(list(iterate_frames(path)))
+    return np.stack(list(iterate_frames(file)))
 
 
-def read_frame(path: Path, index: int) -> np.ndarray:
+def read_frame(file: StoredFile | Path, index: int) -> np.ndarray:
     """Decode one frame, (H, W, 3) uint8 sRGB, or (H, W) if written without loss; at most ten are
     decoded to reach it.
 
@@ -179,10 +184,10 @@ def read_frame(path: Path, index: int) -> np.ndarray:
         IndexError: There is no such frame.
         DamagedError: The video is missing or damaged.
     """
-    count = frame_count(path)
+    count = frame_count(file)
     if not 0 <= operator.index(index) < count:
-        raise IndexError(f"frame {index} of {path}: it has {count} frames")
-    with _open(path) as container:
+        raise IndexError(f"frame {index} of {file}: it has {count} frames")
+    with open_video(file) as container:
         stream = container.streams.video[0]
         assert stream.time_base is not None and stream.average_rate is not None
         target_pts = round(index / stream.average_rate / stream.time_base)
@@ -190,7 +195,7 @@ def read_frame(path: Path, index: int) -> np.ndarray:
         for frame in container.decode(stream):
             if frame.pts is not None and frame.pts >= target_pts:
                 return _to_array(frame)
-    raise DamagedError(f"{path} is damaged: frame {index} is missing")
+    raise DamagedError(f"{file} is damaged: frame {index} is missing")
 
 
 def _to_array(frame: av.VideoFrame) -> np.ndarray:

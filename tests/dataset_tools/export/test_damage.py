@@ -18,8 +18,9 @@ def damaged(demos: Path, tmp_path: Path) -> tuple[Dataset, Path]:
     dataset = Dataset(tmp_path / "demos")
     short, *_, long = sorted(dataset, key=len)
     assert len(short) < len(long)
-    shutil.copyfile(short.video_path("hand_camera"), long.video_path("hand_camera"))
-    return dataset, long.video_path("hand_camera")
+    video = long.video_file("hand_camera").path
+    shutil.copyfile(short.video_file("hand_camera").path, video)
+    return dataset, video
 
 
 def test_a_video_of_another_length_is_named(damaged: tuple, tmp_path: Path):

@@ -61,7 +61,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     for name, error in (
         ("a.mp4", "a.mp4 is damaged: it has 5 frames, not 6"),
         ("b.mp4", "b.mp4 is not a readable video"),
-        ("c.mp4", "c.mp4 is not a readable video"),
+        ("c.mp4", "c.mp4 is missing"),
     ):
         with pytest.raises(DatasetError, match=error), open_recording(tmp_path / name, 6):
             pass

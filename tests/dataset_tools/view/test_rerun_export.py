@@ -56,7 +56,7 @@ def test_what_rerun_reads(demos: Path, episode: Episode, tmp_path: Path) -> None
     pixel = episode.info["cameras"]["hand_camera"]["intrinsic"] @ (ahead / ahead[2])
     assert pixel[:2] == pytest.approx(boxes[3, 0].reshape(2, 2).mean(0), abs=1.0)
     blob = camera["/world/hand_camera/video:Blob"].dropna().iloc[0][0]
-    assert bytes(blob) == episode.video_path("hand_camera").read_bytes()
+    assert bytes(blob) == episode.video_file("hand_camera").read()
     texts = read("/labels/subtask")["/labels/subtask:Text"].dropna()
     assert [text[0] for text in texts] == ["Reach the red dot", "Reach the blue dot"]
 

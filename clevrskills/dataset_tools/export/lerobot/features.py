@@ -304,7 +304,7 @@ class LeRobotWriter(ABC):
         videos: Row = {}
         for camera in self.first.cameras:
             key = image_key(camera)
-            with open_recording(episode.video_path(camera), len(episode)) as recording:
+            with open_recording(episode.video_file(camera), len(episode)) as recording:
                 images = recording.images(IMAGES_PER_EPISODE)
                 stats[key] = self._statistics.add_images(key, images)
                 videos |= self.add_video(key, recording)

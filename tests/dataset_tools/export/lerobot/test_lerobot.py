@@ -237,7 +237,7 @@ def test_a_short_video_is_an_error(both_splits: Path, tmp_path: Path) -> None:
     copy = tmp_path / "demos"
     shutil.copytree(both_splits, copy)
     episode = Dataset(copy)[2]
-    short = VideoWriter(episode.video_path("hand_camera"), 64, 64, 20)
+    short = VideoWriter(episode.video_file("hand_camera").path, 64, 64, 20)
     for frame in episode.video("hand_camera")[:4]:
         short.write(frame)
     short.close()

@@ -1,0 +1,148 @@
+"""Parquet files joined by their bytes: one after the other, with one more footer for all of them.
+
+The result is a Parquet file whose row groups are those of all files, and each of them can still be
+read on its own, from its first byte to its last. No values are decoded: only the places in the
+footers are shifted. A footer is a message of Thrift's compact protocol, see
+https://github.com/apache/parquet-format and its ``parquet.thrift``.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+Struct = dict[int, tuple[int, Any]]
+"""Type and value of each field by its number; a list is the type of its items and the items."""
+
+_MAGIC = b"PAR1"
+_TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 6, 7, 8, 9, 12
+_SCHEMA, _NUM_ROWS, _ROW_GROUPS = 2, 3, 4  # of FileMetaData
+_COLUMNS, _GROUP_ROWS, _ORDINAL = 1, 3, 7  # of RowGroup
+_META = 3  # of ColumnChunk
+_GROUP_PLACES, _CHUNK_PLACES, _META_PLACES = (5,), (2, 4, 6), (9, 10, 11, 14)
+"""Fields that hold places in the file; 0 stands for none."""
+
+
+class FooterJoin:
+    """Collects the footers of files, and makes that of all of them."""
+
+    def __init__(self) -> None:
+        self._first: Struct = {}
+        self._groups: list[bytes] = []
+        self._rows = 0
+
+    def add(self, content: bytes, start: int) -> None:
+        """Take in a file that begins at a byte of the joined one.
+
+        Raises:
+            ValueError: It is no Parquet file, or its columns are not those of the first one.
+        """
+        if content[-4:] != _MAGIC:
+            raise ValueError("it is no Parquet file")
+        size = int.from_bytes(content[-8:-4], "little")
+        footer = _Reader(content[-8 - size : -8]).struct()
+        self._first = self._first or footer
+        if footer[_SCHEMA] != self._first[_SCHEMA]:
+            raise ValueError("its columns are not those of the episodes before")
+        for group in footer[_ROW_GROUPS][1][1]:
+            _shift(group, _GROUP_PLACES, start)
+            for column in group[_COLUMNS][1][1]:
+                _shift(column, _CHUNK_PLACES, start)
+                _shift(column[_META][1], _META_PLACES, start)
+            group.pop(_ORDINAL, None)
+            self._groups.append(_written(_STRUCT, group))
+            self._rows += group[_GROUP_ROWS][1]
+
+    def footer(self) -> bytes:
+        """Return what ends the joined file."""
+        groups = _STRUCT, self._groups
+        more = {_NUM_ROWS: (_I64, self._rows), _ROW_GROUPS: (_LIST, groups)}
+        data = _written(_STRUCT, self._first | more)
+        return data + len(data).to_bytes(4, "little") + _MAGIC
+
+
+def _shift(struct: Struct, fields: Iterable[int], by: int) -> None:
+    for number in fields:
+        kind, place = struct.get(number, (_I64, 0))
+        if place:
+            struct[number] = kind, place + by
+
+
+class _Reader:
+    """Reads a message."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def struct(self) -> Struct:
+        found: Struct = {}
+        number = 0
+        while head := self._take(1)[0]:
+            number = number + (head >> 4) if head >> 4 else self._whole()
+            kind = head & 15
+            found[number] = kind, b"" if kind <= _FALSE else self._value(kind)
+        return found
+
+    def _value(self, kind: int) -> Any:
+        if kind <= _BYTE:
+            return self._take(1)
+        if kind <= _I64:
+            return self._whole()
+        if kind == _DOUBLE:
+            return self._take(8)
+        if kind == _BINARY:
+            return self._take(self._varint())
+        if kind == _STRUCT:
+            return self.struct()
+        if kind != _LIST:
+            raise ValueError(f"its footer has a value of type {kind}")
+        head = self._take(1)[0]
+        count, kind = head >> 4, head & 15
+        return kind, [self._value(kind) for _ in range(self._varint() if count == 15 else count)]
+
+    def _take(self, count: int) -> bytes:
+        self._at += count
+        return self._data[self._at - count : self._at]
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._data[self._at]
+            self._at += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+
+    def _whole(self) -> int:
+        value = self._varint()
+        return value >> 1 ^ -(value & 1)
+
+
+def _written(kind: int, value: Any) -> bytes:
+    """Return a value as it stands in a message; one that is written already stays."""
+    if isinstance(value, bytes):
+        return _varint(len(value)) + value if kind == _BINARY else value
+    if isinstance(value, int):
+        return _varint(value << 1 ^ value >> 63)
+    if isinstance(value, tuple):
+        kind, items = value
+        head = bytes([min(len(items), 15) << 4 | kind])
+        count = _varint(len(items)) if len(items) >= 15 else b""
+        return head + count + b"".join(_written(kind, item) for item in items)
+    parts, before = [], 0
+    for number, (inner, content) in sorted(value.items()):
+        step = number - before
+        parts.append(
+            bytes([step << 4 | inner]) if step < 16 else bytes([inner]) + _written(_I64, number)
+        )
+        parts.append(_written(inner, content))
+        before = number
+    return b"".join(parts) + b"\0"
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    found.append(value)
+    return bytes(found)
