@@ -13,11 +13,13 @@ Struct = dict[int, tuple[int, Any]]
 """Type and value of each field by its number; a list is the type of its items and the items."""
 
 _MAGIC = b"PAR1"
-_TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = 1, 2, 3, 6, 7, 8, 9, 12
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST = range(1, 10)
+_STRUCT = 12
 _SCHEMA, _NUM_ROWS, _ROW_GROUPS = 2, 3, 4  # of FileMetaData
-_COLUMNS, _GROUP_ROWS, _ORDINAL = 1, 3, 7  # of RowGroup
+_COLUMNS, _GROUP_ROWS = 1, 3  # of RowGroup
+_GROUP_PLACE, _COMPRESSED, _ORDINAL = range(5, 8)
 _META = 3  # of ColumnChunk
-_GROUP_PLACES, _CHUNK_PLACES, _META_PLACES = (5,), (2, 4, 6), (9, 10, 11, 14)
+_CHUNK_PLACES, _META_PLACES = (2, 4, 6), (9, 10, 11, 14)
 """Fields that hold places in the file; 0 stands for none."""
 
 
@@ -43,7 +45,7 @@ class FooterJoin:
         if footer[_SCHEMA] != self._first[_SCHEMA]:
             raise ValueError("its columns are not those of the episodes before")
         for group in footer[_ROW_GROUPS][1][1]:
-            _shift(group, _GROUP_PLACES, start)
+            _shift(group, (_GROUP_PLACE,), start)
             for column in group[_COLUMNS][1][1]:
                 _shift(column, _CHUNK_PLACES, start)
                 _shift(column[_META][1], _META_PLACES, start)

@@ -54,7 +54,7 @@ class StoredFile:
 
     @property
     def url(self) -> str:
-        """What FFmpeg opens it by."""
+        """Name by which FFmpeg opens it."""
         if self.within is None:
             return str(self.path)
         return f"subfile,,start,{self.start},end,{self.start + self.length},,:{self.within}"
