@@ -47,8 +47,8 @@ test-slow: setup vulkan ## the slow tests; TESTS=@tests/slow_in_ci.txt: those of
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(TESTS)
 
 test-all: ## what a release must pass: all tests, other software, the site; Python 3.12, newest versions
-	@$(MAKE) lint docs test test-slow test-readers
 	@VENV=.venv-newest EXTRAS=$(NEWEST) CONSTRAINTS= scripts/setup_venv.sh python3.12
+	@$(MAKE) lint docs test test-slow test-readers
 	@.venv-newest/bin/python -m pytest -n auto --dist loadfile -m "slow or not slow"
 
 readers: $(READERS) ## the software that ours is to work with, each in an environment of its own
