@@ -249,27 +249,27 @@ ROBOT_START = Axis(
 )
 LAYOUT = Axis(
     "layout",
-    "Objects stand elsewhere, and turned",
+    "Initial object poses are shifted and rotated",
     "shift, turn",
     steps_of(shift_m=0.10, turn_rad=pi),
-    "From what a hand leaves when it puts things back to another draw of the table",
+    "From inaccurate resetting by hand to a new layout",
     visual=False,
     physical=True,
     draw=draw_layout,
 )
 CLUTTER = Axis(
     "clutter",
-    "There are further objects that nobody speaks of",
+    "Distractor objects are added",
     "objects more",
     tuple({"objects": float(level)} for level in (1, 2, 3, 4, 5)),
-    "They leave room where things are to go; where there is none for them, the episode is left out",
+    "They leave room for the goal; if there is no room for them, the episode is left out",
     visual=True,
     physical=True,
     draw=draw_clutter,
 )
 DISTURBANCE = Axis(
     "disturbance",
-    "Objects are pushed or lost while the robot works; movements come late, short or not at all",
+    "Objects are pushed or lost during the episode; actions come late, scaled or not at all",
     "pushes and how far they slide, lost holds, lost control steps, late ones, scale of movements",
     tuple(
         {
@@ -288,7 +288,7 @@ DISTURBANCE = Axis(
             (3, 0.03, 1, 10, 10, 15),
         )
     ),
-    "Friction stops a push within 1 to 3 cm; movements are 0.05 s late for a quarter or half a"
+    "Friction stops a push within 1 to 3 cm; actions are 0.05 s late for a quarter or half a"
     " second, as the oracle fails too often with longer delays",
     visual=False,
     physical=True,
@@ -296,7 +296,7 @@ DISTURBANCE = Axis(
 )
 EMBODIMENT = Axis(
     "embodiment",
-    "The other arm does it",
+    "The other robot arm is used",
     "–",
     ({"arm": 1.0},),
     "There are two arms",

@@ -133,17 +133,17 @@ def _protected() -> frozenset[str]:
 
 TEXTURE = Axis(
     "texture",
-    "Things have textures that training does not show",
+    "Objects have textures unseen in training",
     "share of the scene's textures that are replaced",
     tuple({"share_%": share} for share in (20.0, 40.0, 60.0, 80.0, 100.0)),
-    "Level 5 is what the split test does to textures, with the shapes of the clean twin",
+    "Level 5 replaces as many textures as the split test; shapes stay",
     visual=True,
     physical=False,
     draw=draw_texture,
 )
 LANGUAGE = Axis(
     "language",
-    "The task is asked for in other words",
+    "The prompt is reworded",
     "whether the wording is short or plain, whether it is held out from training, words misspelt",
     tuple(
         {"plain": plain, "held_out": held_out, "misspelt": misspelt}
@@ -155,7 +155,7 @@ LANGUAGE = Axis(
             (0, 1, 3),
         )
     ),
-    "What is named, directions and numbers are never misspelt, so that the sentence stays clear",
+    "Names, directions and numbers are never misspelt",
     visual=False,
     physical=False,
     draw=draw_language,

@@ -151,18 +151,18 @@ def _rounded(values: np.ndarray | tuple[float, ...]) -> tuple[float, float, floa
 
 CAMERA = Axis(
     "camera",
-    "The base camera stands, looks and zooms otherwise",
+    "Pose and field of view of the base camera change",
     "turn around the scene and tilt, distance, point looked at, field of view",
     steps_of(**{"angle_deg": 20.0, "distance_%": 15.0, "aim_m": 0.04, "field_%": 8.0}),
-    "Level 1 is a camera put back after cleaning, level 5 one put up by another laboratory; all"
-    " bodies stay in view, which limits how near it may come",
+    "From a camera put back after cleaning to one set up by another laboratory; all bodies stay in"
+    " view",
     visual=True,
     physical=False,
     draw=draw_camera,
 )
 LIGHT = Axis(
     "light",
-    "Lamps shine from elsewhere, in other colors and strengths; there may be one more",
+    "Lights change direction, color and strength; one may be added",
     "turn of the lamps, change of strength, warm or cold tint, lamps more",
     tuple(
         {**one, "lamps": extra}
@@ -182,16 +182,16 @@ BACKGROUND = Axis(
     "Table, floor and walls have other colors",
     "share of a drawn color in place of the usual one",
     steps_of(**{"share_%": 100.0}),
-    "Colors are muted (saturation 0.35, value 0.35 to 0.85), and the table's is at least 20 from"
-    " each object's mean color in CIELAB, or three quarters of what the usual one is; level 5 shows"
-    " nothing of the usual ones",
+    "Muted colors (saturation 0.35, value 0.35 to 0.85); the table's is at least 20 from each"
+    " object's mean color in CIELAB, or three quarters of the usual distance; level 5 shows nothing"
+    " of the usual ones",
     visual=True,
     physical=False,
     draw=draw_background,
 )
 NOISE = Axis(
     "noise",
-    "Images are grainy, blurred and compressed, and some do not arrive",
+    "Images are noisy, blurred and compressed, and some are dropped",
     "grain of 255, blur in pixels of 256, JPEG quality, images in whose place the last is shown",
     tuple(
         {"sigma": sigma, "blur_px": blur, "quality": quality, "dropped_%": dropped}
