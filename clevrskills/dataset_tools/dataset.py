@@ -29,7 +29,6 @@ from clevrskills.dataset_tools.layout import (
     POSE,
     STATES_FILE,
     STEPS_FILE,
-    TEACHER_ACTION,
     TURNS_FILE,
     DatasetError,
     Header,
@@ -150,20 +149,10 @@ class Episode:
         return self._column("action")
 
     @property
-    def taught(self) -> bool:
-        """``True`` if a teacher labeled each step with the action it would have taken."""
-        return TEACHER_ACTION in self.steps
-
-    @property
-    def labels(self) -> np.ndarray:
-        """(N, A) float32: the actions to learn, a teacher's if there was one, else those done."""
-        return self._column(TEACHER_ACTION if self.taught else "action")
-
-    @property
     def unlearned(self) -> np.ndarray:
-        """(N,) bool: the steps whose labels are of an attempt that was given up."""
+        """(N,) bool: the steps of an attempt that was given up, and those of a policy."""
         failed: np.ndarray = self.steps["failed"].to_numpy()
-        return failed & (not self.taught)
+        return failed
 
     @property
     def rewards(self) -> np.ndarray:

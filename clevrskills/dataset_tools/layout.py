@@ -30,10 +30,8 @@ CARD_FILE = "README.md"
 CROISSANT_FILE = "croissant.json"
 EPISODES_FILE = "episodes.parquet"
 """A row for each episode, beside the card."""
-TEACHER_ACTION = "teacher_action"
-POLICY, TEACHER = "policy", "teacher"
+POLICY = "policy"
 """Skill of the segments of who acts in place of the oracle, where a policy is corrected."""
-"""Column of what a teacher would have done in the state before a step, where one was asked."""
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 """Numbers of a pose: position in m and quaternion."""
 

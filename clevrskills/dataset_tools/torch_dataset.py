@@ -21,7 +21,7 @@ from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import default_collate
 
 from clevrskills.dataset_tools.dataset import Dataset, Episode
-from clevrskills.dataset_tools.layout import POLICY, TEACHER
+from clevrskills.dataset_tools.layout import POLICY
 from clevrskills.dataset_tools.manifest import latest_lines
 from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
@@ -103,7 +103,7 @@ class DatasetReader(WindowReader[DatasetTable]):
         nothing = np.empty((len(columns) + 1, 0), np.float32)
         return DatasetTable(
             state=np.concatenate([nothing, *measured], axis=1),
-            actions=episode.labels,
+            actions=episode.actions,
             failed=episode.unlearned,
             places=places,
             sights=_sights(episode, places, self._cameras),
@@ -313,7 +313,7 @@ def _waypoints(episode: Episode) -> np.ndarray:
     waypoints = np.full_like(poses[:-1], np.nan)
     segments = episode.segments["instruction"]
     for segment, after in zip_longest(segments, segments[1:]):
-        is_oracle = not segment["failed"] and segment["skill"] not in (POLICY, TEACHER)
+        is_oracle = not segment["failed"] and segment["skill"] != POLICY
         if is_oracle and not (after is not None and after["skill"] == POLICY):
             waypoints[segment["start"] : segment["stop"]] = poses[segment["stop"]]
     return waypoints

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 
 from clevrskills.dataset_tools import Dataset, DatasetError
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
-from clevrskills.dataset_tools.layout import POLICY, TEACHER
+from clevrskills.dataset_tools.layout import POLICY
 from clevrskills.dataset_tools.torch_dataset import (
     DatasetReader,
     TrainingDataset,
@@ -216,19 +216,18 @@ def test_what_failed_or_was_no_oracles_has_no_waypoint() -> None:
         ("pick", True),
         ("place", False),  # the policy takes over
         (POLICY, True),
-        (TEACHER, False),
         ("pick", False),
     ]
     segments = [
         {"start": 2 * k, "stop": 2 * k + 2, "skill": skill, "failed": failed}
         for k, (skill, failed) in enumerate(about)
     ]
-    poses = np.arange(13 * 7, dtype=np.float32).reshape(13, 7)
+    poses = np.arange(11 * 7, dtype=np.float32).reshape(11, 7)
     episode = SimpleNamespace(proprioception=lambda name: poses, segments={"instruction": segments})
     waypoints = _waypoints(episode)  # type: ignore[arg-type]
     known = np.isfinite(waypoints).all(1)
-    assert known.tolist() == [True] * 2 + [False] * 8 + [True] * 2
-    assert (waypoints[:2] == poses[2]).all() and (waypoints[10:] == poses[12]).all()
+    assert known.tolist() == [True] * 2 + [False] * 6 + [True] * 2
+    assert (waypoints[:2] == poses[2]).all() and (waypoints[8:] == poses[10]).all()
 
 
 def test_where_places_are_in_images() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from clevrskills.baselines.training.dagger_rollout import make_teacher
 from clevrskills.core.policy import PolicyError, PromptInput
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.envs.environment import ClevrSkillsEnv
@@ -110,7 +109,7 @@ def test_it_does_only_what_it_learned(learned, tmp_path) -> None:
         episode = type("Other", (Episode,), changes)
         with pytest.raises(PolicyError, match=words):
             policy.reset(PromptInput("", {}), env=None, episode=episode)
-    assert make_teacher(f"rl:{learned}").info.only_task == "trace"
+    assert policy.only_task == "trace"
     args = EvaluateArgs(policy=f"rl:{learned}", tasks=("trace", "pick"), out=tmp_path / "out")
     with pytest.raises(ClevrSkillsError, match="has learned trace alone, not pick"):
         evaluate(args)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import require_training, train
-from clevrskills.core.checkpoint import find, located
+from clevrskills.core.checkpoint import find
 from clevrskills.core.env_config import Look
 from clevrskills.core.episode import DAGGER
 from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
-from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.report.command import CompareArgs, compare
 from clevrskills.jobs.arguments import check_least, check_names
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from clevrskills.baselines.checkpoint import Description
     from clevrskills.core.suite import Suite
 
-ORACLE = "oracle"
 SEED = 1_000_000
 """The first seed by default, within the range of DAgger's own."""
 _OF_TRAINING = ("steps", "set", "seed", "bf16", "cpu", "cache_gb", "cache_dir", "balance")
@@ -35,7 +32,7 @@ _OF_TRAINING = ("steps", "set", "seed", "bf16", "cpu", "cache_gb", "cache_dir", 
 
 @dataclass(kw_only=True)
 class DaggerArgs:
-    """Let a policy act, let a teacher show what to do where it gets to, train on that as well.
+    """Let a policy act, let the oracle show what to do where it gets to, train on that as well.
 
     A round has two parts, in OUT/round_<k>/demos and OUT/round_<k>/training; the next round starts
     from the latter. Running it again continues.
@@ -47,10 +44,6 @@ class DaggerArgs:
     """Demonstrations that it was trained on; may be given several times."""
     out: Path
     """Folder of the rounds."""
-    teacher: Repeated[str] = ("oracle",)
-    """Who shows what to do: `oracle`, which takes over for a while, or `rl:DIR`, a policy that
-    reinforcement learning found from states, which says at every step what it would do in its task;
-    may be given several times. With both, the oracle has the tasks that no other one has."""
     task: Repeated[str] = ()
     """Tasks to act in; by default all that the policy was trained on."""
     rounds: int = 1
@@ -90,7 +83,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
     Args:
         args: How many, from where.
         suite: Gives, for the folder of a checkpoint, environments in which its policy and the
-            teacher act; ``None``: ClevrSkills.
+            oracle act; ``None``: ClevrSkills.
 
     Returns:
         Exit code: 0, or that of the part that was stopped.
@@ -112,7 +105,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
         at = find(start)
         about = describe(at)
         tasks = args.task or tuple(about.provenance["tasks"])
-        make = suite or partial(DaggerSuite, teachers=_teachers(args.teacher, tasks))
+        make = suite or DaggerSuite
         request = _generate_args(args, about, tasks, number, folder / "demos")
         code = generate(request, make(at.absolute()), DAGGER)
         if code:
@@ -130,34 +123,6 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
             compare(CompareArgs(a=before, b=folder / "after"))
         start = folder / "training"
     return 0
-
-
-def _teachers(names: Sequence[str], tasks: Sequence[str]) -> dict[str, str]:
-    """Return names of teachers by task, but for tasks at which the oracle teaches.
-
-    Raises:
-        ClevrSkillsError: One cannot teach, there are two for a task, or there is none.
-    """
-    from clevrskills.baselines.training.dagger_rollout import make_teacher
-
-    found: dict[str, str] = {}
-    for name in names:
-        if name == ORACLE:
-            continue
-        # workers run elsewhere
-        head, _, rest = name.partition(":")
-        name = f"{head}:{located(Path(rest)).absolute()}" if head == "rl" else name
-        task = make_teacher(name).info.only_task
-        if task in found:
-            raise ClevrSkillsError(f"{found[task]} and {name} both teach {task}: name one of them")
-        found[task] = name
-    missing = [task for task in tasks if task not in found]
-    if missing and ORACLE not in names:
-        raise ClevrSkillsError(
-            f"no --teacher for {', '.join(missing)}: name one, or oracle for all others, or the "
-            "tasks to act in with --task"
-        )
-    return found
 
 
 def _evaluate(args: DaggerArgs, tasks: tuple[str, ...], policy: Path, out: Path) -> int:

@@ -1,32 +1,26 @@
-"""Rollouts of DAgger: a policy acts, and the oracle or a teacher shows what to do where it gets to.
+"""Rollouts of DAgger: a policy acts, and the oracle shows what to do where it gets to.
 
 The oracle plans a path from rest, so what it does next in a state is not one action but the way it
 goes on from there. So it is not asked for its first action in every state that the policy reached,
 as DAgger has it (Ross et al. 2011), but takes over now and then for a while, as experts do in
 HG-DAgger (Kelly et al. 2019). What the policy did is marked as given up: it is seen in training,
 not learned.
-
-A teacher whose actions follow from the state alone, such as one that reinforcement learning found,
-is asked in every state, as DAgger has it. What is recorded is what was done, and beside it what the
-teacher would have done; training learns the latter.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from clevrskills.core.checkpoint import find
-from clevrskills.core.env import Env, Episode, RecordableEnv
+from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
 from clevrskills.core.observer import Observer
-from clevrskills.core.policy_loader import LoadedPolicy, PolicySource
 from clevrskills.core.suite import (
     Oracle,
     Suite,
@@ -36,44 +30,12 @@ from clevrskills.core.suite import (
     load_suite,
     make_renderer,
 )
-from clevrskills.dataset_tools.layout import POLICY, TEACHER
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.dataset_tools.layout import POLICY
 
 POLICY_STEPS, ORACLE_STEPS = (5, 30), (10, 40)
 """Range of the length of a turn, in control steps: a quarter of a second to two seconds."""
 _ORACLE_FINISHES = 0.6
 """Share of the step limit after which the oracle acts to the end."""
-TEACHER_STARTS = (0.1, 0.5)
-"""Range of the share of the step limit after which a teacher acts itself, to the end: as in all
-datasets, only solved episodes are kept."""
-
-
-class Student:
-    """The policy that is to be corrected, in one environment.
-
-    Args:
-        env: The environment; it has the cameras that the policy is shown.
-        policy: The policy, batched.
-        interface: What it acts by.
-    """
-
-    def __init__(self, env: Env, policy: Any, interface: Interface) -> None:
-        self._env, self._policy, self._read = env, policy, interface.read
-        self._observer = Observer(env, policy.observation)
-
-    def reset(self) -> np.random.Generator:
-        """Begin an episode; return a generator of its own."""
-        seed = crc32(np.asarray(self._env.get_state()).tobytes())  # the episode's own
-        self._policy.reset({0: self._observer.begin(seed)})
-        self._chunk: list[np.ndarray] = []
-        return np.random.default_rng(seed)
-
-    def act(self, afresh: bool) -> np.ndarray:
-        """Return its next action, (7,): of the current chunk, unless it is asked afresh."""
-        observation = self._observer.look()
-        if afresh or not self._chunk:
-            self._chunk = list(self._read(self._policy.act({0: observation})[0]))
-        return self._chunk.pop(0)
 
 
 class DaggerOracle:
@@ -87,12 +49,15 @@ class DaggerOracle:
     """
 
     def __init__(self, env: Env, policy: Any, oracle: Oracle, interface: Interface) -> None:
-        self._env, self._oracle = env, oracle
-        self._student = Student(env, policy, interface)
+        self._env, self._oracle, self._policy, self._read = env, oracle, policy, interface.read
+        self._observer = Observer(env, policy.observation)
 
     def reset(self) -> None:
         """Begin an episode."""
-        self._generator = self._student.reset()
+        seed = crc32(np.asarray(self._env.get_state()).tobytes())  # the episode's own
+        self._policy.reset({0: self._observer.begin(seed)})
+        self._chunk: list[np.ndarray] = []
+        self._generator = np.random.default_rng(seed)
         self._steps, self._left, self._begun = 0, 0, 0
         self._runs: list[tuple[int, int]] = []
         self._oracle_acts = True
@@ -113,8 +78,10 @@ class DaggerOracle:
         """
         if not self._left:
             self._change()
-        afresh = self._oracle_acts or self._begun == self._steps
-        policy_action = self._student.act(afresh)  # it sees the oracle's turns too
+        observation = self._observer.look()  # it sees the oracle's turns too
+        if self._oracle_acts or self._begun == self._steps or not self._chunk:
+            self._chunk = list(self._read(self._policy.act({0: observation})[0]))
+        policy_action = self._chunk.pop(0)
         self._left -= 1
         self._steps += 1
         if not self._oracle_acts:
@@ -151,98 +118,16 @@ class DaggerOracle:
         return [(self._begun + start, self._begun + stop) for start, stop in self._oracle.failed]
 
 
-class TaughtOracle:
-    """Oracle of a recorded episode: the policy acts, a teacher says what it would do in each state,
-    and at last acts itself.
-
-    Args:
-        env: The environment; it has the cameras that the policy is shown.
-        policy: The policy, batched.
-        teacher: The teacher, a privileged policy whose actions follow from the state alone.
-        interface: What both act by.
-
-    Attributes:
-        teacher_action: What the teacher would do in the state before the action given last, (7,).
-    """
-
-    def __init__(
-        self, env: RecordableEnv, policy: Any, teacher: LoadedPolicy, interface: Interface
-    ) -> None:
-        self._env, self._teacher, self._read = env, teacher, interface.read
-        self._student = Student(env, policy, interface)
-
-    def reset(self) -> None:
-        """Begin an episode."""
-        generator = self._student.reset()
-        env = self._env
-        episode = SimpleNamespace(task=env.task.key, robot=env.robot_name)
-        self._teacher.reset(None, env, episode)
-        share = generator.uniform(*TEACHER_STARTS)
-        self._left = max(1, round(share * env.task.max_steps))
-        self.attempt, self._policy_steps = 0, 0
-        self._say()
-
-    def act(self) -> np.ndarray:
-        """Return the next action, (7,)."""
-        self._say()
-        told = self._teacher.act({"images": {}})
-        (self.teacher_action,) = (np.asarray(a, np.float32) for a in self._read(told))
-        if not self._left:
-            return self.teacher_action
-        self._left -= 1
-        self._policy_steps += 1
-        return self._student.act(afresh=False)
-
-    @property
-    def failed(self) -> list[tuple[int, int]]:
-        """The policy's steps, which are not to be learned as they were done."""
-        return [(0, self._policy_steps)]
-
-    def _say(self) -> None:
-        """Set the labels: what is to be achieved in this state, and who acts."""
-        goal = self._env.goal
-        leaf = goal.next_leaf(self._env.outcome)
-        known = [k for k, other in enumerate(goal.leaves()) if other is leaf]
-        self.subgoal = known[0] if known else -1
-        self.subtask = self.predicate = ""
-        if leaf is not None:
-            self.subtask, self.predicate = leaf.describe(self._env.world), leaf.name
-        self.skill = self.action_class = POLICY if self._left else TEACHER
-        self.step = f"Follow the {self.skill}"
-
-
-def make_teacher(name: str) -> LoadedPolicy:
-    """Make a policy that can teach.
-
-    Args:
-        name: Its name, such as ``rl:DIR``.
-
-    Raises:
-        ClevrSkillsError: It cannot be made, or its actions do not follow from the state of the
-            simulation, or it does not say which task it is for.
-    """
-    teacher = PolicySource(name).make()
-    observed = teacher.info.observation
-    if not teacher.info.privileged or (observed and observed.cameras):
-        raise ClevrSkillsError(f"{name} is no teacher: it does not act by states; allowed: rl:DIR")
-    if not teacher.info.only_task:
-        raise ClevrSkillsError(f"{name} is no teacher: it does not say for which task")
-    return teacher
-
-
 @dataclass(frozen=True)
 class DaggerSuite(Suite):
-    """A suite in whose environments a policy and the oracle act in turns, or a teacher says what
-    the policy should have done.
+    """A suite in whose environments a policy and the oracle act in turns.
 
     Attributes:
         checkpoint: Folder of the policy's checkpoint.
-        teachers: Names of teachers by task; at the others the oracle teaches.
         suite: Where environments, oracles and films come from.
     """
 
     checkpoint: Path
-    teachers: Mapping[str, str] = field(default_factory=dict)
     suite: Suite = field(default_factory=load_suite)
 
     @property
@@ -288,7 +173,4 @@ class DaggerSuite(Suite):
         from clevrskills.baselines.checkpoint import load
 
         policy, interface = load(self.checkpoint), interface or find_interface(self.suite)
-        if env.task.key in self.teachers:
-            assert isinstance(env, RecordableEnv), "it is recorded"
-            return TaughtOracle(env, policy, make_teacher(self.teachers[env.task.key]), interface)
         return DaggerOracle(env, policy, self.suite.oracle(env), interface)

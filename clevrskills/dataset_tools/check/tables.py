@@ -1,6 +1,5 @@
 """Checks of the tables, states, videos and images of an episode."""
 
-import contextlib
 import io
 from collections.abc import Generator, Iterator, Mapping
 from types import MappingProxyType
@@ -13,7 +12,7 @@ import pyarrow.compute
 import pyarrow.parquet as pq
 from PIL import Image
 
-from clevrskills.dataset_tools.layout import POSE, TEACHER_ACTION
+from clevrskills.dataset_tools.layout import POSE
 from clevrskills.dataset_tools.record.columns import OWNER, owner
 from clevrskills.jobs.files import StoredFile
 
@@ -43,9 +42,6 @@ def steps_faults(
     lengths = {name: len(info["nodes"]) for name in ("holds", "terms")}
     lengths["object_poses"] = len(POSE) * len(info["objects"])
     columns = _steps_columns(info) | OWNER
-    with contextlib.suppress(OSError, pa.ArrowException):
-        if TEACHER_ACTION in pq.read_schema(pa.BufferReader(file.read())).names:
-            columns[TEACHER_ACTION] = columns["action"]
     table = yield from _read(file, int(info["steps"]), columns, lengths)
     if table is None:
         return
@@ -76,9 +72,6 @@ def steps_faults(
         != np.isin(rows, list(reached)),
         "object_poses are not finite": ~np.isfinite(table["object_poses"]).all(1),
     }
-    if TEACHER_ACTION in table:
-        inside = (np.abs(table[TEACHER_ACTION]) <= 1).all(1)
-        wrong[f"{TEACHER_ACTION} is outside [-1, 1]"] = ~inside
     for name in _TEXTS:
         if name not in _MAY_BE_EMPTY:
             wrong[f"{name} is empty"] = table[name] == ""

@@ -10,7 +10,6 @@ import pkgutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clevrskills.core.episode import DAGGER, RecordedName
 from clevrskills.dataset_tools.export.selection import Selection, in_words
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
@@ -36,8 +35,6 @@ IN_WORDS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds", "chat")
 """Formats that ask for a task in words alone."""
 BY_SEED = ("maniskill", "minari")
 """Formats whose episodes are drawn again by their seeds."""
-OF_LABELS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1")
-"""Formats that can say what a teacher would have done."""
 
 
 @dataclass(kw_only=True)
@@ -121,8 +118,6 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
         raise ClevrSkillsError(
             f"{selection.root} is perturbed, and --to {to} draws its episodes again by their seeds"
         )
-    if to not in (*OF_TURNS, *OF_LABELS):
-        _check_untaught(selection, to)
     out = out.absolute()
     if out.exists() or out.is_symlink():
         raise ClevrSkillsError(f"{out} exists; give the name of a new folder")
@@ -140,18 +135,3 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
             write(replace(selection, on_progress=display.update), partial.path)
         partial.commit()
     return selection, left_out
-
-
-def _check_untaught(selection: Selection, to: str) -> None:
-    """Check that no episode has a teacher's actions, beside those that were done.
-
-    Raises:
-        ClevrSkillsError: One has.
-    """
-    found = [n for n in selection.ids if DAGGER.start <= RecordedName.parse(n).seed < DAGGER.stop]
-    for episode in replace(selection, ids=tuple(found)):
-        if episode.taught:
-            raise ClevrSkillsError(
-                f"{episode.id} has a teacher's actions, which --to {to} cannot say; allowed: --to "
-                + ", ".join(OF_LABELS)
-            )

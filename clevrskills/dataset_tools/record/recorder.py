@@ -25,7 +25,6 @@ from clevrskills.dataset_tools.layout import (
     EPISODE_FILE,
     STATES_FILE,
     STEPS_FILE,
-    TEACHER_ACTION,
 )
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
@@ -118,13 +117,11 @@ class Recorder(EpisodeRecorder):
         with spent(self.times_s, "write"):
             index = len(self._rows)
             holds, terms = env.goal_status()
-            told = getattr(oracle, TEACHER_ACTION, None)
             self._rows.append(
                 {
                     "step": index,
                     "timestamp": index / self._fps,
                     "action": np.asarray(action, dtype=np.float32).reshape(-1),
-                    **({} if told is None else {TEACHER_ACTION: np.asarray(told, np.float32)}),
                     **{name: getattr(step, name) for name in STEP_FIELDS},
                     "subtask": self._words(oracle.subtask),
                     "instruction": self._words(oracle.step),

@@ -23,9 +23,6 @@ from clevrskills.core.checkpoint import find
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.dataset_tools import Dataset
-from clevrskills.dataset_tools.check.command import CheckArgs, check
-from clevrskills.dataset_tools.export.command import write_dataset
-from clevrskills.dataset_tools.export.selection import select
 from clevrskills.dataset_tools.layout import POLICY
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs
@@ -93,8 +90,8 @@ class WatchedSource(FakeSource):
         return WatchedEnv(config)
 
 
-def turns(folder: Path, **teachers: str) -> DaggerSuite:
-    return DaggerSuite(folder, teachers, WatchedSource({}))
+def turns(folder: Path) -> DaggerSuite:
+    return DaggerSuite(folder, WatchedSource({}))
 
 
 class Drifter:
@@ -205,90 +202,6 @@ def test_what_the_policy_did_is_not_learned(trained: Path, demos: Path, tmp_path
     steps = [episode.steps for episode in Dataset(root)]
     assert learned == sum(int((~s["failed"]).sum()) for s in steps) > 0
     assert learned < sum(map(len, steps))
-
-
-class Homing:
-    """A teacher: goes to the next target that was not reached, at a speed of its own."""
-
-    privileged = True
-    only_task = "visit"
-
-    def reset(self, prompt: None, *, env: Any, episode: Any) -> None:
-        assert (episode.task, prompt) == ("visit", None)
-        self._env = env
-
-    def act(self, observation: Any) -> np.ndarray:
-        guide = FakeOracle(self._env, {}, 0.0)
-        guide.reset()
-        return np.append(0.5 * guide.act()[:6], 0.25).astype(np.float32)
-
-
-class Images(Homing):
-    observation = ObservationOptions()
-
-
-class Unknowing:
-    """Acts by the state, and does not say in which task."""
-
-    privileged = True
-
-    def reset(self, *args: Any, **more: Any) -> None: ...
-
-    def act(self, observation: Any) -> np.ndarray:
-        return np.zeros(7, np.float32)
-
-
-def test_a_teacher_labels_every_state(trained: Path, demos: Path, tmp_path: Path) -> None:
-    args = args_for(trained, demos, tmp_path / "out", task=("visit",))
-    assert dagger(args, lambda folder: turns(folder, visit=f"{__name__}:Homing")) == 0
-    root = args.out / "round_1/demos"
-    assert check(CheckArgs(dataset=root), FakeSource({})) == 0
-    policy = load(trained, "cpu")
-    windows = Windows(
-        [open_source(root, policy.config.cameras)], policy.config, Selection(), policy.tokenizer
-    )
-    episodes = list(Dataset(root))
-    assert len(windows) == sum(len(episode) for episode in episodes)
-    for episode in episodes:
-        mine = (episode.steps["skill"] == POLICY).to_numpy()
-        switch = int(mine.sum())
-        assert mine[:switch].all() and 0 < switch < len(episode)
-        assert (episode.steps["failed"].to_numpy() == mine).all() and not episode.unlearned.any()
-        # the policy's own actions are what was done, the teacher's what is learned
-        assert (episode.labels[:, 6] == 0.25).all()
-        assert (episode.actions[switch:] == episode.labels[switch:]).all()
-        assert (episode.actions[:switch] != episode.labels[:switch]).any(1).all()
-        assert (episode.steps["subtask"] != "").all()
-    batch = windows[range(len(windows))]
-    assert batch.action_mask[..., 0].sum() == sum(map(len, episodes))
-    assert (batch.actions[..., 6] == 0.25).all()
-    # an export says the same, or refuses
-    write_dataset(select(Dataset(root)), "lerobot", tmp_path / "lerobot")
-    here, there = (open_source(path, ()) for path in (root, tmp_path / "lerobot"))
-    for number in range(len(episodes)):
-        one, other = here.read_table(number), there.read_table(number)
-        assert (one.actions == other.actions).all() and (one.failed == other.failed).all()
-    with pytest.raises(ClevrSkillsError, match="has a teacher's actions, which --to rlds cannot"):
-        write_dataset(select(Dataset(root)), "rlds", tmp_path / "rlds")
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ((f"{__name__}:Homing",), "no --teacher for reach: name one, or oracle"),
-        ((f"{__name__}:Homing", f"{__name__}:Homing"), "both teach visit"),
-        ((f"{__name__}:Images", "oracle"), "Images is no teacher: it does not act by states"),
-        ((f"{__name__}:Unknowing", "oracle"), "it does not say for which task"),
-        (("rl:nowhere", "oracle"), "nowhere is no training of `clevrskills rl`"),
-        (("random", "oracle"), "random is no teacher"),
-    ],
-)
-def test_who_cannot_teach(
-    names: tuple[str, ...], message: str, trained: Path, demos: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(ClevrSkillsError, match=message):
-        dagger(args_for(trained, demos, tmp_path / "out", teacher=names))
-    assert not (tmp_path / "out").exists()
 
 
 def test_before_and_after_are_compared(

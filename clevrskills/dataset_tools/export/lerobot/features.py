@@ -330,7 +330,7 @@ class LeRobotWriter(ABC):
         frames = np.arange(count)
         return {
             "observation.state": np.concatenate(state, axis=1),
-            "action": episode.labels,
+            "action": episode.actions,
             "next.reward": _numbers(steps["reward"]),
             "next.progress": _numbers(steps["progress"]),
             "next.done": done,
