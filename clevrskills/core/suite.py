@@ -135,21 +135,10 @@ class Axis(Protocol):
 
     @property
     def name(self) -> str: ...
-    @property
-    def sentence(self) -> str:
-        """Description of the change."""
-
-    @property
-    def unit(self) -> str:
-        """Unit of its levels."""
 
     @property
     def levels(self) -> Sequence[Mapping[str, float]]:
         """Greatest change at each level, from 1, by name."""
-
-    @property
-    def reason(self) -> str:
-        """Reason of the greatest level."""
 
     @property
     def visual(self) -> bool:

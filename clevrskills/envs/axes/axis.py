@@ -1,4 +1,4 @@
-"""Axis of robustness: what it changes, how much at each level and why so much."""
+"""Axis of robustness and the greatest change at each of its levels."""
 
 from __future__ import annotations
 
@@ -66,10 +66,7 @@ class Axis:
 
     Attributes:
         name: Its name.
-        sentence: What it changes.
-        unit: What the numbers of its levels are.
         levels: Greatest change at each level, by name.
-        reason: Why so much.
         visual: Whether it changes images, which the oracle, as it knows the state, does not need.
         physical: Whether it changes the physics, so that the oracle must solve it anew.
         draw: Changes a draft at a level, with a random generator; it is the same generator at every
@@ -77,10 +74,7 @@ class Axis:
     """
 
     name: str
-    sentence: str
-    unit: str
     levels: Sequence[Range]
-    reason: str
     visual: bool
     physical: bool
     draw: Callable[[Draft, Range, np.random.Generator], None]

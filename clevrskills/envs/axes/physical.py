@@ -239,38 +239,27 @@ def _yaw(body: Body) -> float:
 
 ROBOT_START = Axis(
     "robot_start",
-    "The arm starts from other joint angles",
-    "change of each joint",
     steps_of(joint_rad=0.4),
-    "Level 5 is 23 degrees in each joint; the arm stays clear of everything",
     visual=False,
     physical=True,
     draw=draw_robot_start,
 )
 LAYOUT = Axis(
     "layout",
-    "Initial object poses are shifted and rotated",
-    "shift, turn",
     steps_of(shift_m=0.10, turn_rad=pi),
-    "From inaccurate resetting by hand to a new layout",
     visual=False,
     physical=True,
     draw=draw_layout,
 )
 CLUTTER = Axis(
     "clutter",
-    "Distractor objects are added",
-    "objects more",
     tuple({"objects": float(level)} for level in (1, 2, 3, 4, 5)),
-    "They leave room for the goal; if there is no room for them, the episode is left out",
     visual=True,
     physical=True,
     draw=draw_clutter,
 )
 DISTURBANCE = Axis(
     "disturbance",
-    "Objects are pushed or lost during the episode; actions come late, scaled or not at all",
-    "pushes and how far they slide, lost holds, lost control steps, late ones, scale of movements",
     tuple(
         {
             "pushes": pushes,
@@ -288,18 +277,13 @@ DISTURBANCE = Axis(
             (3, 0.03, 1, 10, 10, 15),
         )
     ),
-    "Friction stops a push within 1 to 3 cm; actions are 0.05 s late for a quarter or half a"
-    " second, as the oracle fails too often with longer delays",
     visual=False,
     physical=True,
     draw=draw_disturbance,
 )
 EMBODIMENT = Axis(
     "embodiment",
-    "The other robot arm is used",
-    "–",
     ({"arm": 1.0},),
-    "There are two arms",
     visual=False,
     physical=True,
     draw=draw_embodiment,

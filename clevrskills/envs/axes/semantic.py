@@ -133,18 +133,13 @@ def _protected() -> frozenset[str]:
 
 TEXTURE = Axis(
     "texture",
-    "Objects have textures unseen in training",
-    "share of the scene's textures that are replaced",
     tuple({"share_%": share} for share in (20.0, 40.0, 60.0, 80.0, 100.0)),
-    "Level 5 replaces as many textures as the split test; shapes stay",
     visual=True,
     physical=False,
     draw=draw_texture,
 )
 LANGUAGE = Axis(
     "language",
-    "The prompt is reworded",
-    "whether the wording is short or plain, whether it is held out from training, words misspelt",
     tuple(
         {"plain": plain, "held_out": held_out, "misspelt": misspelt}
         for plain, held_out, misspelt in (
@@ -155,7 +150,6 @@ LANGUAGE = Axis(
             (0, 1, 3),
         )
     ),
-    "Names, directions and numbers are never misspelt",
     visual=False,
     physical=False,
     draw=draw_language,

