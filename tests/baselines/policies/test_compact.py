@@ -282,31 +282,66 @@ def test_rows_of_a_demonstration() -> None:
     np.testing.assert_allclose(rows["waypoint"][4][2], 0.02 - DEEPER_M["pick"], atol=1e-6)
     np.testing.assert_allclose(rows["contact"][6], pose(0, 0.2), atol=1e-6)
     np.testing.assert_allclose(rows["contact"][7], pose(-0.4, 0.02), atol=1e-6)
-    assert MOTIONS[rows["next_motion"][0]] == "pick"
-    assert (rows["next_vacuum"][0], rows["vacuum"][0]) == (1, -1)
+    assert rows["phase"].tolist() == [0] * 4 + [1] * 3 + [2] * 3
+    assert rows["last"].tolist() == [False] * 7 + [True] * 3
     assert rows["left"].tolist() == [*range(10, 0, -1)]
-    assert rows["learned"].all()
+    # a short motion counts as much as a long one
+    assert rows["times"].tolist() == [1] * 4 + [2] * 6
+
+
+def pushed() -> Any:
+    """Return a push: above the start, down, along x, and back."""
+    stub = demonstration()
+    xz = [(0.0, 0.2), (-0.2, 0.2), (-0.2, 0.1), (-0.2, 0.02), (-0.1, 0.02), (0.0, 0.02)]
+    way = np.array([pose(*at) for at in (*xz, (-0.02, 0.02))], np.float32)
+    about = {"subgoal": 0, "skill": "push", "failed": False}
+    segments = [(0, 3, "move"), (3, 6, "push")]
+    stub.info["segments"]["instruction"] = [
+        {**about, "start": start, "stop": stop, "action_class": name}
+        for start, stop, name in segments
+    ]
+    text = "Push {obj:object_1} towards {obj:object_0}"
+    goal = {"start": 0, "stop": 6, "text": text, "subgoal": 0, "predicate": "pushed_towards"}
+    stub.info["segments"]["subtask"] = [goal]
+    stub.actions, stub.unlearned = np.zeros((6, 7), np.float32), np.zeros(6, bool)
+    stub.object_poses = stub.object_poses[:7]
+    states = {"ee_pose": way, "holding": np.zeros((7, 1))}
+    stub.proprioception = states.__getitem__
+    type(stub).__len__ = lambda _: 6
+    return stub
+
+
+def test_motions_are_cut_where_they_turn_and_pushes_are_labeled_in_hindsight() -> None:
+    rows = rows_of(pushed())
+    assert [MOTIONS[k] for k in rows["motion"]] == ["move"] * 3 + ["push"] * 2 + ["lift"]
+    assert rows["phase"].tolist() == [0, 1, 1, 2, 2, 3]
+    np.testing.assert_allclose(rows["waypoint"][0], pose(-0.2, 0.2), atol=1e-6)
+    np.testing.assert_allclose(rows["waypoint"][1], pose(-0.2, 0.02), atol=1e-6)
+    # to where the arm pushed it, not to the other body
+    np.testing.assert_allclose(rows["places"][0, 1] - rows["places"][0, 0], [0.2, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(rows["waypoint"][5], pose(-0.04, 0.02), atol=1e-6)  # backs off
+    np.testing.assert_allclose(rows["contact"][5], pose(0, 0.02), atol=1e-6)
 
 
 def test_given_up_attempts_and_unknown_goals_are_not_learned() -> None:
     failed = demonstration()
     failed.unlearned[4:7] = True
-    assert not rows_of(failed)["learned"][4:7].any()
+    assert not rows_of(failed)["times"][4:7].any()
     unknown = demonstration()
     unknown.info["segments"]["subtask"][0]["predicate"] = "balanced"
-    assert not rows_of(unknown)["learned"].any()
+    assert not rows_of(unknown)["times"].any()
 
 
 def test_batches_of_demonstrations() -> None:
     windows = ControlWindows([rows_of(demonstration())] * 2, ["pick"] * 2, 0)
-    assert (len(windows), windows.counts.tolist()) == (20, [10, 10])
-    one, again = windows[list(range(20))], windows[list(range(20))]
+    assert (len(windows), windows.counts.tolist()) == (32, [16, 16])
+    one, again = windows[list(range(32))], windows[list(range(32))]
     assert torch.equal(one.situation.effector, again.situation.effector)
-    other = windows[list(range(20, 40))]
+    other = windows[list(range(32, 64))]
     assert not torch.equal(one.situation.effector, other.situation.effector)
     moves = (one.motion == MOTIONS.index("move")).nonzero()[:, 0]
     on_way = one.situation.effector[moves, :3]
-    assert (on_way[:, 2] - 0.2).abs().max() < 0.12  # near the straight way
+    assert (on_way[:, 2] - 0.2).abs().max() < 0.25  # near the straight way
     ended = windows._recorded(torch.tensor([9]))
     assert ended.exists[0].tolist() == [True] + [False] * 7
     network = ControllerNetwork(feature_count(), 32)
@@ -343,6 +378,13 @@ def command(goal: Tensor | np.ndarray, skill: str = "picked", *obstacles: Any) -
     return Command(SKILLS.index(skill), places, 0.0, np.full(7, np.nan), kept_clear)
 
 
+def begun(network: ControllerNetwork, wanted: Command, effector: np.ndarray) -> Controller:
+    controller = Controller(network, 3)
+    controller.see(wanted, effector)
+    controller.begin(effector, False)
+    return controller
+
+
 def follow(controller: Controller, effector: np.ndarray, steps: int) -> np.ndarray:
     """Return poses (steps, 7) of an arm that does what it is told."""
     way = []
@@ -355,43 +397,77 @@ def follow(controller: Controller, effector: np.ndarray, steps: int) -> np.ndarr
 
 
 def test_the_servo_reaches_a_waypoint_in_steps_of_three_centimeters() -> None:
-    controller = Controller(Aiming(), 3)
-    controller.begin(command([-0.3, 0.2, 0.1]), pose(0.0, 0.4), False)
+    controller = begun(Aiming(), command([-0.3, 0.2, 0.1]), pose(0.0, 0.4))
     way = follow(controller, pose(0.0, 0.4), 40)
     np.testing.assert_allclose(way[-1, :3], [-0.3, 0.2, 0.1], atol=1e-4)
     steps = np.linalg.norm(np.diff(way[:, :3], axis=0), axis=1)
-    assert steps.max() <= control.STEP_M + 1e-6
+    assert steps.max() <= control.SERVO["move"][2] + 1e-6
 
 
-def test_contact_motions_are_chunks() -> None:
+def test_throws_are_chunks() -> None:
     network = Aiming()
-    network.moves = "push"
-    controller = Controller(network, 3)
-    controller.begin(command([-0.3, 0.2, 0.1]), pose(0.0, 0.4), False)
+    network.moves = "throw"
+    controller = begun(network, command([-0.3, 0.2, 0.1]), pose(0.0, 0.4))
     np.testing.assert_allclose(controller.act(pose(0.0, 0.4), False), [[0.25] * 6 + [1]] * 3)
 
 
 @pytest.mark.parametrize("aside_m", [0.0, 0.03, -0.05])
 def test_obstacles_are_passed(aside_m: float) -> None:
     goal, obstacle = np.array([-0.3, 0.0, 0.2]), np.array([-0.05, aside_m, 0.2])
-    controller = Controller(Aiming(), 3)
-    controller.begin(command(goal, "avoiding", obstacle), pose(0.2, 0.2), False)
+    controller = begun(Aiming(), command(goal, "avoiding", obstacle), pose(0.2, 0.2))
     way = follow(controller, pose(0.2, 0.2), 80)
     np.testing.assert_allclose(way[-1, :3], goal, atol=0.005)
     assert np.linalg.norm(way[:, :2] - obstacle[:2], axis=1).min() > 0.068
     straight = command(goal, "end_effector_at_pose", obstacle)
-    controller.begin(straight, pose(0.2, 0.2), False)
+    controller = begun(Aiming(), straight, pose(0.2, 0.2))
     assert np.abs(follow(controller, pose(0.2, 0.2), 40)[:, 1]).max() < 1e-6
 
 
-def test_a_stalled_touch_is_a_contact() -> None:
+def test_motions_end_on_arrival_and_contact() -> None:
     network = Aiming()
-    network.moves = "touch"
-    controller, here = Controller(network, 3), pose(-0.3, 0.1)
-    controller.begin(command([-0.3, 0.0, 0.05]), pose(-0.3, 0.2), False)
-    controller.act(here, False)
-    controller.act(here, False)  # it has not moved
-    np.testing.assert_allclose(controller._contact, here)
+    for motion, steps in (("touch", 1), ("push", control.STILL)):
+        network.moves = motion
+        controller = begun(network, command([-0.3, 0.0, 0.05]), pose(-0.3, 0.2))
+        for step in range(steps + 1):
+            assert controller._phase == 0, step
+            controller.act(pose(-0.3, 0.1), False)  # it does not move
+        assert controller._phase == 1
+        np.testing.assert_allclose(controller._contact, pose(-0.3, 0.1))
+    network.moves, there = "move", pose(-0.3, 0.05)
+    controller = begun(network, command(there[:3]), there)
+    controller.act(there, False)
+    controller.act(there, False)
+    assert controller._phase == 1
+
+
+def test_a_failed_grasp_is_tried_again_beside_it() -> None:
+    network = Aiming()
+    network.moves = "pick"
+    wanted, low = command([-0.3, 0.0, 0.0]), pose(-0.3, 0.01)
+    wanted.places[2] = [-0.3, 0.0, 0.01]
+    controller = begun(network, wanted, low)
+    actions = np.array([controller.act(low, False)[0] for _ in range(control.PRESSES + 1)])
+    assert (actions[: control.PRESSES, 2] >= 0).all()  # presses along the gripper's z, down
+    assert actions[-1, 2] < 0  # rises
+    assert np.abs(controller.places[2] - wanted.places[2]).max() > 0.003
+    assert not controller.lost
+    controller.act(low, True)
+    controller.act(low, False)
+    assert controller.lost
+
+
+def test_a_push_is_aimed_past_others_and_tried_again() -> None:
+    wanted = command([-0.2, 0.0, 0.02], "pushed_towards")
+    wanted.places[1] = [-0.2, 0.3, 0.02]
+    free = begun(Aiming(), wanted, pose(0.0, 0.4)).places[1] - wanted.places[0]
+    assert abs(free[0]) < 1e-6 < 0.1 < free[1] < 0.2
+    beside = replace(wanted, obstacles=np.array([[-0.14, 0.14, 0.02]]))
+    controller = begun(Aiming(), beside, pose(0.0, 0.4))
+    assert controller.places[1][0] < -0.22
+    assert controller.again(wanted, False)  # it is where it was
+    moved = replace(wanted, places=wanted.places + np.array([[0, 0.12, 0]] + [[0, 0, 0]] * 2))
+    assert not controller.again(moved, False)
+    assert [controller.again(wanted, False) for _ in range(control.TRIES)] == [True, True, False]
 
 
 def observe(seed: int, holding: bool = False) -> dict[str, Any]:

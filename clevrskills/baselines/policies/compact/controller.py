@@ -1,10 +1,10 @@
 """Controller: from the command of a subgoal, positions among them, to actions of the arm.
 
-A network predicts what the arm does next, such as moving or placing, and its waypoint. Free motion
-follows the waypoint by a servo, so that it does not drift; contact and throws are chunks of actions
-as demonstrated. The controller sees no image and not whether the vacuum is on: a policy that sees
-its own last decision repeats it instead of deciding (copycat problem, Wen et al. 2020, arXiv
-2010.14876).
+A network predicts what the arm does next, such as moving or pushing, and its waypoint. A servo
+follows the waypoint, so that the arm does not drift; throws are chunks of actions as demonstrated.
+Rules decide when a contact is over and that a failed grasp is tried again. The controller sees no
+image and not whether the vacuum is on: a policy that sees its own last decision repeats it instead
+of deciding (copycat problem, Wen et al. 2020, arXiv 2010.14876).
 """
 
 from __future__ import annotations
@@ -32,20 +32,53 @@ SKILLS = (
 """Predicate of a subgoal; ``avoiding`` is ``end_effector_at_pose`` past obstacles."""
 MOTIONS = ("move", "pick", "lift", "place", "push", "throw", "swing", "turn", "touch", "topple")
 """Classes of motion: the action class of a demonstration's instruction segment."""
-SERVO_MOTIONS = ("move", "pick", "lift", "place", "turn", "touch")
+CHUNK_MOTIONS = ("throw", "swing")
+CONTACTS = ("pick", "place", "touch", "push", "topple")
+"""Motions that end with a contact or a release."""
+PHASES = 8
+"""Motions of an attempt that are told apart."""
+PUSHES = ("pushed_towards", "touched_pushed", "touched_toppled", "at_position_pushed")
+"""Skills whose target is where the body is pushed to."""
 PLACES = ("body", "target", "grasp")
-ANCHORS = (*PLACES, "pose", "start", "contact")
+ANCHORS = (*PLACES, "pose", "start", "contact", "carried")
+TURNS = ("present", "pose", "start", "contact", "carried", "square")
 CHUNK = 8
 """Actions that are predicted at once."""
-GAIN, TOUCH_GAIN = 0.5, 0.2
-"""Share of the way to the waypoint that the servo makes in a control step."""
-STEP_M, TOUCH_STEP_M, CLOSE_M = 0.03, 0.002, 0.004
-STALLED = 0.35
-"""Share of a commanded step below which contact stops the arm."""
+SERVO = {
+    **dict.fromkeys(MOTIONS, (0.5, 0.004, 0.03)),
+    **{"touch": (0.2, 0.002, 0.03), "push": (0.35, 0.004, 0.02), "topple": (1.0, 0.004, 0.02)},
+}
+"""Share of the way to the waypoint that the servo makes in a control step, at least and at most in
+meters."""
+STALLED, STILL = 0.35, 3
+"""Share of a commanded step below which the arm is stopped, and control steps after which that ends
+a motion; a touch ends at once."""
+ARRIVED_M, ARRIVED_RAD, TURN_M = 0.005, (0.03, 0.1), 0.1
+"""Distance from the waypoint at which a motion ends, by angle the last one and others; what counts
+as much as a turn by a radian."""
+CRUISE_M, ASIDE_M = 0.12, 0.03
+"""Height at which the arm moves further aside than this."""
+PRESSED_M, PRESSES = 0.012, 3
+"""Height above the grasp point from which the gripper presses, and control steps of pressing after
+which a grasp has failed."""
+RETRY_M = 0.004 * np.array(
+    [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [2, 0], [-2, 0], [0, 2], [0, -2]]
+)
+"""Offsets of the grasp point, one after the other."""
+TRIES = 3
+"""Attempts at a subgoal, after which it counts as done."""
+DIRECTIONS = 16
+AIM, ASTRAY_RAD, AIM_M, GAP_M = 0.42, 0.5, 0.14, 0.03
+"""Share of the way to the target that a body is pushed, how far from that direction at most, and
+how far it is pushed where there is no target."""
+BEHIND_M, BESIDE_M, MIDDLE_M = 0.12, 0.11, (-0.17, 0.0)
+"""Distance of the gripper behind a body, and of its way from others; middle of the table."""
+PUSHED, PUSHED_M, LYING = 0.33, 0.105, 0.75
+"""Share of the way and distance from which a body counts as pushed, and of the height as lying."""
 TOOL_M, CLEAR_M, CONTACT_M = 0.12, 0.13, 0.085
 """Length of the tool that is kept clear of obstacles; distance of its axis from their middles at
 which the servo turns aside, and at which it does not approach further."""
-_OFFSET_M, _PER_M = 0.05, 5.0
+_OFFSET_M, _TURN, _PER_M = 0.05, 0.1, 5.0
 
 
 @dataclass(frozen=True)
@@ -61,6 +94,7 @@ class Situation(Movable):
         pose: Pose that the end effector is to have, NaN where there is none, (n, 7).
         start: Pose of the end effector as the subgoal began, (n, 7).
         contact: Its pose at the last grasp, release or touch, or else at the start, (n, 7).
+        phase: Motions that have ended since the start, (n,).
     """
 
     effector: Tensor
@@ -71,6 +105,7 @@ class Situation(Movable):
     pose: Tensor
     start: Tensor
     contact: Tensor
+    phase: Tensor
 
     def features(self) -> Tensor:
         """Return all of it in the frame of the end effector and of the world, (n, F)."""
@@ -82,7 +117,10 @@ class Situation(Movable):
         def turned(quaternions: Tensor) -> Tensor:
             return _columns(rotation.transpose(1, 2) @ geometry.rotation_matrix(quaternions))
 
-        parts = [position * _PER_M, _columns(rotation), self.holding[:, None]]
+        axes = self.axes()
+        known, body = _known(self.places[:, 0])
+        behind = torch.einsum("nij,nj->ni", axes, position - body) * _PER_M * known
+        parts = [position * _PER_M, _columns(rotation), self.holding[:, None], axes[:, 0], behind]
         for place in self.places.unbind(1):
             known, place = _known(place)
             parts += [local(place) * known, place * _PER_M, known]
@@ -93,13 +131,47 @@ class Situation(Movable):
             parts += [local(pose[:, :3]), turned(pose[:, 3:])]
         angle = self.angle_rad[:, None]
         parts += [angle.cos(), angle.sin(), angle / 3]
-        parts.append(functional.one_hot(self.skill, len(SKILLS)).to(angle.dtype))
+        for value, count in ((self.skill, len(SKILLS)), (self.phase, PHASES)):
+            parts.append(functional.one_hot(value, count).to(angle.dtype))
         return torch.cat(parts, 1)
 
-    def anchors(self) -> Tensor:
-        """Return positions of :data:`ANCHORS`, NaN where there is none, (n, A, 3)."""
-        poses = torch.stack([self.pose, self.start, self.contact], 1)
-        return torch.cat([self.places, poses[..., :3]], 1)
+    def anchors(self) -> tuple[Tensor, Tensor]:
+        """Return positions of :data:`ANCHORS` (n, A, 3) and rotations of :data:`TURNS`
+        (n, T, 3, 3), NaN where there is none.
+        """
+        poses = (self.effector, self.pose, self.start, self.contact)
+        turns = [geometry.rotation_matrix(pose[:, 3:]) for pose in poses]
+        body, target = self.places[:, 0], self.places[:, 1]
+        turn = geometry.rotation_matrix(geometry.yaw_quaternion(self.angle_rad))
+        goal = torch.where(target.isfinite(), target, body)
+        carried = goal + torch.einsum("nij,nj->ni", turn, self.contact[:, :3] - body)
+        carried = torch.where(self.holding[:, None] > 0, carried, torch.nan)
+        turns += [turn @ turns[3], self._square(turns[2])]
+        anchors = [*self.places.unbind(1), *(pose[:, :3] for pose in poses[1:]), carried]
+        return torch.stack(anchors, 1), torch.stack(turns, 1)
+
+    def axes(self) -> Tensor:
+        """Return unit vectors (n, 3, 3): from the body to the target along the table, or x if one
+        is unknown; to the left of it; up.
+        """
+        x, y, _ = (self.places[:, 1] - self.places[:, 0]).nan_to_num(0.0).unbind(1)
+        yaw = torch.atan2(y, x)
+        return geometry.rotation_matrix(geometry.yaw_quaternion(yaw)).transpose(1, 2)
+
+    def _square(self, start: Tensor) -> Tensor:
+        """Return the rotation (n, 3, 3) of a gripper that points down, a side of it ahead, turned
+        the least from that at the start.
+        """
+        x, y, _ = self.axes()[:, 0].unbind(1)
+        quarter, yaw = torch.pi / 2, torch.atan2(y, x)
+        yaw = (
+            yaw + quarter * ((torch.atan2(start[:, 1, 0], start[:, 0, 0]) - yaw) / quarter).round()
+        )
+        zero, c, s = torch.zeros_like(yaw), yaw.cos(), yaw.sin()
+        rows = [
+            torch.stack(row, 1) for row in ((c, s, zero), (s, -c, zero), (zero, zero, zero - 1))
+        ]
+        return torch.stack(rows, 1)
 
 
 def _columns(matrices: Tensor) -> Tensor:
@@ -123,7 +195,7 @@ class Prediction:
         vacuum: Logits of the vacuum at the next steps, (n, CHUNK).
         motion: Logits of the motion, (n, motions).
         chunk: Next actions in units of their standard deviation, (n, CHUNK, 6).
-        ends: Logit of the subgoal being reached, (n,).
+        ends: Logit of the subgoal being reached after the motion or the chunk's first action, (n,).
     """
 
     waypoint: Tensor
@@ -135,7 +207,8 @@ class Prediction:
 
 
 class ControllerNetwork(nn.Module):
-    """Motion, waypoint and next actions; the waypoint is a mixture of offsets from anchors.
+    """Motion, waypoint and next actions; the waypoint is a mixture of offsets from anchors, along
+    the way from the body to the target, and its rotation one of turns.
 
     Args:
         features: How many features a situation has.
@@ -151,10 +224,11 @@ class ControllerNetwork(nn.Module):
         self.register_buffer("mean", torch.zeros(features))
         self.register_buffer("std", torch.ones(features))
         self.register_buffer("action_std", torch.ones(6))
+        choices = len(ANCHORS) + len(TURNS)
         hidden = [nn.Linear(features, width), nn.GELU(), nn.LayerNorm(width)]
         hidden += [nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width)]
         self.hidden = nn.Sequential(*hidden, nn.Linear(width, width), nn.GELU())
-        self.gate, self.offset = nn.Linear(width, len(ANCHORS)), nn.Linear(width, 3 * len(ANCHORS))
+        self.gate, self.offset = nn.Linear(width, choices), nn.Linear(width, 3 * len(ANCHORS))
         self.sizes = (6, CHUNK, len(MOTIONS), 6 * CHUNK, 1)
         self.heads = nn.Linear(width, sum(self.sizes))
         nn.init.zeros_(self.offset.weight)
@@ -162,13 +236,16 @@ class ControllerNetwork(nn.Module):
 
     def forward(self, situation: Situation) -> Prediction:
         """Return what it predicts."""
-        anchors = situation.anchors()
-        known = anchors.isfinite().all(-1)
+        anchors, turns = situation.anchors()
         x = self.hidden((situation.features() - self.mean) / self.std)
-        gate = self.gate(x).masked_fill(~known, -1e9).softmax(-1)[..., None]
-        offsets = _OFFSET_M * self.offset(x).unflatten(-1, (-1, 3))
-        waypoint = (gate * (anchors.nan_to_num() + offsets)).sum(1)
+        known = torch.cat([anchors.isfinite().all(-1), turns.isfinite().all(-1).all(-1)], 1)
+        gate = self.gate(x).masked_fill(~known, -1e9).split([len(ANCHORS), len(TURNS)], -1)
+        where, how = (each.softmax(-1) for each in gate)
+        offsets = _OFFSET_M * self.offset(x).unflatten(-1, (-1, 3)) @ situation.axes()
+        waypoint = (where[..., None] * (anchors.nan_to_num() + offsets)).sum(1)
         turn, vacuum, motion, chunk, ends = self.heads(x).split(self.sizes, -1)
+        rotation = torch.einsum("nt,ntij->nij", how, turns.nan_to_num())
+        turn = _columns(turns[:, 0].transpose(1, 2) @ rotation) + _TURN * turn
         return Prediction(
             waypoint, turn, vacuum, motion, chunk.unflatten(-1, (CHUNK, 6)), ends[:, 0]
         )
@@ -202,36 +279,86 @@ class Controller:
     """
 
     def __init__(self, network: ControllerNetwork, execution_horizon: int) -> None:
-        self._network, self._horizon = network, execution_horizon
-        self.reached = False
-        """The network's prediction that the subgoal is reached."""
+        self._network, self._horizon, self._tries = network, execution_horizon, 0
+        self.reached = self.lost = False
+        """Whether the subgoal is reached as far as the arm can tell, and whether something fell."""
 
-    def begin(self, command: Command, effector: NDArray[np.float64], holding: bool) -> None:
-        """Begin a subgoal.
+    def see(self, command: Command, effector: NDArray[np.float64]) -> None:
+        """Take a command, with the end effector at a pose (7,)."""
+        self.command, self.places = command, command.places.copy()
+        if SKILLS[command.skill] in PUSHES:
+            self.places[1] = _aim(command, effector)
 
-        Args:
-            command: The subgoal.
-            effector: Pose of the end effector (7,).
-            holding: Whether something is held.
-        """
-        self.command, self.reached, self._holding = command, False, holding
+    def begin(self, effector: NDArray[np.float64], holding: bool) -> None:
+        """Begin what is commanded, with the end effector at a pose (7,)."""
+        if self._tries == 0:
+            self._first = self.command
+        self.reached = self.lost = False
         self._start = self._contact = effector.copy()
-        self._pressed: tuple[NDArray[np.float64], float] | None = None
+        self._phase = self._presses = self._grasps = self._still = 0
+        self._arrived = self._last = False
+        self._held, self._motion = holding, ""
+
+    def again(self, seen: Command, holding: bool) -> bool:
+        """Return whether the subgoal is to be tried again, by what is seen after an attempt."""
+        self._tries += 1
+        if self._tries == TRIES or _achieved(self._first, seen, holding):
+            self._tries = 0
+        return self._tries > 0
 
     def act(self, effector: NDArray[np.float64], holding: bool) -> NDArray[np.float32]:
         """Return the next actions (k, 7)."""
-        if holding != self._holding or self._stalled(effector):
-            self._contact, self._holding = effector.copy(), holding
+        if self._motion and self._over(effector, holding):
+            self.reached = self._last
+            self._phase = min(self._phase + (not self._last), PHASES - 1)
+            if self._motion in CONTACTS:
+                self._contact = effector.copy()
+        self.lost = self._held and not holding and self._motion not in ("place", *CHUNK_MOTIONS)
         said = self._network(self._situation(effector, holding))
-        self.reached = bool(said.ends[0] > 0)
+        motion, self._last = MOTIONS[int(said.motion[0].argmax())], bool(said.ends[0] > 0)
+        self._still *= motion == self._motion
+        self._motion, self._held = motion, holding
         vacuum = np.where(said.vacuum[0].cpu().numpy() > 0, 1.0, -1.0)
-        motion, self._pressed = MOTIONS[int(said.motion[0].argmax())], None
-        if motion in SERVO_MOTIONS:
+        if motion in CHUNK_MOTIONS:
+            chunk = (said.chunk[0] * self._network.action_std).cpu().numpy()
+            actions = np.concatenate([chunk, vacuum[:, None]], 1)[: self._horizon]
+            self.reached = self._last
+            return actions.clip(-1, 1).astype(np.float32)
+        if self._failed(motion, effector, holding):
+            up = geometry.rotation_matrix(torch.tensor(effector[3:])).numpy().T[:, 2]
+            action = np.concatenate([SERVO["lift"][2] * up / TRANSLATION_M, np.zeros(3), [-1.0]])
+        elif motion == "place" and self._arrived:
+            action = np.array([0.0] * 6 + [-1.0])
+        else:
             action = np.append(self._servo(motion, said, effector), vacuum[0])
-            return action.clip(-1, 1)[None].astype(np.float32)
-        chunk = (said.chunk[0] * self._network.action_std).cpu().numpy()
-        actions = np.concatenate([chunk, vacuum[:, None]], 1)[: self._horizon]
-        return actions.clip(-1, 1).astype(np.float32)
+        return action.clip(-1, 1)[None].astype(np.float32)
+
+    def _over(self, effector: NDArray[np.float64], holding: bool) -> bool:
+        """Return whether the last motion is over: something is held, let go, touched or arrived at,
+        or the arm is stopped.
+        """
+        if self._motion in CHUNK_MOTIONS:
+            return False
+        before, step = self._made
+        moved = np.linalg.norm(effector[:3] - before[:3])
+        moved += 2 * TURN_M * np.arccos(min(abs(float(effector[3:] @ before[3:])), 1.0))
+        self._still = self._still + 1 if moved < STALLED * step else 0
+        self._arrived |= self._near or self._still >= (1 if self._motion == "touch" else STILL)
+        over = {"pick": holding, "place": not holding}.get(self._motion, self._arrived)
+        self._arrived &= not over
+        return over
+
+    def _failed(self, motion: str, effector: NDArray[np.float64], holding: bool) -> bool:
+        """Return whether the arm rises after a grasp that failed, to try the next one."""
+        grasp = self.places[2]
+        low = motion == "pick" and not holding and effector[2] < grasp[2] + PRESSED_M
+        self._presses = self._presses + 1 if low else 0
+        if self._presses <= PRESSES:
+            return False
+        now, then = (RETRY_M[(self._grasps + k) % len(RETRY_M)] for k in (0, 1))
+        grasp[:2] += then - now
+        self._grasps, self._presses = self._grasps + 1, 0
+        return True
 
     def _situation(self, effector: NDArray[np.float64], holding: bool) -> Situation:
         command, device = self.command, self._network.mean.device
@@ -243,40 +370,82 @@ class Controller:
             row(effector),
             row(float(holding)),
             torch.tensor([command.skill], device=device),
-            row(command.places),
+            row(self.places),
             row(command.angle_rad),
             row(command.pose),
             row(self._start),
             row(self._contact),
+            torch.tensor([self._phase], device=device),
         )
 
     def _servo(
         self, motion: str, said: Prediction, effector: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the motion (6,) of a step towards the predicted waypoint."""
-        way = said.waypoint[0].cpu().numpy() - effector[:3]
-        left = float(np.linalg.norm(way))
-        gain = TOUCH_GAIN if motion == "touch" else GAIN
-        if motion == "touch":
-            step = max(left * gain, min(left, TOUCH_STEP_M))
-            self._pressed = effector[:3].copy(), min(step, STEP_M)
-        else:
-            step = left * gain if left > CLOSE_M else left
+        way = said.waypoint[0].cpu().double().numpy() - effector[:3]
+        lift = CRUISE_M - effector[2]
+        if motion == "move" and np.linalg.norm(way[:2]) > ASIDE_M and way[2] < lift:
+            way[2] = lift
+            way[:2] *= 1.0 if lift < ASIDE_M else 0.3
+        left, (gain, least, most) = float(np.linalg.norm(way)), SERVO[motion]
+        step = min(left, np.clip(gain * left, least, most))
         if SKILLS[self.command.skill] == "avoiding":
             way = _around(way, effector, self.command.obstacles)
         now = geometry.rotation_matrix(torch.tensor(effector[3:])).numpy()
-        way = now.T @ way * (min(step, STEP_M) / max(left, 1e-9))
+        way = now.T @ way * (step / max(left, 1e-9))
         turn = Rotation.from_matrix(rotation_of(said.turn)[0].double().cpu().numpy()).as_rotvec()
         angle = float(np.linalg.norm(turn))
-        turn = turn * (min(angle * gain, ROTATION_RAD) / max(angle, 1e-9))
+        turn = turn * (min(0.5 * angle, ROTATION_RAD) / max(angle, 1e-9))
+        self._made = effector.copy(), step + TURN_M * float(np.linalg.norm(turn))
+        self._near = left < ARRIVED_M and angle < ARRIVED_RAD[not self._last]
         return np.concatenate([way / TRANSLATION_M, turn / ROTATION_RAD])
 
-    def _stalled(self, effector: NDArray[np.float64]) -> bool:
-        """Return whether contact stopped the last step of a touch."""
-        if self._pressed is None:
-            return False
-        before, step = self._pressed
-        return bool(np.linalg.norm(effector[:3] - before) < STALLED * step) and step > 4e-4
+
+def _achieved(before: Command, now: Command, holding: bool) -> bool:
+    """Return whether what is seen after an attempt is what the command before it demanded, as far
+    as positions tell.
+    """
+    skill, (start, target, _), (place, _, _) = SKILLS[before.skill], before.places, now.places
+    moved, way = np.linalg.norm(place - start), np.linalg.norm(target - start)
+    if skill == "picked":
+        return holding
+    if skill == "touched_pushed":
+        return bool(moved > PUSHED_M)
+    if skill == "touched_toppled":
+        return bool(place[2] < LYING * start[2])
+    if skill == "pushed_towards":
+        return bool(np.linalg.norm(target - place) < (1 - PUSHED) * way)
+    return True
+
+
+def _aim(command: Command, effector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where to push a body to (3,): in a direction in which it and the gripper behind it
+    keep clear of others, it comes near the middle of the table, and that begins near the arm.
+    """
+    body, target = command.places[:2]
+    skill = SKILLS[command.skill]
+    off = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
+    off, length = (off + np.pi) % (2 * np.pi) - np.pi, np.full(DIRECTIONS, AIM_M)
+    if np.isfinite(target[:2]).all():
+        way = float(np.linalg.norm((target - body)[:2]))
+        off = np.linspace(-1, 1, DIRECTIONS + 1) * ASTRAY_RAD
+        share = 1.0 if skill == "at_position_pushed" else AIM
+        length, cost = share * way / np.cos(off) + GAP_M, 0.3 * np.abs(off)
+        off = off + np.arctan2(*(target - body)[1::-1])
+    ahead = np.stack([np.cos(off), np.sin(off)], 1)
+    end, behind = body[:2] + length[:, None] * ahead, body[:2] - BEHIND_M * ahead
+    if not np.isfinite(target[:2]).all():
+        cost = np.linalg.norm((body[:2] + end) / 2 - MIDDLE_M, axis=1)
+        cost += 0.3 * np.linalg.norm(behind - effector[:2], axis=1)
+    for other in command.obstacles[:, :2]:
+        if np.linalg.norm(other - body[:2]) > BESIDE_M / 2:
+            for first, last in ((body[:2] + 0 * end, end), (behind, end - BEHIND_M * ahead)):
+                along = ((other - first) * (last - first)).sum(1) / ((last - first) ** 2).sum(1)
+                nearest = first + along.clip(0, 1)[:, None] * (last - first)
+                gap = np.linalg.norm(other - nearest, axis=1)
+                cost += 10 * (BESIDE_M - gap).clip(min=0)
+    best = int(cost.argmin())
+    return np.append(end[best], body[2])
 
 
 def _around(
@@ -303,9 +472,8 @@ def _around(
 
 def feature_count() -> int:
     """Return the number of features of a situation."""
-    one = {name: torch.zeros(1, 7) for name in ("effector", "pose", "start", "contact")}
-    zero = torch.zeros(1)
+    zero, pose = torch.zeros(1), torch.zeros(1, 7)
     situation = Situation(
-        **one, holding=zero, skill=zero.long(), places=torch.zeros(1, 3, 3), angle_rad=zero
+        *(pose, zero, zero.long(), torch.zeros(1, 3, 3), zero, pose, pose, pose, zero.long())
     )
     return situation.features().shape[1]

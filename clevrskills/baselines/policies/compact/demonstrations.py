@@ -6,7 +6,7 @@ Only states, actions and subgoals are read, so they are recorded without cameras
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -19,8 +19,11 @@ from torch.nn import functional
 from clevrskills.baselines.batch import Movable
 from clevrskills.baselines.policies.compact.controller import (
     CHUNK,
+    CHUNK_MOTIONS,
+    CONTACTS,
     MOTIONS,
-    SERVO_MOTIONS,
+    PHASES,
+    PUSHES,
     SKILLS,
     ControllerNetwork,
     Situation,
@@ -29,15 +32,16 @@ from clevrskills.baselines.policy import LEAST_STD
 from clevrskills.core import geometry
 from clevrskills.dataset_tools.dataset import Episode
 
-DEEPER_M = {"pick": 0.02, "touch": 0.006}
-"""How far beyond the pose at contact the waypoint of a motion is, along the approach, so that the
-servo presses."""
+DEEPER_M = {"pick": 0.02, "touch": 0.006, "topple": 0.03}
+"""How far beyond the pose at contact the waypoint of a motion is, so that the servo presses."""
+RETREAT_M = {"place": 0.05, "touch": 0.03, "topple": 0.06, "push": -0.04}
+"""How far the arm rises after a motion; negative: how far it backs off."""
 CUP_TIP_M = 0.0011
 """Distance of the cup tips beyond the frame of the end effector."""
-LIFT_M = 0.03
-"""How far the arm lifts after a touch."""
-REPEATS = 6
-"""Drawn states at the contact of a touch, which is a single step of a demonstration."""
+ABOVE_M, SAME_M = 0.015, 0.006
+"""Least height from which a motion goes straight down, and how far its positions may be apart."""
+LEAST_ROWS = 6
+"""Rows that each part of a motion counts for at least."""
 DRAWN = 0.75
 """Share of states on straight motions that are drawn."""
 NOISY, NOISE_M = 0.7, (0.004, 0.004, 0.003)
@@ -45,9 +49,6 @@ NOISY, NOISE_M = 0.7, (0.004, 0.004, 0.003)
 those of perception."""
 WANDER_M = 0.03
 """Standard deviation of what is added to the positions of an end effector among obstacles."""
-AT_END_M = 0.005
-FOLLOWED = tuple(MOTIONS.index(name) for name in ("move", "lift", "place", "turn"))
-"""Motions that end where they are to go, rather than at a contact."""
 SCALED = 20_000
 _KEY = re.compile(r"\{obj:(\w+)\}")
 
@@ -57,7 +58,7 @@ Rows = dict[str, NDArray[Any]]
 def rows_of(episode: Episode) -> Rows:
     """Return what is learned from a demonstration.
 
-    Each is an array of N rows, one for each control step and some more at touches:
+    Each is an array of N rows, one for each control step:
 
     ======================== =====================================================================
     fields of ``Situation``  as there
@@ -65,13 +66,11 @@ def rows_of(episode: Episode) -> Rows:
     waypoint                 pose of the end effector after the motion, (N, 7)
     begin, end               its poses as the motion begins and ends, (N, 7)
     vacuum                   the vacuum's action during the motion
-    next_motion, ...         motion, waypoint and vacuum of the motion that follows in the subgoal
+    last                     whether the subgoal is reached after the motion
     straight                 whether each pose on the way from ``begin`` to ``end`` is as good
     action                   (N, 7)
-    left                     control steps left in the demonstration, this one included; 0: the row
-                             is drawn, and no action is learned from it
-    subgoal_left             control steps left in the subgoal
-    learned                  whether it is learned from: not failed attempts
+    left                     control steps left in the demonstration, this one included
+    times                    how often it is learned from, 0: never, such as failed attempts
     ======================== =====================================================================
     """
     data, count = episode.info, len(episode)
@@ -80,56 +79,77 @@ def rows_of(episode: Episode) -> Rows:
     rows = _empty(count)
     rows.update(effector=poses[:count], holding=holding.astype(float), action=episode.actions)
     rows["left"] = count - np.arange(count)
-    touches = list[int]()
-    motions = list[dict[str, Any]]()
-    for segment in data["segments"]["instruction"]:
-        for part in _parts(segment, poses):
-            motions.append(part)
-            if len(motions) > 1 and part.get("touched"):
-                touches.append(part["start"])
+    parts = [part for each in data["segments"]["instruction"] for part in _parts(each, rows, poses)]
     for subgoal in data["segments"]["subtask"]:
-        _command(rows, episode, subgoal, motions, poses)
-        start, stop = subgoal["start"], subgoal["stop"]
-        contact = poses[start]
-        for step in range(start, stop):
-            if step > start and (holding[step] != holding[step - 1] or step in touches):
-                contact = poses[step]
-            rows["contact"][step] = contact
-    for motion, following in zip(motions, [*motions[1:], None], strict=True):
-        if following is not None and following["subgoal"] != motion["subgoal"]:
-            following = None
-        _motion(rows, motion, following, poses)
-    rows["learned"] &= ~episode.unlearned
-    return _with_touches(rows, touches, poses, np.random.default_rng(data["seed"]))
+        inside = [p for p in parts if subgoal["start"] <= p["start"] < subgoal["stop"]]
+        ends = [p["stop"] for p in inside if p["retreats"] in ("push", "place")][:-1]
+        starts = [subgoal["start"], *ends]
+        for start, stop in zip(starts, [*ends, subgoal["stop"]], strict=True):
+            under = [p for p in inside if start <= p["start"] < stop and not p["failed"]]
+            _command(rows, episode, {**subgoal, "start": start, "stop": stop}, under, poses)
+            chunks = [p["action_class"] in CHUNK_MOTIONS for p in under]
+            for number, part in enumerate(under):
+                phase = chunks.index(True) if chunks[number] else number
+                _motion(rows, part, min(phase, PHASES - 1), part is under[-1], poses)
+    rows["times"] *= ~episode.unlearned
+    return rows
 
 
 def _empty(count: int) -> Rows:
     pose, flag, number = np.full((count, 7), np.nan), np.zeros(count, bool), np.zeros(count, int)
-    names = ("pose", "start", "contact", "waypoint", "begin", "end", "next_waypoint")
+    names = ("pose", "start", "contact", "waypoint", "begin", "end")
     return {
         **{name: pose.copy() for name in names},
-        **{name: number.copy() for name in ("motion", "next_motion", "subgoal_left")},
-        **{name: flag.copy() for name in ("straight", "learned")},
-        **{name: np.zeros(count) for name in ("angle_rad", "vacuum", "next_vacuum")},
+        **{name: number.copy() for name in ("motion", "phase", "times")},
+        **{name: flag.copy() for name in ("straight", "last")},
+        **{name: np.zeros(count) for name in ("angle_rad", "vacuum")},
         "skill": np.full(count, SKILLS.index("other")),
         "places": np.full((count, 3, 3), np.nan),
     }
 
 
-def _parts(segment: Mapping[str, Any], poses: NDArray[Any]) -> list[dict[str, Any]]:
-    """Return an instruction segment; that of a touch is split at the contact, where it is deepest,
-    into the touch and the lift.
+def _parts(segment: Mapping[str, Any], rows: Rows, poses: NDArray[Any]) -> list[dict[str, Any]]:
+    """Return the straight motions of an instruction segment: the way above a place and down to it,
+    a contact and the retreat from it. ``retreats`` is what a retreat follows.
     """
-    start, stop = segment["start"], segment["stop"]
-    if (segment["action_class"], segment["skill"]) == ("touch", "touch") and stop - start > 2:
-        depth = (poses[start : stop + 1, :3] - poses[start, :3]) @ _approach(poses[start])
-        contact = start + int(depth.argmax())
-        if start < contact < stop:
-            return [
-                {**segment, "stop": contact},
-                {**segment, "start": contact, "action_class": "lift", "touched": True},
-            ]
-    return [dict(segment)] if stop > start else []
+    start, stop, name = segment["start"], segment["stop"], segment["action_class"]
+    if name not in MOTIONS or stop <= start:
+        return []
+    part = {**segment, "retreats": "", "waypoint": poses[stop]}
+    way = poses[start : stop + 1, :3] - poses[start, :3]
+    if name == "move":
+        aside = np.linalg.norm((poses[start : stop + 1] - poses[stop])[:, :2], axis=1) > SAME_M
+        middle = int(np.flatnonzero(aside).max(initial=-1)) + 1
+        if 0 < middle < stop - start and way[middle, 2] > way[-1, 2] + ABOVE_M:
+            above = {**part, "stop": start + middle, "waypoint": poses[start + middle]}
+            return [above, {**part, "start": start + middle}]
+        return [part]
+    ahead = _approach(poses[start])
+    if name in ("push", "topple"):
+        ahead = way[np.linalg.norm(way[:, :2], axis=1).argmax()] * [1, 1, 0]
+        ahead /= max(float(np.linalg.norm(ahead)), 1e-9)
+    middle = stop - start
+    if name == "place":
+        middle = int(np.flatnonzero(rows["action"][start:stop, 6] <= 0).min(initial=middle))
+    elif name in RETREAT_M:
+        depth = way @ ahead
+        middle = int(np.flatnonzero(depth > depth.max() - 0.001).min())
+    end = poses[start + middle].copy()
+    end[:3] += DEEPER_M.get(name, 0.0) * (ahead if name == "topple" else _approach(end))
+    pressing = {**part, "stop": start + middle, "waypoint": end}
+    if not 0 < middle < stop - start:
+        return [pressing]
+    away = poses[start + middle].copy()
+    back = RETREAT_M[name]
+    away[:3] += back * (ahead if back < 0 else np.array([0, 0, 1]))
+    return [
+        pressing,
+        {
+            **part,
+            **{"start": start + middle, "action_class": "lift", "retreats": name},
+            "waypoint": away,
+        },
+    ]
 
 
 def _approach(pose: NDArray[Any]) -> NDArray[Any]:
@@ -142,10 +162,10 @@ def _command(
     rows: Rows,
     episode: Episode,
     subgoal: Mapping[str, Any],
-    motions: Iterable[Mapping[str, Any]],
+    parts: Sequence[Mapping[str, Any]],
     poses: NDArray[Any],
 ) -> None:
-    """Enter what a subgoal demands into its rows, as it is when the subgoal begins."""
+    """Enter what a subgoal demands into its rows, as it is when the command begins."""
     data, start, stop = episode.info, subgoal["start"], subgoal["stop"]
     steps, leaves, skill = slice(start, stop), _leaves(data["goal"]), subgoal["predicate"]
     if subgoal["subgoal"] not in range(len(leaves)) or skill not in SKILLS:
@@ -156,21 +176,26 @@ def _command(
     named = [keys.index(key) for key in _KEY.findall(subgoal["text"]) if key in keys][:2]
     places = np.full((3, 3), np.nan)
     places[: len(named)] = episode.object_poses[start, named, :3]
-    if "angle_rad" in leaf:
-        rows["angle_rad"][steps] = np.ravel(leaf["angle_rad"])[0]
+    if "angle_rad" in leaf:  # of what the arm cannot turn at once, a part
+        first, last = torch.from_numpy(episode.object_poses[[start, stop], named[0], 3:]).double()
+        w, _, _, z = geometry.quaternion_multiply(last, geometry.quaternion_conjugate(first))
+        rows["angle_rad"][steps] = (2 * np.arctan2(z, w) + np.pi) % (2 * np.pi) - np.pi
     elif "position" in leaf and skill in ("end_effector_at_pose", "avoiding"):
         rows["pose"][steps] = [*leaf["position"][0], *leaf["orientation"][0]]
     elif "position" in leaf:
         places[1] = leaf["position"][0]
-    for motion in motions:
-        grasps = motion["action_class"] in DEEPER_M and start <= motion["start"] < stop
-        if grasps and not motion["failed"]:
-            end = poses[motion["stop"]]
+    for part in parts:
+        name, begin, end = part["action_class"], poses[part["start"]], poses[part["stop"]]
+        if skill in PUSHES and name in ("push", "topple"):
+            places[1] = places[0] + (end - begin)[:3] * [1, 1, 0]
+        elif name in ("pick", "touch") and not part["failed"]:
             places[2] = end[:3] + CUP_TIP_M * _approach(end)
             break
     rows["places"][steps], rows["skill"][steps] = places, SKILLS.index(skill)
-    rows["start"][steps], rows["learned"][steps] = poses[start], True
-    rows["subgoal_left"][steps] = stop - np.arange(start, stop)
+    rows["start"][steps] = rows["contact"][steps] = poses[start]
+    for part in parts:
+        if part["action_class"] in CONTACTS:
+            rows["contact"][part["stop"] : stop] = poses[part["stop"]]
 
 
 def _leaves(goal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -180,63 +205,21 @@ def _leaves(goal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _motion(
-    rows: Rows, motion: Mapping[str, Any], following: Mapping[str, Any] | None, poses: NDArray[Any]
+    rows: Rows, part: Mapping[str, Any], phase: int, last: bool, poses: NDArray[Any]
 ) -> None:
-    """Enter a motion, and what follows it in the subgoal, into its rows."""
-    start, stop, name = motion["start"], motion["stop"], motion["action_class"]
-    if name not in MOTIONS:
-        rows["learned"][start:stop] = False
-        return
-    vacuum = rows["action"][:, 6]
-    end = stop
-    released = np.flatnonzero(vacuum[start:stop] <= 0)
-    if name == "place" and len(released):
-        end = start + int(released[0])
-    steps, held = slice(start, stop), slice(start, max(end, start + 1))
-    avoids = rows["skill"][start] == SKILLS.index("avoiding")
-    goal = rows["pose"][start] if avoids else waypoint_of(motion, poses, end)
-    rows["waypoint"][steps], rows["waypoint"][end:stop] = goal, poses[stop]
-    rows["motion"][steps], rows["vacuum"][steps] = MOTIONS.index(name), vacuum[start]
-    rows["begin"][steps], rows["end"][steps] = poses[start], poses[end]
-    rows["straight"][held] = name in SERVO_MOTIONS and not avoids
-    last = -1.0 if name == "place" else vacuum[stop - 1]
-    rows["next_vacuum"][steps], rows["next_motion"][steps] = last, MOTIONS.index(name)
-    rows["next_waypoint"][steps] = rows["waypoint"][stop - 1]
-    if following is not None and following["action_class"] in MOTIONS:
-        rows["next_motion"][steps] = MOTIONS.index(following["action_class"])
-        rows["next_waypoint"][steps] = waypoint_of(following, poses, following["stop"])
-        if name != "place":
-            rows["next_vacuum"][steps] = vacuum[following["start"]]
-
-
-def waypoint_of(motion: Mapping[str, Any], poses: NDArray[Any], end: int) -> NDArray[Any]:
-    """Return the waypoint (7,) of a motion that ends after a control step."""
-    goal = poses[end].copy()
-    goal[:3] += DEEPER_M.get(motion["action_class"], 0.0) * _approach(goal)
-    return goal
-
-
-def _with_touches(
-    rows: Rows, touches: Iterable[int], poses: NDArray[Any], rng: np.random.Generator
-) -> Rows:
-    """Return the rows with some more at each contact, at which the arm is to lift."""
-    found = {name: [values] for name, values in rows.items()}
-    for step in touches:
-        at = poses[step]
-        up = -_approach(at)
-        drawn = np.tile(at, (REPEATS, 1))
-        off = np.concatenate([np.zeros(2), rng.uniform(0, 0.02, REPEATS - 2)])[:, None] * up
-        drawn[:, :3] += off + rng.normal(0, 0.002, (REPEATS, 3))
-        lifted = np.append(at[:3] + LIFT_M * up, at[3:])
-        changed = {"effector": drawn, "contact": at, "waypoint": lifted, "straight": False}
-        changed |= {"motion": MOTIONS.index("lift"), "left": 0}
-        index = np.full(REPEATS, min(step, len(rows["left"]) - 1))
-        for name, values in rows.items():
-            more = values[index]
-            if name in changed:
-                more = np.broadcast_to(changed[name], more.shape).astype(values.dtype)
-            found[name].append(more)
-    return {name: np.concatenate(values) for name, values in found.items()}
+    """Enter a motion into its rows."""
+    start, stop, name = part["start"], part["stop"], part["action_class"]
+    steps = slice(start, stop)
+    avoids, chunks = rows["skill"][start] == SKILLS.index("avoiding"), name in CHUNK_MOTIONS
+    rows["waypoint"][steps] = rows["pose"][start] if avoids else part["waypoint"]
+    rows["motion"][steps], rows["vacuum"][steps] = MOTIONS.index(name), rows["action"][start, 6]
+    rows["begin"][steps] = poses[start]
+    rows["end"][steps] = part["waypoint"] if part["retreats"] else poses[stop]
+    rows["phase"][steps] = 0 if avoids else phase
+    rows["straight"][steps] = not chunks and not avoids
+    rows["last"][stop - 1 if chunks else start : stop] = last
+    known = rows["skill"][start] != SKILLS.index("other")
+    rows["times"][steps] = known * max(1, LEAST_ROWS // (stop - start))
 
 
 @dataclass(frozen=True)
@@ -252,7 +235,6 @@ class ControlBatch(Movable):
         exists: Which of the next steps there are, (B, CHUNK).
         acts: Which of the next actions are learned, (B, CHUNK).
         ends: Whether the subgoal is reached after this step, (B,).
-        timed: Whether that is learned, (B,).
     """
 
     situation: Situation
@@ -263,7 +245,6 @@ class ControlBatch(Movable):
     exists: Tensor
     acts: Tensor
     ends: Tensor
-    timed: Tensor
 
 
 class ControlWindows:
@@ -285,9 +266,10 @@ class ControlWindows:
 
     def __init__(self, rows: Sequence[Rows], tasks: Sequence[str], seed: int) -> None:
         self.tasks, self._seed = tuple(tasks), seed
-        keep = [each["learned"] & np.isfinite(each["waypoint"]).all(1) for each in rows]
-        self.counts = np.array([int(each.sum()) for each in keep])
-        self._kept = torch.from_numpy(np.flatnonzero(np.concatenate(keep)))
+        times = [each["times"] for each in rows]
+        self.counts = np.array([int(each.sum()) for each in times])
+        every = np.concatenate(times)
+        self._kept = torch.from_numpy(np.repeat(np.arange(len(every)), every))
         self._rows = {name: _joined([each[name] for each in rows]) for name in rows[0]}
 
     def __len__(self) -> int:
@@ -300,32 +282,26 @@ class ControlWindows:
         generator.manual_seed(hash((self._seed, int(indices[0]))))
         index = self._kept[torch.as_tensor(indices) % len(self)]
         batch = self._recorded(index)
-        begin, end, motion = (self._rows[name][index] for name in ("begin", "end", "motion"))
-        pose, near = _between(begin, end, generator)
+        begin, end, straight, vacuum = (
+            self._rows[name][index] for name in ("begin", "end", "straight", "vacuum")
+        )
         share, off = (
             torch.rand(2, n, generator=generator),
             torch.randn(n, 4, 3, generator=generator),
         )
-        drawn = self._rows["straight"][index] & (share[0] < DRAWN)
+        drawn = straight & (share[0] < DRAWN)
+        pose = _between(begin, end, generator)
         effector = torch.where(drawn[:, None], pose, batch.situation.effector)
         avoids = batch.situation.skill == SKILLS.index("avoiding")
         wander = WANDER_M * off[:, 3] * avoids[:, None]
         effector = torch.cat([effector[:, :3] + wander, effector[:, 3:]], 1)
         noise = torch.tensor(NOISE_M)[:, None] * (share[1] < NOISY)[:, None, None]
         places = batch.situation.places + off[:, :3] * noise
-        ends = drawn & near & ((effector[:, :3] - end[:, :3]).norm(dim=1) < AT_END_M)
-        ends &= torch.isin(motion, torch.tensor(FOLLOWED))
-        follows = ends & (motion != MOTIONS.index("place"))  # what is placed is let go there
-        following = {name: self._rows[f"next_{name}"][index] for name in ("waypoint", "motion")}
-        vacuum = torch.where(ends, self._rows["next_vacuum"][index], self._rows["vacuum"][index])
         return replace(
             batch,
             situation=replace(batch.situation, effector=effector, places=places),
-            waypoint=torch.where(follows[:, None], following["waypoint"], batch.waypoint),
-            motion=torch.where(follows, following["motion"], batch.motion),
-            vacuum=torch.where(drawn[:, None], vacuum[:, None], batch.vacuum),
+            vacuum=torch.where(straight[:, None], vacuum[:, None], batch.vacuum),
             acts=batch.acts & ~drawn[:, None],
-            timed=batch.timed & ~drawn,
         )
 
     def _recorded(self, index: Tensor) -> ControlBatch:
@@ -342,8 +318,7 @@ class ControlWindows:
             action[..., :6],
             exists,
             exists,
-            rows["subgoal_left"][index] <= 1,
-            left[:, 0] > 0,
+            rows["last"][index],
         )
 
     def fit_scales(self, network: ControllerNetwork) -> None:
@@ -361,19 +336,20 @@ def _joined(arrays: Sequence[NDArray[Any]]) -> Tensor:
     return joined.float() if joined.is_floating_point() else joined
 
 
-def _between(begin: Tensor, end: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Return poses (n, 7) drawn on the way, less noisy near its end, and whether each is there."""
+def _between(begin: Tensor, end: Tensor, generator: torch.Generator) -> Tensor:
+    """Return poses (n, 7) drawn on the way, less noisy near its end."""
     n = len(begin)
-    uniform = torch.rand(3, n, 1, generator=generator)
+    uniform = torch.rand(5, n, 1, generator=generator)
     share = torch.where(uniform[0] < 0.12, 1.0, uniform[1] * 1.02)
-    spread = torch.where(uniform[2] < 0.5, 0.02, 0.004) * (2 * (1 - share)).clamp(0, 1) + 0.0015
+    apart = torch.where(uniform[3] < 0.3, uniform[4], share)  # the arm turns sooner or later
+    far = torch.where(uniform[2] < 0.5, torch.where(uniform[2] < 0.25, 0.05, 0.02), 0.004)
+    spread = far * (2 * (1 - share)).clamp(0, 1) + 0.0015
     off = torch.randn(n, 7, generator=generator)
     position = begin[:, :3] + (end - begin)[:, :3] * share + off[:, :3] * spread
-    near = share > 0.97
     same = torch.where((begin[:, 3:] * end[:, 3:]).sum(1, keepdim=True) < 0, -1.0, 1.0)
-    turned = begin[:, 3:] + (same * end[:, 3:] - begin[:, 3:]) * share.clamp(max=1)
-    turned = functional.normalize(turned + 0.02 * off[:, 3:] * ~near, dim=1)
-    return torch.cat([position, turned], 1), near[:, 0]
+    turned = begin[:, 3:] + (same * end[:, 3:] - begin[:, 3:]) * apart.clamp(max=1)
+    turned = functional.normalize(turned + 0.02 * off[:, 3:], dim=1)
+    return torch.cat([position, turned], 1)
 
 
 def controller_losses(network: ControllerNetwork, batch: ControlBatch) -> dict[str, Tensor]:
@@ -387,7 +363,7 @@ def controller_losses(network: ControllerNetwork, batch: ControlBatch) -> dict[s
     decided = functional.binary_cross_entropy_with_logits(
         said.vacuum, (batch.vacuum > 0).float(), reduction="none"
     )
-    acts, timed = batch.acts.float(), batch.timed.float()
+    acts = batch.acts.float()
     error = ((said.chunk - batch.action / network.action_std) ** 2).mean(-1)
     ends = functional.binary_cross_entropy_with_logits(
         said.ends, batch.ends.float(), reduction="none"
@@ -399,6 +375,6 @@ def controller_losses(network: ControllerNetwork, batch: ControlBatch) -> dict[s
         "vacuum": 2 * (decided * batch.exists).mean(),
         "chunk": (error * acts).sum() / acts.sum().clamp(min=1),
         "motion": 0.3 * functional.cross_entropy(said.motion, batch.motion),
-        "ends": 0.3 * (ends * timed).mean(),
+        "ends": 0.3 * ends.mean(),
     }
     return {"loss": torch.stack([*terms.values()]).sum(), **terms}

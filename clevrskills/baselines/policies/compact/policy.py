@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from clevrskills.baselines.batch import Batch, Prompts
 from clevrskills.baselines.policies.compact.controller import (
+    PUSHES,
     SKILLS,
     Command,
     Controller,
@@ -219,19 +220,20 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         state = observation["proprioception"]
         effector = np.asarray(state["ee_pose"], float).reshape(7)
         holding = bool(np.ravel(state["holding"])[0])
-        glances = episode.skill == "traced" and episode.age % GLANCE_STEPS == 0
-        ended = episode.controller.reached if episode.age > LEAST_STEPS else False
-        if episode.age < 0 or glances or ended or episode.age > SUBGOAL_STEPS:
-            episode.done += ended
-            command, skill = self._look(episode, observation["images"][CAMERA], holding)
+        ended = episode.controller.reached and episode.age > LEAST_STEPS
+        begins = ended or episode.controller.lost or not 0 <= episode.age <= SUBGOAL_STEPS
+        if begins or (episode.skill == "traced" and episode.age % GLANCE_STEPS == 0):
+            image = observation["images"][CAMERA]
+            command, episode.skill = self._look(episode, image, holding)
+            if ended and not episode.controller.again(command, holding):
+                episode.done += 1
+                command, episode.skill = self._look(episode, image, holding)
             if holding:
                 command.places[0] = effector[:3] - [0.0, 0.0, HELD_BELOW_M]
-            if episode.age < 0 or not glances:
-                episode.controller.begin(command, effector, holding)
+            episode.controller.see(command, effector)
+            if begins:
+                episode.controller.begin(effector, holding)
                 episode.age = 0
-            else:
-                episode.controller.command = command
-            episode.skill = skill
         actions = episode.controller.act(effector, holding)
         episode.age += len(actions)
         return actions
@@ -283,7 +285,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
             places[2] = fine[0, 1]
         turn = (int(answer.angle.argmax()) + ANGLES / 2) % ANGLES - ANGLES / 2
         angle_rad = turn * 2 * np.pi / ANGLES if skill in TURNED else 0.0
-        if skill == "avoiding":
+        if skill == "avoiding" or skill in PUSHES:
             obstacles = self._bodies(present, images[0])
         return Command(SKILLS.index(skill), places, angle_rad, pose, obstacles), skill
 
