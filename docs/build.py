@@ -48,13 +48,11 @@ SUITES_PAGE = DOCS / "suites.md"
 
 
 def suites_page(text: str) -> str:
-    """Return the page of suites with the code of the toy suites as it is."""
-    for name in ("lamps.py", "towers.py"):
-        code, end = (TOY_SUITES / name).read_text(encoding="utf-8"), f"<!-- end of {name} -->"
-        head, _, rest = text.partition(f"<!-- {name} -->")
-        tail = rest.partition(end)[2]
-        text = f"{head}<!-- {name} -->\n\n```python\n{code}```\n\n{end}{tail}"
-    return text
+    """Return the page of suites with the code of the toy suite as it is."""
+    code = (TOY_SUITES / "lamps.py").read_text(encoding="utf-8")
+    head, _, rest = text.partition("<!-- lamps.py -->")
+    _, end, tail = rest.partition("<!-- end of lamps.py -->")
+    return f"{head}<!-- lamps.py -->\n\n```python\n{code}```\n\n{end}{tail}"
 
 
 def prompts_of_the_page() -> dict[str, str]:
