@@ -47,6 +47,7 @@ CHUNK = 8
 SERVO = {
     **dict.fromkeys(MOTIONS, (0.5, 0.004, 0.03)),
     **{"touch": (0.2, 0.002, 0.03), "push": (0.35, 0.004, 0.02), "topple": (1.0, 0.004, 0.02)},
+    "pick": (0.3, 0.004, 0.03),
 }
 """Share of the way to the waypoint that the servo makes in a control step, at least and at most in
 meters."""
@@ -56,15 +57,14 @@ a motion; a touch ends at once."""
 ARRIVED_M, ARRIVED_RAD, TURN_M = 0.005, (0.03, 0.1), 0.1
 """Distance from the waypoint at which a motion ends, by angle the last one and others; what counts
 as much as a turn by a radian."""
-CRUISE_M, ASIDE_M = 0.12, 0.03
-"""Height at which the arm moves further aside than this."""
-PRESSED_M, PRESSES = 0.012, 3
-"""Height above the grasp point from which the gripper presses, and control steps of pressing after
-which a grasp has failed."""
+REST_STEPS = 8
+"""Control steps for which the arm waits after a retreat, until what it let go is at rest."""
+CRUISE_M, ASIDE_M, GENTLE_M = 0.12, 0.03, 0.015
+"""Height at which the arm moves further aside than this, and its greatest step straight down."""
 RETRY_M = 0.004 * np.array(
     [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [2, 0], [-2, 0], [0, 2], [0, -2]]
 )
-"""Offsets of the grasp point, one after the other."""
+"""Offsets of the grasp point, one after the other, as long as grasps fail."""
 TRIES = 3
 """Attempts at a subgoal, after which it counts as done."""
 DIRECTIONS = 16
@@ -295,7 +295,7 @@ class Controller:
             self._first = self.command
         self.reached = self.lost = False
         self._start = self._contact = effector.copy()
-        self._phase = self._presses = self._grasps = self._still = 0
+        self._phase = self._grasps = self._rests = self._still = 0
         self._arrived = self._last = False
         self._held, self._motion = holding, ""
 
@@ -309,22 +309,29 @@ class Controller:
     def act(self, effector: NDArray[np.float64], holding: bool) -> NDArray[np.float32]:
         """Return the next actions (k, 7)."""
         if self._motion and self._over(effector, holding):
-            self.reached = self._last
-            self._phase = min(self._phase + (not self._last), PHASES - 1)
-            if self._motion in CONTACTS:
-                self._contact = effector.copy()
-        self.lost = self._held and not holding and self._motion not in ("place", *CHUNK_MOTIONS)
+            if self._last:
+                self._rests += 1
+                self.reached = holding or self._motion != "lift" or self._rests > REST_STEPS
+            else:
+                if self._motion in CONTACTS:
+                    self._contact = effector.copy()
+                self._phase = min(self._phase + 1, PHASES - 1)
+                self._motion, self._arrived, self._still = "", False, 0
+        else:
+            self.lost = self._held and not holding and self._motion not in CHUNK_MOTIONS
         said = self._network(self._situation(effector, holding))
-        motion, self._last = MOTIONS[int(said.motion[0].argmax())], bool(said.ends[0] > 0)
-        self._still *= motion == self._motion
-        self._motion, self._held = motion, holding
+        motion = self._motion or MOTIONS[int(said.motion[0].argmax())]
+        self._motion, self._held, self._last = motion, holding, bool(said.ends[0] > 0)
         vacuum = np.where(said.vacuum[0].cpu().numpy() > 0, 1.0, -1.0)
         if motion in CHUNK_MOTIONS:
             chunk = (said.chunk[0] * self._network.action_std).cpu().numpy()
             actions = np.concatenate([chunk, vacuum[:, None]], 1)[: self._horizon]
             self.reached = self._last
             return actions.clip(-1, 1).astype(np.float32)
-        if self._failed(motion, effector, holding):
+        if motion == "pick" and self._arrived and not holding:  # beside it, after a step up
+            now, then = (RETRY_M[(self._grasps + k) % len(RETRY_M)] for k in (0, 1))
+            self.places[2, :2] += then - now
+            self._grasps, self._arrived, self._still = self._grasps + 1, False, 0
             up = geometry.rotation_matrix(torch.tensor(effector[3:])).numpy().T[:, 2]
             action = np.concatenate([SERVO["lift"][2] * up / TRANSLATION_M, np.zeros(3), [-1.0]])
         elif motion == "place" and self._arrived:
@@ -344,21 +351,7 @@ class Controller:
         moved += 2 * TURN_M * np.arccos(min(abs(float(effector[3:] @ before[3:])), 1.0))
         self._still = self._still + 1 if moved < STALLED * step else 0
         self._arrived |= self._near or self._still >= (1 if self._motion == "touch" else STILL)
-        over = {"pick": holding, "place": not holding}.get(self._motion, self._arrived)
-        self._arrived &= not over
-        return over
-
-    def _failed(self, motion: str, effector: NDArray[np.float64], holding: bool) -> bool:
-        """Return whether the arm rises after a grasp that failed, to try the next one."""
-        grasp = self.places[2]
-        low = motion == "pick" and not holding and effector[2] < grasp[2] + PRESSED_M
-        self._presses = self._presses + 1 if low else 0
-        if self._presses <= PRESSES:
-            return False
-        now, then = (RETRY_M[(self._grasps + k) % len(RETRY_M)] for k in (0, 1))
-        grasp[:2] += then - now
-        self._grasps, self._presses = self._grasps + 1, 0
-        return True
+        return {"pick": holding, "place": not holding}.get(self._motion, self._arrived)
 
     def _situation(self, effector: NDArray[np.float64], holding: bool) -> Situation:
         command, device = self.command, self._network.mean.device
@@ -384,10 +377,12 @@ class Controller:
         """Return the motion (6,) of a step towards the predicted waypoint."""
         way = said.waypoint[0].cpu().double().numpy() - effector[:3]
         lift = CRUISE_M - effector[2]
-        if motion == "move" and np.linalg.norm(way[:2]) > ASIDE_M and way[2] < lift:
-            way[2] = lift
-            way[:2] *= 1.0 if lift < ASIDE_M else 0.3
+        aside = np.linalg.norm(way[:2]) > ASIDE_M
+        if motion == "move" and aside and way[2] < lift:
+            way = np.array([*way[:2] * (lift < ASIDE_M), lift])
         left, (gain, least, most) = float(np.linalg.norm(way)), SERVO[motion]
+        if motion == "move" and not aside and lift > 0:
+            most = GENTLE_M
         step = min(left, np.clip(gain * left, least, most))
         if SKILLS[self.command.skill] == "avoiding":
             way = _around(way, effector, self.command.obstacles)
