@@ -107,7 +107,7 @@ class Looking:  # what it does depends on every pixel that it is shown, and on t
 
 LEVELS = "--level L0 --level L1 --level L2"
 FILM = "--episodes 1 --depth --segmentation --out demos --cameras"
-EXPORTS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "clevrskills", "maniskill", "rlds")
+EXPORTS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "maniskill", "rlds")
 LOOK = "evaluate --policy looking:Looking --episodes 1 --out"
 TRAIN = "train --data demos --configuration tiny --log-every 1 --workers 0 --cpu --policy"
 RL = "rl trace --num-envs 4 --rollout-steps 32 --episode-steps 20 --out ppo --total-steps"
