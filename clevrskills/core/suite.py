@@ -79,6 +79,17 @@ class Oracle(Labels, Protocol):
     def act(self) -> NDArray[Any]: ...
 
 
+class CommandOracle:
+    """Labels of an oracle whose actions are commands: of motions it tells nothing."""
+
+    subtask = step = predicate = skill = action_class = ""
+    subgoal, attempt = -1, 0
+    failed: Sequence[tuple[int, int]] = ()
+
+    def reset(self) -> None:
+        """Begin an episode."""
+
+
 ViewKind = Literal["image", "text", "array"]
 
 

@@ -544,11 +544,14 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     @property
     def limit(self) -> int:
         """Control steps after which an episode ends: the task's, unless others are set."""
-        return self._limit or self.task.max_steps
+        return self._limit or self._default_limit()
 
     @limit.setter
     def limit(self, steps: int) -> None:
         self._limit = steps
+
+    def _default_limit(self) -> int:
+        return self.task.max_steps
 
     def _get_obs_agent(self) -> dict[str, Tensor]:
         velocity = self.simulation.end_effector_velocity().astype(np.float32, copy=False)

@@ -7,7 +7,7 @@ are trees of symbolic predicates. No simulator is imported.
 import hashlib
 import sys
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface, Turn
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import CommandOracle, Suite
 from clevrskills.jobs.files import to_json
 
 __all__ = [
@@ -188,22 +188,15 @@ class SymbolicEnv(Env):
         return np.array([self.elapsed_steps])
 
 
-class SymbolicOracle:
+class SymbolicOracle(CommandOracle):
     """Oracle that solves an episode by the commands that its environment knows.
 
     Args:
         env: The environment.
     """
 
-    subtask = step = predicate = skill = action_class = ""
-    subgoal, attempt = -1, 0
-    failed: Sequence[tuple[int, int]] = ()
-
     def __init__(self, env: SymbolicEnv) -> None:
         self._env = env
-
-    def reset(self) -> None:
-        """Begin an episode."""
 
     def act(self) -> Any:
         """Return the next command."""

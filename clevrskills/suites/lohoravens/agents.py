@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 from zlib import crc32
@@ -12,7 +12,7 @@ import numpy as np
 
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import CommandOracle, Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import Privileged
 from clevrskills.evaluation.results import NO_TRACK
@@ -32,7 +32,7 @@ ALTERNATIVES = 6
 """Largest number of moves that are considered."""
 
 
-class MoveOracle:
+class MoveOracle(CommandOracle):
     """Oracle that picks and places as the solver does, each time from the present state; where all
     moves that help were refused, it takes away what may hinder the arm.
 
@@ -44,10 +44,6 @@ class MoveOracle:
         pose: Pick and place of the last action in the world, x, y and turn each (m, rad); ``None``:
             it was none.
     """
-
-    step = predicate = skill = action_class = ""
-    subgoal, attempt = -1, 0
-    failed: Sequence[tuple[int, int]] = ()
 
     def __init__(self, env: LoHoRavensEnv, interface: Interface) -> None:
         self._env, self._interface = env, interface

@@ -74,14 +74,8 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         """Turns after which an episode ends."""
         return turn_limit(self.task.level, int(self.layouts[0].roles["n_min"]))
 
-    @property
-    def limit(self) -> int:
-        """Control steps after which an episode without turns ends."""
-        return self._limit or STEPS_PER_TURN * self.turn_limit
-
-    @limit.setter
-    def limit(self, steps: int) -> None:
-        self._limit = steps
+    def _default_limit(self) -> int:
+        return STEPS_PER_TURN * self.turn_limit  # of an episode without turns
 
     def begin_turn(self) -> None:
         """Take note of where everything is; to be called before a turn."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from clevrskills.core.interface import Interface, TextInterface
 from clevrskills.core.policy import Observation, PromptInput
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import CommandOracle, Suite
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import bodies_of
 from clevrskills.errors import ClevrSkillsError
@@ -18,23 +17,15 @@ from clevrskills.suites.clevrskills.words.forms import any_command
 from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, say
 
 
-class Commander:
+class Commander(CommandOracle):
     """Oracle in words: the first open leaf of the goal tree as a command, again and again.
 
     Args:
         env: The environment.
     """
 
-    step = predicate = skill = action_class = ""
-    subgoal, attempt = -1, 0
-    failed: Sequence[tuple[int, int]] = ()
-
     def __init__(self, env: ClevrSkillsEnv) -> None:
         self._env = env
-        self.subtask = ""
-
-    def reset(self) -> None:
-        """Begin an episode."""
 
     def act(self) -> Any:
         """Return the next command.

@@ -58,14 +58,8 @@ class GeomsArmEnv(ClevrSkillsEnv):
         """Turns after which an episode ends."""
         return int(self.layouts[0].roles["turns"])
 
-    @property
-    def limit(self) -> int:
-        """Control steps after which an episode without turns ends."""
-        return self._limit or STEPS_PER_TURN * self.turn_limit
-
-    @limit.setter
-    def limit(self, steps: int) -> None:
-        self._limit = steps
+    def _default_limit(self) -> int:
+        return STEPS_PER_TURN * self.turn_limit  # of an episode without turns
 
     @property
     def prompt(self) -> Prompt:

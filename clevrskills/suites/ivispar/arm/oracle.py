@@ -10,6 +10,7 @@ import numpy as np
 
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import GaveUp
+from clevrskills.core.suite import CommandOracle
 from clevrskills.core.threads import single_threaded
 from clevrskills.solvers.motion import Arm
 from clevrskills.solvers.requirements import require_planner
@@ -19,7 +20,7 @@ from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.search import solve
 
 
-class BoardCommander:
+class BoardCommander(CommandOracle):
     """Policy that gives the first move of a shortest solution from the present board, again and
     again.
 
@@ -28,16 +29,8 @@ class BoardCommander:
         interface: What it acts by: commands, or moves as numbers.
     """
 
-    step = predicate = skill = action_class = ""
-    subgoal, attempt = -1, 0
-    failed: Sequence[tuple[int, int]] = ()
-
     def __init__(self, env: GeomsArmEnv, interface: Interface) -> None:
         self._env, self._in_words = env, isinstance(interface.none(), str)
-        self.subtask = ""
-
-    def reset(self) -> None:
-        """Begin an episode."""
 
     def act(self) -> Any:
         """Return the next command.
