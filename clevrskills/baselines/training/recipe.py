@@ -40,7 +40,7 @@ class RecipeSize:
     tasks: tuple[str, ...] = ()
     scenes: int = 1000
     demonstrations: int = 500
-    perception_steps: int = 3400
+    perception_steps: int = 2800
     controller_steps: int = 12_000
     controller_batch: int = 512
     episodes: int = 20
@@ -49,17 +49,22 @@ class RecipeSize:
 SIZES = {"default": RecipeSize(), "tiny": RecipeSize(("pick",), 4, 2, 2, 4, 32, 1)}
 """Sizes by the name of the policy's configuration."""
 CPU_S = {
-    "demonstrations": 1.3,
-    "scenes": 0.1,
-    "starts": 0.1,
-    "perception": 3.0,
-    "controller": 0.03,
-    "check": 12.0,
+    "demonstrations": 0.25,
+    "scenes": 0.03,
+    "starts": 0.03,
+    "perception": 1.45,
+    "controller": 0.015,
+    "check": 3.0,
 }
 """CPU-seconds of a scene, a demonstration, a step of each training and an episode, on an AMD EPYC
-(Zen 5); on a GPU the steps take 0.1 and 0.01 s."""
+(Zen 5)."""
+SHARES = {
+    **{"match_pose": 2.5, "move_without_hitting": 1.5},
+    **dict.fromkeys(("pick", "place", "trace"), 1.5),
+}
+"""How often scenes of tasks are drawn, for perception; all others have 1."""
 SAVE_EVERY = 200
-"""Steps of perception between two checkpoints, about ten minutes."""
+"""Steps of perception between two checkpoints, about five minutes."""
 SEED = 7000
 """First seed of the episodes of the check."""
 
@@ -99,11 +104,13 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[Stage]:
     made = GenerateArgs(**chosen, episodes=size.demonstrations, no_cameras=True, out=recorded)
     scene_args = SceneArgs(**chosen, scenes=size.scenes, out=drawn)
     start_args = SceneArgs(**pool, demonstrations=recorded, out=starts)
-    common: dict[str, Any] = {"policy": "compact", "recipe": None, "balance": True}
-    args = replace(args, configuration=configuration, **common)
+    args = replace(args, configuration=configuration, policy="compact", recipe=None)
     perception = replace(args, data=(drawn, starts), out=out / "perception", bf16=True)
-    perception = replace(perception, steps=size.perception_steps, save_every=SAVE_EVERY)
+    weight = tuple(f"{task}={SHARES.get(task, 1.0)}" for task in chosen["tasks"])
+    steps: dict[str, Any] = {"steps": size.perception_steps, "save_every": SAVE_EVERY}
+    perception = replace(perception, weight=weight, **steps)
     controller = replace(args, data=(recorded,), out=out / "controller", from_=perception.out)
+    controller = replace(controller, balance=True)
     changed = (*args.set, f"batch_size={size.controller_batch}")
     controller = replace(controller, steps=size.controller_steps, workers=0, set=changed)
     policy = f"checkpoint:{controller.out}"

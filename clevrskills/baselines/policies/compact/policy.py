@@ -94,7 +94,7 @@ class CompactConfig(PolicyConfig):
     cameras: tuple[str, ...] = (CAMERA,)
     proprioception: bool = True
     learning_rate: float = 2e-3
-    batch_size: int = 96
+    batch_size: int = 48
     weight_decay: float = 0.02
     warm_up_steps: int = 200
     final_rate: float = 0.01
