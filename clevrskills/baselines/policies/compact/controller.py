@@ -39,6 +39,7 @@ PHASES = 8
 """Motions of an attempt that are told apart."""
 PUSHES = ("pushed_towards", "touched_pushed", "touched_toppled", "at_position_pushed")
 """Skills whose target is where the body is pushed to."""
+TURNED = ("rotated", "at_pose")
 PLACES = ("body", "target", "grasp")
 ANCHORS = (*PLACES, "pose", "start", "contact", "carried")
 TURNS = ("present", "pose", "start", "contact", "carried", "square")

@@ -25,6 +25,7 @@ from clevrskills.baselines.policies.compact.controller import (
     PHASES,
     PUSHES,
     SKILLS,
+    TURNED,
     ControllerNetwork,
     Situation,
 )
@@ -176,13 +177,13 @@ def _command(
     named = [keys.index(key) for key in _KEY.findall(subgoal["text"]) if key in keys][:2]
     places = np.full((3, 3), np.nan)
     places[: len(named)] = episode.object_poses[start, named, :3]
-    if "angle_rad" in leaf:  # of what the arm cannot turn at once, a part
+    if skill in TURNED:  # of what the arm cannot turn at once, a part
         first, last = torch.from_numpy(episode.object_poses[[start, stop], named[0], 3:]).double()
         w, _, _, z = geometry.quaternion_multiply(last, geometry.quaternion_conjugate(first))
         rows["angle_rad"][steps] = (2 * np.arctan2(z, w) + np.pi) % (2 * np.pi) - np.pi
-    elif "position" in leaf and skill in ("end_effector_at_pose", "avoiding"):
+    if skill in ("end_effector_at_pose", "avoiding"):
         rows["pose"][steps] = [*leaf["position"][0], *leaf["orientation"][0]]
-    elif "position" in leaf:
+    elif "position" in leaf and skill != "rotated":
         places[1] = leaf["position"][0]
     for part in parts:
         name, begin, end = part["action_class"], poses[part["start"]], poses[part["stop"]]

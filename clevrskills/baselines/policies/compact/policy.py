@@ -17,6 +17,7 @@ from clevrskills.baselines.batch import Batch, Prompts
 from clevrskills.baselines.policies.compact.controller import (
     PUSHES,
     SKILLS,
+    TURNED,
     Command,
     Controller,
     ControllerNetwork,
@@ -74,7 +75,6 @@ GRASPING = (
     *("picked", "rotated", "touched", "on_top", "inside", "inside_after", "at_position"),
     *("at_pose", "at_pose_on_top"),
 )
-TURNED = ("rotated", "at_pose")
 POSES = ("end_effector_at_pose", "avoiding")
 
 
