@@ -68,7 +68,7 @@ RETRY_M = 0.004 * np.array(
 """Offsets of the grasp point, one after the other, as long as grasps fail."""
 TRIES = 3
 """Attempts at a subgoal, after which it counts as done."""
-DIRECTIONS = 16
+DIRECTIONS = 17
 AIM, ASTRAY_RAD, AIM_M, GAP_M = 0.42, 0.5, 0.14, 0.03
 """Share of the way to the target that a body is pushed, how far from that direction at most, and
 how far it is pushed where there is no target."""
@@ -416,32 +416,29 @@ def _achieved(before: Command, now: Command, holding: bool) -> bool:
 
 def _aim(command: Command, effector: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return where to push a body to (3,): in a direction in which it and the gripper behind it
-    keep clear of others, it comes near the middle of the table, and that begins near the arm.
+    keep clear of others; towards the target, or to the middle of the table from near the arm.
     """
-    body, target = command.places[:2]
-    skill = SKILLS[command.skill]
-    off = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
-    off, length = (off + np.pi) % (2 * np.pi) - np.pi, np.full(DIRECTIONS, AIM_M)
-    if np.isfinite(target[:2]).all():
-        way = float(np.linalg.norm((target - body)[:2]))
-        off = np.linspace(-1, 1, DIRECTIONS + 1) * ASTRAY_RAD
+    (body, target, _), skill = command.places[:, :2], SKILLS[command.skill]
+    towards = target - body
+    aimed = bool(np.isfinite(towards).all())
+    off = np.linspace(-1, 1, DIRECTIONS) * (ASTRAY_RAD if aimed else np.pi)
+    length, angle = np.full(DIRECTIONS, AIM_M), off
+    if aimed:
         share = 1.0 if skill == "at_position_pushed" else AIM
-        length, cost = share * way / np.cos(off) + GAP_M, 0.3 * np.abs(off)
-        off = off + np.arctan2(*(target - body)[1::-1])
-    ahead = np.stack([np.cos(off), np.sin(off)], 1)
-    end, behind = body[:2] + length[:, None] * ahead, body[:2] - BEHIND_M * ahead
-    if not np.isfinite(target[:2]).all():
-        cost = np.linalg.norm((body[:2] + end) / 2 - MIDDLE_M, axis=1)
-        cost += 0.3 * np.linalg.norm(behind - effector[:2], axis=1)
-    for other in command.obstacles[:, :2]:
-        if np.linalg.norm(other - body[:2]) > BESIDE_M / 2:
-            for first, last in ((body[:2] + 0 * end, end), (behind, end - BEHIND_M * ahead)):
-                along = ((other - first) * (last - first)).sum(1) / ((last - first) ** 2).sum(1)
-                nearest = first + along.clip(0, 1)[:, None] * (last - first)
-                gap = np.linalg.norm(other - nearest, axis=1)
+        length = share * np.linalg.norm(towards) / np.cos(off) + GAP_M
+        angle = off + np.arctan2(towards[1], towards[0])
+    ahead = np.stack([np.cos(angle), np.sin(angle)], 1)
+    way, back = length[:, None] * ahead, BEHIND_M * ahead
+    cost = np.linalg.norm(body + way / 2 - MIDDLE_M, axis=1)
+    cost += 0.3 * np.linalg.norm(body - back - effector[:2], axis=1)
+    cost = 0.3 * np.abs(off) if aimed else cost
+    for other in command.obstacles[:, :2] - body:
+        if np.linalg.norm(other) > BESIDE_M / 2:
+            for off_line in (other + 0 * back, other + back):
+                along = (off_line * ahead).sum(1).clip(0, length)[:, None]
+                gap = np.linalg.norm(off_line - along * ahead, axis=1)
                 cost += 10 * (BESIDE_M - gap).clip(min=0)
-    best = int(cost.argmin())
-    return np.append(end[best], body[2])
+    return np.append(body + way[cost.argmin()], command.places[0, 2])
 
 
 def _around(
