@@ -11,15 +11,10 @@ Points = Sequence[Corner]
 
 @dataclass(frozen=True)
 class Outline:
-    """A polygon with holes.
+    """A polygon with holes."""
 
-    Attributes:
-        outer: Corners of the boundary, counter-clockwise, millimetres.
-        holes: Corners of each hole, either direction.
-    """
-
-    outer: Points
-    holes: tuple[Points, ...] = ()
+    outer: Points  # corners of the boundary, counter-clockwise, millimetres
+    holes: tuple[Points, ...] = ()  # corners of each hole, either direction
 
 
 def arc(

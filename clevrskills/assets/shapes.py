@@ -23,17 +23,11 @@ _ROOM_M = 0.003  # how far inside the support face the centre of mass is, at lea
 
 @dataclass(frozen=True)
 class Box:
-    """A box that stands upright in the frame of a shape.
+    """A box that stands upright in the frame of a shape."""
 
-    Attributes:
-        size: Full size (3,), metres.
-        center: (3,), metres.
-        turn_rad: Its turn about z.
-    """
-
-    size: np.ndarray
-    center: np.ndarray
-    turn_rad: float
+    size: np.ndarray  # full size (3,), metres
+    center: np.ndarray  # (3,), metres
+    turn_rad: float  # its turn about z
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +35,14 @@ class Shape:
     """A rigid object in its own frame, upright, the origin at the centre of its bounding box.
 
     It rests on the plane z = -half_extents[2]; its front looks along +x, towards the base camera.
-
-    Attributes:
-        name: Noun that can stand in a sentence, e.g. "letter R".
-        solid: Its surface and its parts, metres.
-        parts: Convex collision pieces, each (n, 3) float64 corners; they do not overlap.
-        density: kg/m^3.
-        half_extents: (x, y, z) metres.
     """
 
-    name: str
-    solid: Solid
+    name: str  # noun that can stand in a sentence, e.g. "letter R"
+    solid: Solid  # its surface and its parts, metres
+    # convex collision pieces, each (n, 3) float64 corners; they do not overlap
     parts: tuple[np.ndarray, ...]
-    density: float
-    half_extents: tuple[float, float, float]
+    density: float  # kg/m^3
+    half_extents: tuple[float, float, float]  # (x, y, z) metres
 
     @cached_property
     def _mesh(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

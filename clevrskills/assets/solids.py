@@ -23,16 +23,11 @@ _PART_RING = 16  # at most this many corners per ring of a convex part
 
 @dataclass(frozen=True, eq=False)
 class Patch:
-    """A piece of surface.
+    """A piece of surface."""
 
-    Attributes:
-        points: (n, 3) corners.
-        faces: (f, 3) triangles, counter-clockwise seen from outside.
-        grid: (rows, columns) of a swept wall, whose first and last columns coincide; else None.
-    """
-
-    points: np.ndarray
-    faces: np.ndarray
+    points: np.ndarray  # (n, 3) corners
+    faces: np.ndarray  # (f, 3) triangles, counter-clockwise seen from outside
+    # (rows, columns) of a swept wall, whose first and last columns coincide; else None
     grid: tuple[int, int] | None = None
 
 

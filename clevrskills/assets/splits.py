@@ -16,27 +16,16 @@ OWN_POOLS = ("train", "test")
 
 @dataclass(frozen=True)
 class Pools:
-    """Names that one split draws from.
+    """Names that one split draws from."""
 
-    Attributes:
-        base: Shapes that others are put on.
-        top: Shapes that are picked and placed.
-        random: Household things, mostly with odd outlines.
-        primitive: Simple prisms that may be stretched to any size.
-        texture_1: Textures, usually of the objects that are moved.
-        texture_1_dark: Dark textures that go with `texture_1`.
-        texture_2: Textures, usually of bases and areas.
-        texture_2_dark: Dark textures that go with `texture_2`.
-    """
-
-    base: tuple[str, ...]
-    top: tuple[str, ...]
-    random: tuple[str, ...]
-    primitive: tuple[str, ...]
-    texture_1: tuple[str, ...]
-    texture_1_dark: tuple[str, ...]
-    texture_2: tuple[str, ...]
-    texture_2_dark: tuple[str, ...]
+    base: tuple[str, ...]  # shapes that others are put on
+    top: tuple[str, ...]  # shapes that are picked and placed
+    random: tuple[str, ...]  # household things, mostly with odd outlines
+    primitive: tuple[str, ...]  # simple prisms that may be stretched to any size
+    texture_1: tuple[str, ...]  # textures, usually of the objects that are moved
+    texture_1_dark: tuple[str, ...]  # dark textures that go with `texture_1`
+    texture_2: tuple[str, ...]  # textures, usually of bases and areas
+    texture_2_dark: tuple[str, ...]  # dark textures that go with `texture_2`
 
     @property
     def shapes(self) -> tuple[str, ...]:
@@ -150,21 +139,13 @@ HELD_OUT_OF = 5
 
 @dataclass(frozen=True)
 class Split:
-    """Content of the episodes of a split.
+    """Content of the episodes of a split."""
 
-    Attributes:
-        sentence: What is new in it, in words.
-        pools: The shapes and textures to draw from.
-        pairs: Which pairs of a shape and a texture.
-        orders: Which orders of sub-goals: of textures, one after the other.
-        one_more: Whether it has one object, area or visit more than training has.
-    """
-
-    sentence: str
-    pools: Pools
-    pairs: Shown = "all"
-    orders: Shown = "all"
-    one_more: bool = False
+    sentence: str  # what is new in it, in words
+    pools: Pools  # the shapes and textures to draw from
+    pairs: Shown = "all"  # which pairs of a shape and a texture
+    orders: Shown = "all"  # which orders of sub-goals: of textures, one after the other
+    one_more: bool = False  # whether it has one object, area or visit more than training has
 
 
 SPLITS: Mapping[str, Split] = {

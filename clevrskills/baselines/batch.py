@@ -24,35 +24,25 @@ class Movable:
 
 @dataclass(frozen=True)
 class Observations(Movable):
-    """Images and robot states of T control steps of each of B episodes.
+    """Images and robot states of T control steps of each of B episodes."""
 
-    Attributes:
-        images: By camera, (B, T, 3, S, S): uint8 in [0, 255] as loaded; a policy's ``loss`` and
-            ``step`` get floating point numbers in [0, 1].
-        state: The robot's own state, (B, T, P); in ``loss`` and ``step`` it is normalized.
-        mask: Which of the steps exist, (B, T) bool; the others repeat the first or the last one.
-    """
-
+    # by camera, (B, T, 3, S, S): uint8 in [0, 255] as loaded; a policy's ``loss`` and ``step`` get
+    # floating point numbers in [0, 1]
     images: Mapping[str, Tensor]
-    state: Tensor
+    state: Tensor  # the robot's own state, (B, T, P); in ``loss`` and ``step`` it is normalized
+    # which of the steps exist, (B, T) bool; the others repeat the first or the last one
     mask: Tensor
 
 
 @dataclass(frozen=True)
 class Prompts(Movable):
-    """The prompts of B episodes: words, and places where an image stands.
+    """The prompts of B episodes: words, and places where an image stands."""
 
-    Attributes:
-        tokens: Numbers of the tokenizer, (B, L); prompts that are shorter are padded at the end.
-        mask: Which of the tokens exist, (B, L) bool.
-        images: The M images of all prompts, (M, 3, S, S), as in :class:`Observations`.
-        image_index: Which of the images stands at each place, (B, L); -1: none but a word.
-    """
-
+    # numbers of the tokenizer, (B, L); prompts that are shorter are padded at the end
     tokens: Tensor
-    mask: Tensor
-    images: Tensor
-    image_index: Tensor
+    mask: Tensor  # which of the tokens exist, (B, L) bool
+    images: Tensor  # the M images of all prompts, (M, 3, S, S), as in :class:`Observations`
+    image_index: Tensor  # which of the images stands at each place, (B, L); -1: none but a word
 
     def first(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
         """Return tokens, mask and image index of the first tokens of each prompt."""
@@ -61,30 +51,25 @@ class Prompts(Movable):
 
 @dataclass(frozen=True)
 class Batch(Movable):
-    """Windows of T steps of B demonstrations, and what was done there.
+    """Windows of T steps of B demonstrations, and what was done there."""
 
-    Attributes:
-        observations: The observations.
-        prompts: The prompts.
-        actions: At every step the next H actions, (B, T, H, 7); in ``loss`` they are normalized.
-        action_mask: Which of them are to be learned, (B, T, H) bool: not those after the end of the
-            demonstration, which repeat the last one, nor those of attempts that were given up.
-        places: Where what the sub-task at each step names is, in metres, (B, T, 2, 3): what is
-            handled, and what or where it is handled towards; not a number where the demonstrations
-            do not say it. Policies may learn to tell it; they are never shown it.
-        sights: Where these places are in the image of each camera, right and down from -1 to 1,
-            (B, T, 2, C, 2); not a number where they are not in it.
-        waypoints: Pose of the end effector after what the arm does at each step, such as moving
-            above something, (B, T, 7); not a number where the demonstrations do not say it.
-            Policies may learn to tell it, too.
-    """
-
-    observations: Observations
-    prompts: Prompts
+    observations: Observations  # the observations
+    prompts: Prompts  # the prompts
+    # at every step the next H actions, (B, T, H, 7); in ``loss`` they are normalized
     actions: Tensor
+    # which of them are to be learned, (B, T, H) bool: not those after the end of the demonstration,
+    # which repeat the last one, nor those of attempts that were given up
     action_mask: Tensor
+    # where what the sub-task at each step names is, in metres, (B, T, 2, 3): what is handled, and
+    # what or where it is handled towards; not a number where the demonstrations do not say it.
+    # Policies may learn to tell it; they are never shown it.
     places: Tensor
+    # where these places are in the image of each camera, right and down from -1 to 1, (B, T, 2, C,
+    # 2); not a number where they are not in it
     sights: Tensor
+    # pose of the end effector after what the arm does at each step, such as moving above something,
+    # (B, T, 7); not a number where the demonstrations do not say it. Policies may learn to tell it,
+    # too.
     waypoints: Tensor
 
 

@@ -89,17 +89,11 @@ def pieces(prompt: PromptInput) -> list[str | np.ndarray]:
 
 @dataclass(frozen=True)
 class EncodedPrompt:
-    """One prompt.
+    """One prompt."""
 
-    Attributes:
-        tokens: Numbers of the tokenizer, with ``image`` where an image stands.
-        images: The images in order, (k, 3, S, S) uint8.
-        image: The number that stands for an image.
-    """
-
-    tokens: tuple[int, ...]
-    images: Tensor
-    image: int
+    tokens: tuple[int, ...]  # numbers of the tokenizer, with ``image`` where an image stands
+    images: Tensor  # the images in order, (k, 3, S, S) uint8
+    image: int  # the number that stands for an image
 
 
 def encode(prompt: PromptInput, tokenizer: Tokenizer, size_px: int) -> EncodedPrompt:

@@ -111,17 +111,13 @@ class PolicyConfig:
 class PolicySpec:
     """Observations and actions of a policy, as declared by its training data; part of its
     checkpoint.
-
-    Attributes:
-        observation: What it is shown when it acts.
-        state_parts: Measurements that make up ``state``, in order, with the size of each.
-        statistics: What it normalizes states and actions by.
-        action: What its actions mean.
     """
 
-    observation: ObservationOptions
+    observation: ObservationOptions  # what it is shown when it acts
+    # measurements that make up ``state``, in order, with the size of each
     state_parts: Mapping[str, int]
-    statistics: Statistics
+    statistics: Statistics  # what it normalizes states and actions by
+    # what its actions mean
     action: Mapping[str, Any] = field(default_factory=lambda: dict(ACTION_SPEC))
 
     @property

@@ -126,37 +126,25 @@ class Rejection:
 
 @dataclass(frozen=True)
 class FrozenHeader:
-    """The first line of a file of frozen episodes.
+    """The first line of a file of frozen episodes."""
 
-    Attributes:
-        task: Key of the task.
-        split: Name of the split.
-        robot: Name of the robot.
-        episodes: Number of the episodes.
-        max_steps: The task's step limit when they were made.
-        oracle_steps: Control steps that the oracle needed, episode by episode.
-        rejected: The seeds between those of the episodes, with the reasons.
-        versions: Of Python and of the packages with which they were made.
-        format: Name of the format.
-        format_version: Its version.
-        suite: Name of the suite.
-        limits: Limit of turns, episode by episode; empty: all have that of the task.
-        benchmark: Version of the suite's frozen episodes; results on different ones can't be
-            compared; 0: they are of no benchmark.
-    """
-
-    task: str
-    split: str
-    robot: str
-    episodes: int
-    max_steps: int
-    oracle_steps: tuple[int, ...]
+    task: str  # key of the task
+    split: str  # name of the split
+    robot: str  # name of the robot
+    episodes: int  # number of the episodes
+    max_steps: int  # the task's step limit when they were made
+    oracle_steps: tuple[int, ...]  # control steps that the oracle needed, episode by episode
+    # the seeds between those of the episodes, with the reasons
     rejected: tuple[Rejection, ...] = ()
+    # of Python and of the packages with which they were made
     versions: Mapping[str, str | None] = field(default_factory=dict)
-    format: str = FORMAT
-    format_version: int = FORMAT_VERSION
-    suite: str = "clevrskills"
+    format: str = FORMAT  # name of the format
+    format_version: int = FORMAT_VERSION  # its version
+    suite: str = "clevrskills"  # name of the suite
+    # limit of turns, episode by episode; empty: all have that of the task
     limits: tuple[int, ...] = ()
+    # version of the suite's frozen episodes; results on different ones can't be compared; 0: they
+    # are of no benchmark
     benchmark: int = 0
 
     @property

@@ -141,21 +141,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Turn(Step):
-    """Result of a turn: one action of a policy, taken or refused by the environment.
+    """Result of a turn: one action of a policy, taken or refused by the environment."""
 
-    Attributes:
-        ok: Whether the environment did what was asked, helpful or not.
-        code: What happened, one of the interface's codes; empty: nothing to be told.
-        args: What the sentence of the code names.
-        steps: Control steps that it took; 0 in worlds of symbols.
-        ended: Why the environment itself ended the episode; empty: it did not.
-    """
-
-    ok: bool = True
-    code: str = ""
-    args: Mapping[str, str] = field(default_factory=dict)
-    steps: int = 1
-    ended: str = ""
+    ok: bool = True  # whether the environment did what was asked, helpful or not
+    code: str = ""  # what happened, one of the interface's codes; empty: nothing to be told
+    args: Mapping[str, str] = field(default_factory=dict)  # what the sentence of the code names
+    steps: int = 1  # control steps that it took; 0 in worlds of symbols
+    ended: str = ""  # why the environment itself ended the episode; empty: it did not
 
     @classmethod
     def after(cls, outcome: Outcome, last: bool, reward: float, **facts: Any) -> Turn:
@@ -256,21 +248,13 @@ class BoundedInterface(Interface, Protocol):
 
 @dataclass(frozen=True)
 class BoxInterface:
-    """Actions of n numbers in [-1, 1], alone or several at once.
+    """Actions of n numbers in [-1, 1], alone or several at once."""
 
-    Attributes:
-        name: Name of the interface.
-        spec: What they mean; ``shape`` is ``[n]``.
-        sentence: What they mean, in words.
-        labels: Short names of the n numbers.
-        kept: Which numbers stay as they are where nothing more is to be done.
-    """
-
-    name: str
-    spec: Mapping[str, Any]
-    sentence: str = ""
-    labels: Sequence[str] = ()
-    kept: Sequence[int] = ()
+    name: str  # name of the interface
+    spec: Mapping[str, Any]  # what they mean; ``shape`` is ``[n]``
+    sentence: str = ""  # what they mean, in words
+    labels: Sequence[str] = ()  # short names of the n numbers
+    kept: Sequence[int] = ()  # which numbers stay as they are where nothing more is to be done
     codes: ClassVar[Codes] = {}
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
@@ -327,13 +311,9 @@ class BoxInterface:
 
 @dataclass(frozen=True)
 class StepActuator:
-    """Actuator of actions that are one control step each.
+    """Actuator of actions that are one control step each."""
 
-    Attributes:
-        env: The environment.
-    """
-
-    env: Any
+    env: Any  # the environment
 
     @property
     def limit(self) -> int:
@@ -411,13 +391,9 @@ class TextInterface:
 
 @dataclass(frozen=True)
 class TextActuator:
-    """Actuator of commands.
+    """Actuator of commands."""
 
-    Attributes:
-        env: The environment; it has a method ``command(text) -> Turn``.
-    """
-
-    env: Any
+    env: Any  # the environment; it has a method ``command(text) -> Turn``
 
     @property
     def limit(self) -> int:

@@ -72,51 +72,34 @@ class PromptInput:
 
 @dataclass(frozen=True)
 class ImagePart:
-    """An image in a message.
+    """An image in a message."""
 
-    Attributes:
-        name: What it shows, e.g. ``goal``; no two in a request have the same.
-        pixels: (H, W, 3) uint8.
-    """
-
-    name: str
-    pixels: NDArray[Any]
+    name: str  # what it shows, e.g. ``goal``; no two in a request have the same
+    pixels: NDArray[Any]  # (H, W, 3) uint8
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message to a language model, or one of its replies.
+    """A message to a language model, or one of its replies."""
 
-    Attributes:
-        role: Who speaks.
-        parts: Texts and images, in order.
-    """
-
-    role: Literal["system", "user", "assistant"]
-    parts: tuple[str | ImagePart, ...]
+    role: Literal["system", "user", "assistant"]  # who speaks
+    parts: tuple[str | ImagePart, ...]  # texts and images, in order
 
 
 @dataclass(frozen=True)
 class TextAction:
-    """An action in words, and how a policy came to it.
+    """An action in words, and how a policy came to it."""
 
-    Attributes:
-        action: The command.
-        reply: The whole reply of the model.
-        stop: Whether the policy declares that it is done; it counts with ``--stop declared``.
-        plan: The actions that are planned, where a plan is asked for.
-        memory: A note to itself for the next turn, where one is asked for.
-        usage: Cost: ``requests``, ``prompt_tokens``, ``completion_tokens``, ``images``, ``cost``.
-        record: The request, as the transcript of the episode keeps it, as JSON data.
-    """
-
-    action: str
-    reply: str = ""
+    action: str  # the command
+    reply: str = ""  # the whole reply of the model
+    # whether the policy declares that it is done; it counts with ``--stop declared``
     stop: bool = False
+    # cost: ``requests``, ``prompt_tokens``, ``completion_tokens``, ``images``, ``cost``
     usage: Mapping[str, float] = field(default_factory=dict)
+    # the request, as the transcript of the episode keeps it, as JSON data
     record: Mapping[str, Any] = field(default_factory=dict)
-    plan: tuple[str, ...] = ()
-    memory: str = ""
+    plan: tuple[str, ...] = ()  # the actions that are planned, where a plan is asked for
+    memory: str = ""  # A note to itself for the next turn, where one is asked for
 
 
 @dataclass(frozen=True)

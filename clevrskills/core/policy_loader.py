@@ -69,21 +69,13 @@ FORMS = (
 
 @dataclass(frozen=True)
 class LoadedPolicy:
-    """Policy with what it declares about itself, asked as one that acts in a single episode.
+    """Policy with what it declares about itself, asked as one that acts in a single episode."""
 
-    Attributes:
-        name: The name that it was loaded by.
-        policy: The policy itself.
-        info: What it declares.
-        options: What it observes here, all names resolved.
-        isolated: Whether it runs in a process of its own.
-    """
-
-    name: str
-    policy: Any
-    info: PolicyInfo
-    options: ObservationOptions
-    isolated: bool = False
+    name: str  # the name that it was loaded by
+    policy: Any  # the policy itself
+    info: PolicyInfo  # what it declares
+    options: ObservationOptions  # what it observes here, all names resolved
+    isolated: bool = False  # whether it runs in a process of its own
 
     def reset(self, prompt: PromptInput | None, env: Any = None, episode: Any = None) -> None:
         """Begin an episode; only privileged policies are given ``env`` and ``episode``."""
@@ -103,26 +95,22 @@ class LoadedPolicy:
 
 @dataclass(frozen=True)
 class PolicySource:
-    """A policy by its name; picklable, for worker processes.
+    """A policy by its name; picklable, for worker processes."""
 
-    Attributes:
-        name: A built-in policy, ``checkpoint:DIR``, ``rl:DIR``, ``lerobot:DIR``,
-            ``replay:DATASET``, ``chat:URL``, ``module:attribute``, the address of a server, or
-            a policy that another distribution adds, ``NAME`` or ``NAME:DIR``.
-        arguments: Arguments of the constructor, or of the connection.
-        folder: A folder whose modules can be imported.
-        overrides: Fields of :class:`~clevrskills.core.policy.ObservationOptions` in place of what
-            the policy declares.
-        own: Policies of the suite, see :meth:`~clevrskills.core.suite.Suite.policies`.
-        isolated: Whether the policy runs in a process of its own, unless it is privileged, built
-            in, of the suite, or behind an address.
-    """
-
+    # A built-in policy, ``checkpoint:DIR``, ``rl:DIR``, ``lerobot:DIR``, ``replay:DATASET``,
+    # ``chat:URL``, ``module:attribute``, the address of a server, or a policy that another
+    # distribution adds, ``NAME`` or ``NAME:DIR``
     name: str
+    # arguments of the constructor, or of the connection
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    folder: str = ""
+    folder: str = ""  # A folder whose modules can be imported
+    # fields of :class:`~clevrskills.core.policy.ObservationOptions` in place of what the policy
+    # declares
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    # policies of the suite, see :meth:`~clevrskills.core.suite.Suite.policies`
     own: Mapping[str, str] = field(default_factory=dict)
+    # whether the policy runs in a process of its own, unless it is privileged, built in, of the
+    # suite, or behind an address
     isolated: bool = False
 
     def __post_init__(self) -> None:

@@ -127,17 +127,11 @@ def _path(defined: Any) -> str:
 
 @dataclass(frozen=True)
 class OwnDistribution:
-    """A distribution in the folder in which it is worked on.
+    """A distribution in the folder in which it is worked on."""
 
-    Attributes:
-        folder: Folder of its ``pyproject.toml``.
-        package: Folder of its package.
-        tasks: Keys of its tasks.
-    """
-
-    folder: Path
-    package: Path
-    tasks: tuple[str, ...]
+    folder: Path  # folder of its ``pyproject.toml``
+    package: Path  # folder of its package
+    tasks: tuple[str, ...]  # keys of its tasks
 
     @property
     def episodes(self) -> Path:

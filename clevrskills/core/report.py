@@ -14,120 +14,78 @@ Reported = TypeVar("Reported", "Measure", "Pivot", "PublishedTable", "Protocol")
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of a suite's own that each episode has, and how tables show it.
+    """A number of a suite's own that each episode has, and how tables show it."""
 
-    Attributes:
-        name: Key in the results.
-        heading: Heading of the column.
-        kind: ``share`` (in percent) or ``mean``.
-        digits: Digits behind the point.
-        episodes: Which episodes count: ``all`` or only those ``solved``.
-        of_oracle: Whether it is also told as a share of the oracle's, where the oracle was run
-            through the same interface with the same noise.
-    """
-
-    name: str
-    heading: str
-    kind: Literal["share", "mean"] = "mean"
-    digits: int = 1
+    name: str  # key in the results
+    heading: str  # heading of the column
+    kind: Literal["share", "mean"] = "mean"  # ``share`` (in percent) or ``mean``
+    digits: int = 1  # digits behind the point
+    # which episodes count: ``all`` or only those ``solved``
     episodes: Literal["all", "solved"] = "all"
+    # whether it is also told as a share of the oracle's, where the oracle was run through the same
+    # interface with the same noise
     of_oracle: bool = False
 
 
 @dataclass(frozen=True)
 class Pivot:
-    """A table of success rates over the values of two tags of episodes.
+    """A table of success rates over the values of two tags of episodes."""
 
-    Attributes:
-        row: Tag of the rows.
-        column: Tag of the columns.
-    """
-
-    row: str
-    column: str
+    row: str  # tag of the rows
+    column: str  # tag of the columns
 
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """Numbers that others have published.
+    """Numbers that others have published."""
 
-    Attributes:
-        title: Its title.
-        columns: Headings.
-        rows: Rows of texts and numbers.
-        note: How far ours compare with them.
-        source: Where they are from.
-        comparable: Whether ours may stand beside them as the same thing.
-        tasks: Keys of the tasks that they are of: reports of others leave them out; empty: all.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    note: str
-    source: str
-    comparable: bool = False
+    title: str  # its title
+    columns: tuple[str, ...]  # headings
+    rows: tuple[tuple[Any, ...], ...]  # rows of texts and numbers
+    note: str  # how far ours compare with them
+    source: str  # where they are from
+    comparable: bool = False  # whether ours may stand beside them as the same thing
+    # keys of the tasks that they are of: reports of others leave them out; empty: all
     tasks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A run of a protocol: one row of its results.
+    """A run of a protocol: one row of its results."""
 
-    Attributes:
-        name: Its name, also that of its folder.
-        split: The split.
-        episodes: Episodes of each task; ``None``: all frozen ones.
-        options: Further options of ``clevrskills evaluate`` that it sets, by name, such as
-            ``noise`` or ``view``.
-        tasks: Keys of its tasks; empty: all of the suite.
-        step_s: CPU seconds of a control step, or of a turn, with its images and without the policy.
-    """
-
-    name: str
-    split: str
-    episodes: int | None = None
+    name: str  # its name, also that of its folder
+    split: str  # the split
+    episodes: int | None = None  # episodes of each task; ``None``: all frozen ones
+    # further options of ``clevrskills evaluate`` that it sets, by name, such as ``noise`` or
+    # ``view``
     options: Mapping[str, Any] = field(default_factory=dict)
-    tasks: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()  # keys of its tasks; empty: all of the suite
+    # CPU seconds of a control step, or of a turn, with its images and without the policy
     step_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class Number:
-    """A headline number of each row.
+    """A headline number of each row."""
 
-    Attributes:
-        name: Its name.
-        levels: Levels of its tasks; empty: all tasks of the row.
-        measure: ``success``, or the name of a :class:`Measure`.
-        trained_on: Policies that it is of, by what they were trained on; empty: all.
-    """
-
-    name: str
-    levels: tuple[str, ...] = ()
-    measure: str = "success"
+    name: str  # its name
+    levels: tuple[str, ...] = ()  # levels of its tasks; empty: all tasks of the row
+    measure: str = "success"  # ``success``, or the name of a :class:`Measure`
+    # policies that it is of, by what they were trained on; empty: all
     trained_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """The protocol of a suite: which runs a policy needs, and which numbers are reported of each.
+    """The protocol of a suite: the runs that a policy needs, and the numbers reported of each."""
 
-    Attributes:
-        cells: Its runs.
-        numbers: What is reported of each of them.
-        trained_on: What a policy may have been trained on, besides :data:`NONE`.
-        pool: Whether a number is the mean over tasks or over all episodes, as in the suite's paper.
-        quick_split: Split of quick checks, which are no results.
-        pooled: Name of a further row, of the episodes of all runs; empty: there is none.
-    """
-
-    cells: tuple[Cell, ...]
-    numbers: tuple[Number, ...]
-    trained_on: tuple[str, ...]
+    cells: tuple[Cell, ...]  # its runs
+    numbers: tuple[Number, ...]  # what is reported of each of them
+    trained_on: tuple[str, ...]  # what a policy may have been trained on, besides :data:`NONE`
+    # whether a number is the mean over tasks or over all episodes, as in the suite's paper
     pool: Literal["tasks", "episodes"] = "tasks"
-    quick_split: str = "val"
-    pooled: str = ""
+    quick_split: str = "val"  # split of quick checks, which are no results
+    pooled: str = ""  # name of a further row, of the episodes of all runs; empty: there is none
 
 
 Item = Measure | Pivot | PublishedTable | Protocol

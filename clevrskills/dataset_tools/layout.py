@@ -41,45 +41,29 @@ DatasetError = DamagedError
 
 @dataclass(frozen=True)
 class Header:
-    """Header of a dataset, common to all its episodes; the content of ``dataset.json``.
+    """Header of a dataset, common to all its episodes; the content of ``dataset.json``."""
 
-    Attributes:
-        robot: Key of the robot.
-        criteria: Name of the success criteria.
-        cameras: Names of the cameras that filmed.
-        fps: Control steps and frames per second; 0: there is no arm.
-        size_px: Width and height of the images; ``None``: each camera's own.
-        depth: Whether depth was filmed.
-        segmentation: Whether it was filmed what each pixel shows.
-        look: How the images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
-        task_args: Arguments of tasks, by their keys.
-        standard: Demonstrations of each task, if it is one of the standard datasets; see
-            :mod:`clevrskills.dataset_tools.standard`.
-        axes: Level of each axis that perturbed the episodes.
-        interface: What was acted by, where turns are recorded; empty: control steps are.
-        suite: Where the tasks of turns are from.
-        views: Names of the views that were recorded at each turn.
-        format: Name of the format.
-        format_version: Its version.
-        versions: Versions of what made it.
-    """
-
-    robot: str
-    criteria: str
-    cameras: tuple[str, ...]
-    fps: int
-    size_px: int | None = None
-    depth: bool = False
-    segmentation: bool = False
-    look: str = LOOKS[0]
+    robot: str  # key of the robot
+    criteria: str  # name of the success criteria
+    cameras: tuple[str, ...]  # names of the cameras that filmed
+    fps: int  # control steps and frames per second; 0: there is no arm
+    size_px: int | None = None  # width and height of the images; ``None``: each camera's own
+    depth: bool = False  # whether depth was filmed
+    segmentation: bool = False  # whether it was filmed what each pixel shows
+    look: str = LOOKS[0]  # how the images look, one of :data:`~clevrskills.core.env_config.LOOKS`
+    # arguments of tasks, by their keys
     task_args: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # demonstrations of each task, if it is one of the standard datasets; see
+    # :mod:`clevrskills.dataset_tools.standard`
     standard: int | None = None
+    # level of each axis that perturbed the episodes
     axes: dict[str, int] = field(default_factory=dict)
-    interface: str = ""
-    suite: str = ""
-    views: tuple[str, ...] = ()
-    format: str = FORMAT
-    format_version: int = FORMAT_VERSION
+    interface: str = ""  # what was acted by, where turns are recorded; empty: control steps are
+    suite: str = ""  # where the tasks of turns are from
+    views: tuple[str, ...] = ()  # names of the views that were recorded at each turn
+    format: str = FORMAT  # name of the format
+    format_version: int = FORMAT_VERSION  # its version
+    # versions of what made it
     versions: dict[str, str | None] = field(default_factory=versions, compare=False)
 
     @property

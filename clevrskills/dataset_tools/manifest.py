@@ -29,39 +29,24 @@ _RENAMED = {"number": "attempt", "total_reward": "return"}
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt at an episode and, once it has ended, how; a line of the manifest.
+    """An attempt at an episode and, once it has ended, how; a line of the manifest."""
 
-    Attributes:
-        task: Key of the task.
-        split: ``train`` or ``test``.
-        seed: Seed of the episode.
-        slot: Which of the episodes asked for it is, from 0.
-        number: 0, or how many seeds of this slot have failed before; ``attempt`` in the file.
-        success: Whether it is an episode of the dataset.
-        kind: One of :data:`KINDS`; empty on success.
-        reason: Why it failed, in words; empty on success.
-        steps: Control steps made; of a dataset of turns, turns.
-        total_reward: Sum of the rewards; ``return`` in the file.
-        worker: Host and process that did it.
-        ended: When, ISO 8601, UTC; empty: it has not.
-        times_s: Seconds spent by phase (``reset``, ``plan``, ``physics``, ``render``, ``encode``,
-            ``write``) and in all (``total_cpu``, ``total_wall``).
-        files: Size in bytes and SHA-256 of each file of the episode, by name.
-    """
-
-    task: str
-    split: str
-    seed: int
-    slot: int = 0
-    number: int = 0
-    success: bool = False
-    kind: str = ""
-    reason: str = ""
-    steps: int = 0
-    total_reward: float = 0.0
-    worker: str = ""
-    ended: str = ""
+    task: str  # key of the task
+    split: str  # ``train`` or ``test``
+    seed: int  # seed of the episode
+    slot: int = 0  # which of the episodes asked for it is, from 0
+    number: int = 0  # 0, or how many seeds of this slot have failed before; ``attempt`` in the file
+    success: bool = False  # whether it is an episode of the dataset
+    kind: str = ""  # one of :data:`KINDS`; empty on success
+    reason: str = ""  # why it failed, in words; empty on success
+    steps: int = 0  # control steps made; of a dataset of turns, turns
+    total_reward: float = 0.0  # sum of the rewards; ``return`` in the file
+    worker: str = ""  # host and process that did it
+    ended: str = ""  # when, ISO 8601, UTC; empty: it has not
+    # seconds spent by phase (``reset``, ``plan``, ``physics``, ``render``, ``encode``, ``write``)
+    # and in all (``total_cpu``, ``total_wall``)
     times_s: Mapping[str, float] = field(default_factory=dict)
+    # size in bytes and SHA-256 of each file of the episode, by name
     files: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
     @property

@@ -37,22 +37,14 @@ _OBJECT, _PLACE = re.compile(r"\{obj:(\w+)\}"), re.compile(r"\{pos:([^}]+)\}")
 
 @dataclass(frozen=True)
 class DatasetTable(EpisodeTable):
-    """An episode of a dataset, with its words.
+    """An episode of a dataset, with its words."""
 
-    Attributes:
-        columns: Where in the state each measurement is.
-        subtask: The sub-task of each step.
-        instruction: What the arm does at each step.
-        task: The prompt in plain words.
-        prompt: The prompt with placeholders.
-        prompt_images: Its images by placeholder, (3, H, W) uint8; empty if not asked for.
-    """
-
-    columns: Mapping[str, slice]
-    subtask: Sequence[str]
-    instruction: Sequence[str]
-    task: str
-    prompt: str
+    columns: Mapping[str, slice]  # where in the state each measurement is
+    subtask: Sequence[str]  # the sub-task of each step
+    instruction: Sequence[str]  # what the arm does at each step
+    task: str  # the prompt in plain words
+    prompt: str  # the prompt with placeholders
+    # its images by placeholder, (3, H, W) uint8; empty if not asked for
     prompt_images: Mapping[str, Tensor]
 
 

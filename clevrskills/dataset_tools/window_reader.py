@@ -24,27 +24,21 @@ _OPEN_EPISODES = 512  # tables kept, 10 to 20 kB each
 
 @dataclass(frozen=True)
 class EpisodeTable:
-    """An episode of N control steps, without its frames.
+    """An episode of N control steps, without its frames."""
 
-    Attributes:
-        state: What the robot measures of itself at each state, (N or N + 1, P) float32.
-        actions: (N, A) float32.
-        failed: Which steps belong to an attempt that was given up, (N,) bool.
-        places: Where what the sub-task of each step names is, in metres, (N, 2, 3) float32: what is
-            handled, and what or where it is handled towards; not a number where there is none.
-        sights: Where these places are in the image of each camera, right and down from -1 to 1,
-            (N, 2, C, 2) float32; not a number where they are not in it.
-        waypoints: Pose of the end effector, as it is after what the arm does at each step, (N, 7)
-            float32; not a number where it is not known.
-        videos: By camera: the file, and the number of the frame in it that shows the first state.
-    """
-
-    state: np.ndarray
-    actions: np.ndarray
-    failed: np.ndarray
+    state: np.ndarray  # what the robot measures of itself at each state, (N or N + 1, P) float32
+    actions: np.ndarray  # (N, A) float32
+    failed: np.ndarray  # which steps belong to an attempt that was given up, (N,) bool
+    # where what the sub-task of each step names is, in metres, (N, 2, 3) float32: what is handled,
+    # and what or where it is handled towards; not a number where there is none
     places: np.ndarray
+    # where these places are in the image of each camera, right and down from -1 to 1, (N, 2, C, 2)
+    # float32; not a number where they are not in it
     sights: np.ndarray
+    # pose of the end effector, as it is after what the arm does at each step, (N, 7) float32; not a
+    # number where it is not known
     waypoints: np.ndarray
+    # by camera: the file, and the number of the frame in it that shows the first state
     videos: Mapping[str, tuple[StoredFile | Path, int]]
 
 
@@ -53,28 +47,18 @@ class Window:
     """Observations at T successive steps, and at each of them the next H actions.
 
     What lies before the first or after the last step repeats that step, and does not exist.
-
-    Attributes:
-        steps: The steps that are shown, (T,) int.
-        exists: Which of the observations exist, (T,) bool.
-        state: (T, P) float32.
-        actions: (T, H, A) float32.
-        action_exists: Which of the actions exist, (T, H) bool.
-        action_failed: Which of them belong to an attempt that was given up, (T, H) bool.
-        places: Where what the sub-task names is, (T, 2, 3) float32, see :class:`EpisodeTable`.
-        sights: Where that is in the images, (T, 2, C, 2) float32.
-        waypoints: Pose of the end effector after what the arm does, (T, 7) float32.
     """
 
-    steps: np.ndarray
-    exists: np.ndarray
-    state: np.ndarray
-    actions: np.ndarray
-    action_exists: np.ndarray
-    action_failed: np.ndarray
+    steps: np.ndarray  # the steps that are shown, (T,) int
+    exists: np.ndarray  # which of the observations exist, (T,) bool
+    state: np.ndarray  # (T, P) float32
+    actions: np.ndarray  # (T, H, A) float32
+    action_exists: np.ndarray  # which of the actions exist, (T, H) bool
+    action_failed: np.ndarray  # which of them belong to an attempt that was given up, (T, H) bool
+    # where what the sub-task names is, (T, 2, 3) float32, see :class:`EpisodeTable`
     places: np.ndarray
-    sights: np.ndarray
-    waypoints: np.ndarray
+    sights: np.ndarray  # where that is in the images, (T, 2, C, 2) float32
+    waypoints: np.ndarray  # pose of the end effector after what the arm does, (T, 7) float32
 
 
 Table = TypeVar("Table", bound=EpisodeTable)

@@ -25,27 +25,17 @@ class EpisodeSpec(Episode):
     """An episode as data: it depends on nothing that is drawn.
 
     ``env.reset(options={"episode": spec})`` starts it.
-
-    Attributes:
-        task: Key of the task.
-        split: Name of the split.
-        index: Its number among the frozen episodes of the task and split.
-        seed: Seed of the episode, from which the oracle and the simulator draw.
-        layout: The bodies with shapes, textures and poses, and what else differs.
-        prompt: What is asked for.
-        robot: Key of the robot that it was made for.
-        task_args: Arguments of the task.
-        conditions: How it differs from its clean twin; see :mod:`clevrskills.envs.axes`.
     """
 
-    task: str
-    split: str
-    index: int
-    seed: int
-    layout: Layout
-    prompt: Prompt
-    robot: str = "xarm6"
-    task_args: Mapping[str, Any] = field(default_factory=dict)
+    task: str  # key of the task
+    split: str  # name of the split
+    index: int  # its number among the frozen episodes of the task and split
+    seed: int  # seed of the episode, from which the oracle and the simulator draw
+    layout: Layout  # the bodies with shapes, textures and poses, and what else differs
+    prompt: Prompt  # what is asked for
+    robot: str = "xarm6"  # key of the robot that it was made for
+    task_args: Mapping[str, Any] = field(default_factory=dict)  # arguments of the task
+    # how it differs from its clean twin; see :mod:`clevrskills.envs.axes`
     conditions: Conditions = field(default_factory=Conditions)
 
     @classmethod

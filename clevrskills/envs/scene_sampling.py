@@ -39,21 +39,13 @@ NOTHING_ASKED = Prompt("", ())
 
 @dataclass(frozen=True)
 class DrawnScene:
-    """The scene of one environment.
+    """The scene of one environment."""
 
-    Attributes:
-        layout: What is where.
-        solids: Geometry of the bodies, B = 1.
-        start: The world at the start.
-        goal: What is to be achieved, B = 1.
-        ask: Words the prompt.
-    """
-
-    layout: Layout
-    solids: Solids
-    start: TensorWorld
-    goal: Predicate
-    ask: Callable[[DrawnScene], Prompt]
+    layout: Layout  # what is where
+    solids: Solids  # geometry of the bodies, B = 1
+    start: TensorWorld  # the world at the start
+    goal: Predicate  # what is to be achieved, B = 1
+    ask: Callable[[DrawnScene], Prompt]  # words the prompt
 
     @cached_property
     def prompt(self) -> Prompt:
@@ -68,17 +60,11 @@ class DrawnScene:
 
 @dataclass(frozen=True)
 class NeutralPose:
-    """The gripper at the start of an episode.
+    """The gripper at the start of an episode."""
 
-    Attributes:
-        robot_name: Key of the robot.
-        pose: World pose of the end effector, (1, 7).
-        cup_tips: Centres of the suction cups' rims in the end-effector frame, (N, 3).
-    """
-
-    robot_name: str
-    pose: torch.Tensor
-    cup_tips: torch.Tensor
+    robot_name: str  # key of the robot
+    pose: torch.Tensor  # world pose of the end effector, (1, 7)
+    cup_tips: torch.Tensor  # centres of the suction cups' rims in the end-effector frame, (N, 3)
 
     def qpos(self, pose: torch.Tensor) -> np.ndarray | None:
         """Return joint angles (n,) for an end effector's world pose (7,); ``None``: no solution."""

@@ -22,19 +22,12 @@ STARTS_DIR = "starts"
 
 @dataclass(frozen=True, slots=True)
 class StartsLine(Record):
-    """A line of the file.
+    """A line of the file."""
 
-    Attributes:
-        episodes: Names of the episodes.
-        time: When, ISO 8601, UTC.
-        command: Host, process and beginning of the command that started them.
-        withdrawn: Whether the last starts of these episodes do not count.
-    """
-
-    episodes: Sequence[str]
-    time: str
-    command: str
-    withdrawn: bool = False
+    episodes: Sequence[str]  # names of the episodes
+    time: str  # when, ISO 8601, UTC
+    command: str  # host, process and beginning of the command that started them
+    withdrawn: bool = False  # whether the last starts of these episodes do not count
 
 
 class Starts:

@@ -24,19 +24,12 @@ SEED = 20241117
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its 95 % interval: the only form in which reports print a rate.
+    """A number with its 95 % interval: the only form in which reports print a rate."""
 
-    Attributes:
-        value: The estimate; NaN if there was nothing to estimate it from.
-        low: Lower end of the interval; NaN if too little is known to give one.
-        high: Its upper end.
-        n: Number of episodes behind it.
-    """
-
-    value: float
-    low: float
-    high: float
-    n: int
+    value: float  # the estimate; NaN if there was nothing to estimate it from
+    low: float  # lower end of the interval; NaN if too little is known to give one
+    high: float  # its upper end
+    n: int  # number of episodes behind it
 
     def columns(self, name: str) -> dict[str, float]:
         """Return value and interval, as a table for programs has them."""

@@ -30,19 +30,12 @@ class TakenError(StorageError):
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """File of its own, or part of a larger one that is read as one.
+    """File of its own, or part of a larger one that is read as one."""
 
-    Attributes:
-        path: The file; of a part, the name that it would have on its own, which errors give.
-        within: The larger file; ``None``: it is a file of its own.
-        start: Where the part begins, in bytes.
-        length: Number of its bytes.
-    """
-
-    path: Path
-    within: Path | None = None
-    start: int = 0
-    length: int = 0
+    path: Path  # the file; of a part, the name that it would have on its own, which errors give
+    within: Path | None = None  # the larger file; ``None``: it is a file of its own
+    start: int = 0  # where the part begins, in bytes
+    length: int = 0  # number of its bytes
 
     def __str__(self) -> str:
         return str(self.path)

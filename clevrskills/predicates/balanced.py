@@ -24,22 +24,15 @@ LIFTED_M = 1.0
 
 @dataclass(frozen=True)
 class Loads:
-    """Objects on the plates, and where they should be.
+    """Objects on the plates, and where they should be."""
 
-    Attributes:
-        used: Which objects there are, (B, n) bool.
-        on: Which object rests on which plate, itself or on others that do, (B, n, 2) bool.
-        open: Plates to which an object may go so that, with most of the others left where they are,
-            the loads become equal, (B, n, 2) bool.
-        wrong: Which objects rest on a plate that they must leave, (B, n) bool.
-        correct: How many objects rest on a plate where they may stay, (B,).
-    """
-
-    used: Tensor
-    on: Tensor
+    used: Tensor  # which objects there are, (B, n) bool
+    on: Tensor  # which object rests on which plate, itself or on others that do, (B, n, 2) bool
+    # plates to which an object may go so that, with most of the others left where they are, the
+    # loads become equal, (B, n, 2) bool
     open: Tensor
-    wrong: Tensor
-    correct: Tensor
+    wrong: Tensor  # which objects rest on a plate that they must leave, (B, n) bool
+    correct: Tensor  # how many objects rest on a plate where they may stay, (B,)
 
 
 @cache

@@ -17,20 +17,14 @@ REWARD_PER_BODY = 6.0
 
 @dataclass(frozen=True)
 class Towers:
-    """Towers of ``n`` objects.
+    """Towers of ``n`` objects."""
 
-    Attributes:
-        used: Which of the objects there are, (B, n) bool.
-        members: Which objects, second, form the tower with a foot, first: each of them rests on
-            exactly one of the others and nothing else of them beside it, (B, n, n) bool.
-        height: How many objects the tower of a foot has, 0 for what is no foot, (B, n).
-        top: The highest object of it, as a number from 0 to n - 1, (B, n).
-    """
-
-    used: Tensor
+    used: Tensor  # which of the objects there are, (B, n) bool
+    # which objects, second, form the tower with a foot, first: each of them rests on exactly one of
+    # the others and nothing else of them beside it, (B, n, n) bool
     members: Tensor
-    height: Tensor
-    top: Tensor
+    height: Tensor  # how many objects the tower of a foot has, 0 for what is no foot, (B, n)
+    top: Tensor  # the highest object of it, as a number from 0 to n - 1, (B, n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,21 +29,13 @@ Tensors = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Spaces:
-    """Observation and action spaces of an agent.
+    """Observation and action spaces of an agent."""
 
-    Attributes:
-        state: How many numbers its state has.
-        actions: How many numbers its action has.
-        channels: How many channels its images have, all cameras together; 0: it sees none.
-        size_px: Width and height of its images.
-        places: In how many places of a board it can move, in each in as many ways; 0: its actions
-            are numbers.
-    """
-
-    state: int
-    actions: int
-    channels: int = 0
-    size_px: int = 0
+    state: int  # how many numbers its state has
+    actions: int  # how many numbers its action has
+    channels: int = 0  # how many channels its images have, all cameras together; 0: it sees none
+    size_px: int = 0  # width and height of its images
+    # in how many places of a board it can move, in each in as many ways; 0: its actions are numbers
     places: int = 0
 
     @classmethod

@@ -22,14 +22,11 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Session:
-    """A client's access to a policy.
+    """A client's access to a policy."""
 
-    Attributes:
-        reset: Begins an episode of the client, which may name it.
-        act: Returns the next action (A,) or actions (H, A) float32.
-    """
-
+    # begins an episode of the client, which may name it
     reset: Callable[[PromptInput, RecordedName | None], Awaitable[None]]
+    # returns the next action (A,) or actions (H, A) float32
     act: Callable[[Observation], Awaitable[np.ndarray]]
 
 

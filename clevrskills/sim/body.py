@@ -19,25 +19,18 @@ Pose = tuple[float, float, float, float, float, float, float]
 
 @dataclass(frozen=True)
 class Hinge:
-    """Hinge of a body; it moves as physics has it, but nobody can take the body away.
+    """Hinge of a body; it moves as physics has it, but nobody can take the body away."""
 
-    Attributes:
-        parent: Key of the body that carries it; ``None``: it hangs in the world.
-        anchor_m: A point of the axis in the body's frame.
-        axis: Direction of the axis in the body's frame.
-        limits_rad: Least and greatest turn away from the initial pose.
-        stiffness_nm: Torque for each radian that turns it back to its initial pose.
-        damping_nms: Torque for each radian per second that slows it.
-        level: Whether a linkage keeps it from turning in the world while its parent does, as it
-            keeps the plates of a kitchen scale level.
-    """
-
-    parent: str | None = None
+    parent: str | None = None  # key of the body that carries it; ``None``: it hangs in the world
+    # A point of the axis in the body's frame
     anchor_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)  # direction of the axis in the body's frame
+    # least and greatest turn away from the initial pose
     limits_rad: tuple[float, float] = (-1.5, 1.5)
-    stiffness_nm: float = 0.0
-    damping_nms: float = 0.0
+    stiffness_nm: float = 0.0  # torque for each radian that turns it back to its initial pose
+    damping_nms: float = 0.0  # torque for each radian per second that slows it
+    # whether a linkage keeps it from turning in the world while its parent does, as it keeps the
+    # plates of a kitchen scale level
     level: bool = False
 
     @classmethod

@@ -109,30 +109,20 @@ def _pad(rows: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Solids:
-    """Geometry of the bodies of ``B`` environments in ``K`` slots; constant during an episode.
+    """Geometry of the bodies of ``B`` environments in ``K`` slots; constant during an episode."""
 
-    Attributes:
-        planes: Half-spaces of the convex parts in the body's frame, (B, K, C, F, 4).
-        points: Points on the surface in the body's frame, (B, K, P, 3).
-        footprint: Half-planes of the outline seen from above, (B, K, E, 3).
-        center: Centre of mass in the body's frame, (B, K, 3).
-        spot: Where a suction cup seals from above, nearest to the centre of mass, in the body's
-            frame, (B, K, 3); the middle of the top where none does, and of furniture.
-        mass: Kilograms, (B, K).
-        movable: False for bodies that are part of the furniture, (B, K).
-        present: False for slots that an environment does not use, (B, K).
-        counts: How many parts, how many facets a part and how many edges of its outline a body
-            really has, (B, K, 3).
-    """
-
-    planes: Tensor
-    points: Tensor
-    footprint: Tensor
-    center: Tensor
+    planes: Tensor  # half-spaces of the convex parts in the body's frame, (B, K, C, F, 4)
+    points: Tensor  # points on the surface in the body's frame, (B, K, P, 3)
+    footprint: Tensor  # half-planes of the outline seen from above, (B, K, E, 3)
+    center: Tensor  # centre of mass in the body's frame, (B, K, 3)
+    # where a suction cup seals from above, nearest to the centre of mass, in the body's frame, (B,
+    # K, 3); the middle of the top where none does, and of furniture
     spot: Tensor
-    mass: Tensor
-    movable: Tensor
-    present: Tensor
+    mass: Tensor  # kilograms, (B, K)
+    movable: Tensor  # false for bodies that are part of the furniture, (B, K)
+    present: Tensor  # false for slots that an environment does not use, (B, K)
+    # how many parts, how many facets a part and how many edges of its outline a body really has,
+    # (B, K, 3)
     counts: Tensor
 
     @classmethod

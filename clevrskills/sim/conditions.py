@@ -14,17 +14,11 @@ from clevrskills.sim.setting import Light, Setting, Surfaces
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """Pose and field of view of a camera that replace its own.
+    """Pose and field of view of a camera that replace its own."""
 
-    Attributes:
-        eye_m: World position.
-        target_m: World point in the middle of the image.
-        fov_rad: Vertical field of view.
-    """
-
-    eye_m: tuple[float, float, float]
-    target_m: tuple[float, float, float]
-    fov_rad: float
+    eye_m: tuple[float, float, float]  # world position
+    target_m: tuple[float, float, float]  # world point in the middle of the image
+    fov_rad: float  # vertical field of view
 
     def of(self, camera: FixedCamera) -> FixedCamera:
         """Return a camera that stands there."""
@@ -33,69 +27,44 @@ class Viewpoint:
 
 @dataclass(frozen=True)
 class ImageNoise:
-    """Noise of a poor camera.
+    """Noise of a poor camera."""
 
-    Attributes:
-        sigma: Standard deviation of Gaussian noise in each channel, of 255.
-        blur_px: Standard deviation of a Gaussian blur, in pixels of an image 256 high.
-        quality: Quality of JPEG compression, 1 to 95; 0: none.
-        dropped: Share of the images in whose place the one before is shown.
-        seed: What the noise is drawn from.
-    """
-
-    sigma: float
-    blur_px: float
-    quality: int
-    dropped: float
-    seed: int
+    sigma: float  # standard deviation of Gaussian noise in each channel, of 255
+    blur_px: float  # standard deviation of a Gaussian blur, in pixels of an image 256 high
+    quality: int  # quality of JPEG compression, 1 to 95; 0: none
+    dropped: float  # share of the images in whose place the one before is shown
+    seed: int  # what the noise is drawn from
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Disturbance that happens while an episode runs.
+    """Disturbance that happens while an episode runs."""
 
-    Attributes:
-        kind: ``nudge`` (a body is pushed), ``loss`` (the vacuum fails when it holds something),
-            ``delay`` (actions come later), ``scale`` (the arm moves more or less than told) or
-            ``drop`` (a control step is lost).
-        step: Control step at which it begins; a loss comes at the first hold from then on.
-        steps: How many control steps it lasts.
-        body: Slot of the body that is pushed.
-        push_ms: Its change of velocity along x and y, m/s.
-        by: By how many control steps actions are late, or the factor of movements.
-    """
-
+    # ``nudge`` (a body is pushed), ``loss`` (the vacuum fails when it holds something), ``delay``
+    # (actions come later), ``scale`` (the arm moves more or less than told) or ``drop`` (a control
+    # step is lost)
     kind: str
-    step: int
-    steps: int = 1
-    body: int = -1
-    push_ms: tuple[float, float] = (0.0, 0.0)
-    by: float = 0.0
+    step: int  # control step at which it begins; a loss comes at the first hold from then on
+    steps: int = 1  # how many control steps it lasts
+    body: int = -1  # slot of the body that is pushed
+    push_ms: tuple[float, float] = (0.0, 0.0)  # its change of velocity along x and y, m/s
+    by: float = 0.0  # by how many control steps actions are late, or the factor of movements
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Perturbations of an episode that are not part of its layout or prompt.
+    """Perturbations of an episode that are not part of its layout or prompt."""
 
-    Attributes:
-        axes: Level, 1 to 5, of each axis that perturbs it.
-        twin: Content hash of the episode that it is made of; empty: it is that.
-        cameras: Where cameras stand, by name, in place of their own places.
-        light: The light; ``None``: as usual.
-        surfaces: What is around; ``None``: as usual.
-        image: What is done to images; ``None``: nothing.
-        start_qpos: Joint angles at the start, rad; empty: as usual.
-        disturbances: What happens, in order.
-    """
-
+    # level, 1 to 5, of each axis that perturbs it
     axes: Mapping[str, int] = field(default_factory=dict)
-    twin: str = ""
+    twin: str = ""  # content hash of the episode that it is made of; empty: it is that
+    # where cameras stand, by name, in place of their own places
     cameras: Mapping[str, Viewpoint] = field(default_factory=dict)
-    light: Light | None = None
-    surfaces: Surfaces | None = None
-    image: ImageNoise | None = None
-    start_qpos: tuple[float, ...] = ()
-    disturbances: tuple[Disturbance, ...] = ()
+    light: Light | None = None  # the light; ``None``: as usual
+    surfaces: Surfaces | None = None  # what is around; ``None``: as usual
+    image: ImageNoise | None = None  # what is done to images; ``None``: nothing
+    start_qpos: tuple[float, ...] = ()  # joint angles at the start, rad; empty: as usual
+    disturbances: tuple[Disturbance, ...] = ()  # what happens, in order
 
     def __bool__(self) -> bool:
         return bool(self.axes)

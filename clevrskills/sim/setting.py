@@ -18,18 +18,12 @@ HAND_CAMERA = "hand_camera"
 
 @dataclass(frozen=True)
 class Workspace:
-    """The part of the table where things are put, in metres.
+    """The part of the table where things are put, in metres."""
 
-    Attributes:
-        x_m: Range of x.
-        y_m: Range of y.
-        reach_m: Range of the distance from the robot's base.
-        base_x_m: Where that is: by default the xArm 6's; the Panda reaches further.
-    """
-
-    x_m: tuple[float, float] = (-0.40, 0.05)
-    y_m: tuple[float, float] = (-0.32, 0.32)
-    reach_m: tuple[float, float] = (0.22, 0.64)
+    x_m: tuple[float, float] = (-0.40, 0.05)  # range of x
+    y_m: tuple[float, float] = (-0.32, 0.32)  # range of y
+    reach_m: tuple[float, float] = (0.22, 0.64)  # range of the distance from the robot's base
+    # where that is: by default the xArm 6's; the Panda reaches further
     base_x_m: float = ROBOTS["xarm6"].base_position[0]
 
     def contains(self, x: float, y: float) -> bool:
@@ -43,66 +37,46 @@ Direction = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Light:
-    """The light in a scene, linear RGB.
+    """The light in a scene, linear RGB."""
 
-    Attributes:
-        ambient: Light from everywhere.
-        lamps: Direction and color of each lamp, infinitely far away; where shadows are cast, they
-            are those of the first.
-    """
-
-    ambient: Color
+    ambient: Color  # light from everywhere
+    # direction and color of each lamp, infinitely far away; where shadows are cast, they are those
+    # of the first
     lamps: tuple[tuple[Direction, Color], ...]
 
 
 @dataclass(frozen=True)
 class Surfaces:
-    """Surroundings in place of wood, tiles and a pale sky; colors are sRGB.
+    """Surroundings in place of wood, tiles and a pale sky; colors are sRGB."""
 
-    Attributes:
-        table: Color that the table's wood is stained with.
-        floor: Color of the floor.
-        horizon: Color of the walls around, below.
-        zenith: The same, above.
-        stain: How much of the stain there is: 0 leaves the wood as it is, 1 hides its color.
-    """
-
-    table: Color
-    floor: Color
-    horizon: Color
-    zenith: Color
+    table: Color  # color that the table's wood is stained with
+    floor: Color  # color of the floor
+    horizon: Color  # color of the walls around, below
+    zenith: Color  # the same, above
+    # how much of the stain there is: 0 leaves the wood as it is, 1 hides its color
     stain: float = 1.0
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Setting of a suite's tasks: table, robot, cameras, workspace.
+    """Setting of a suite's tasks: table, robot, cameras, workspace."""
 
-    Attributes:
-        name: Its name.
-        cameras: Cameras that stand still, by name; ``render_camera`` is that of ``env.render()``.
-        watch: Cameras of observations if none are named; the first stands still, has all that is
-            laid out in view, and takes the images of key-steps.
-        workspace: Where things are put if a task does not say otherwise.
-        table_center_m: World x and y of the middle of the table, whose top is at z = 0.
-        table_size_m: Its size along x and y.
-        look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
-        start_qpos: Joint angles of robots at the start, by name, where their neutral ones would
-            hide what the cameras are to see.
-        light: The light; ``None``: that of the look.
-        surfaces: What is around; ``None``: wood, tiles and a pale sky.
-    """
-
-    name: str
+    name: str  # its name
+    # cameras that stand still, by name; ``render_camera`` is that of ``env.render()``
     cameras: Mapping[str, FixedCamera] = field(hash=False)
+    # cameras of observations if none are named; the first stands still, has all that is laid out in
+    # view, and takes the images of key-steps
     watch: tuple[str, ...]
-    workspace: Workspace = Workspace()
+    workspace: Workspace = Workspace()  # where things are put if a task does not say otherwise
+    # world x and y of the middle of the table, whose top is at z = 0
     table_center_m: tuple[float, float] = (-0.5, 0.0)
-    table_size_m: tuple[float, float] = (1.7, 2.2)
-    look: str = LOOKS[0]
+    table_size_m: tuple[float, float] = (1.7, 2.2)  # its size along x and y
+    look: str = LOOKS[0]  # how images look, one of :data:`~clevrskills.core.env_config.LOOKS`
+    # joint angles of robots at the start, by name, where their neutral ones would hide what the
+    # cameras are to see
     start_qpos: Mapping[str, tuple[float, ...]] = field(default_factory=dict, hash=False)
-    light: Light | None = None
-    surfaces: Surfaces | None = None
+    light: Light | None = None  # the light; ``None``: that of the look
+    surfaces: Surfaces | None = None  # what is around; ``None``: wood, tiles and a pale sky
 
     def __post_init__(self) -> None:
         if self.look not in LOOKS:

@@ -13,17 +13,11 @@ from clevrskills.sim.robots.description import ROBOTS, robot
 
 @dataclass(frozen=True)
 class StatePart:
-    """A measurement in the state vector that policies are shown.
+    """A measurement in the state vector that policies are shown."""
 
-    Attributes:
-        size: How many numbers it has.
-        meaning: What they are, with their units.
-        flag: Whether it is true or false.
-    """
-
-    size: int
-    meaning: str
-    flag: bool = False
+    size: int  # how many numbers it has
+    meaning: str  # what they are, with their units
+    flag: bool = False  # whether it is true or false
 
 
 def state_parts(name: str = "") -> Mapping[str, StatePart]:

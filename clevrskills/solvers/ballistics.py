@@ -36,31 +36,21 @@ of a physics step the joints' drives show less of it, by 4 % (base) to 15 % (wri
 
 @dataclass(frozen=True)
 class RunUp:
-    """Run-up of the gripper to a throw.
+    """Run-up of the gripper to a throw."""
 
-    Attributes:
-        poses: Commanded end-effector poses in the frame of the base, one per control step; after
-            the last one the object is let go.
-        brake: The poses after that.
-    """
-
+    # commanded end-effector poses in the frame of the base, one per control step; after the last
+    # one the object is let go
     poses: tuple[Pose, ...]
-    brake: tuple[Pose, ...]
+    brake: tuple[Pose, ...]  # the poses after that
 
 
 @dataclass(frozen=True)
 class Swing:
-    """A way to run up.
+    """A way to run up."""
 
-    Attributes:
-        velocity: Of the gripper at the end, in m/s, (3,).
-        speed_up: Control steps in which it gets faster.
-        even: Control steps at an even pace after that.
-    """
-
-    velocity: np.ndarray
-    speed_up: int
-    even: int
+    velocity: np.ndarray  # of the gripper at the end, in m/s, (3,)
+    speed_up: int  # control steps in which it gets faster
+    even: int  # control steps at an even pace after that
 
     @property
     def steps(self) -> int:
@@ -90,19 +80,12 @@ class Swing:
 
 @dataclass(frozen=True)
 class Thrower:
-    """An arm and how it holds what is to be thrown; all poses are in the frame of its base.
+    """An arm and how it holds what is to be thrown; all poses are in the frame of its base."""
 
-    Attributes:
-        kinematics: The arm's.
-        joint_speeds: What its joints can do at most, in rad/s, (n,).
-        grip: Pose of the object in the end-effector frame.
-        least_flight_m: How far it must fly horizontally.
-    """
-
-    kinematics: Kinematics
-    joint_speeds: np.ndarray
-    grip: Pose
-    least_flight_m: float
+    kinematics: Kinematics  # the arm's
+    joint_speeds: np.ndarray  # what its joints can do at most, in rad/s, (n,)
+    grip: Pose  # pose of the object in the end-effector frame
+    least_flight_m: float  # how far it must fly horizontally
 
     @classmethod
     def of(cls, robot_name: str, grip: Pose, least_flight_m: float) -> Thrower:

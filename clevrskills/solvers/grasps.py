@@ -41,17 +41,12 @@ OVERLAP_M = 3e-4
 
 @dataclass(frozen=True)
 class Grasp:
-    """Grasp: place and orientation of the cups.
+    """Grasp: place and orientation of the cups."""
 
-    Attributes:
-        position: World position of the tip of the middle cup, (3,).
-        orientation: World orientation of the end effector, its z axis into the surface, (4,).
-        cups: Number of cups that seal.
-    """
-
-    position: np.ndarray
+    position: np.ndarray  # world position of the tip of the middle cup, (3,)
+    # world orientation of the end effector, its z axis into the surface, (4,)
     orientation: np.ndarray
-    cups: int
+    cups: int  # number of cups that seal
 
 
 def down(yaw_rad: float) -> np.ndarray:

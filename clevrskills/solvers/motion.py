@@ -54,19 +54,12 @@ class PlanFailed(SkillFailed):  # noqa: N818
 
 @dataclass(frozen=True)
 class CarriedOut:
-    """Result of a skill.
+    """Result of a skill."""
 
-    Attributes:
-        steps: Control steps that it took.
-        reward: Sum of their rewards.
-        failure: Why it gave up; ``None``: it did not.
-        whole: Whether it came to its own end.
-    """
-
-    steps: int
-    reward: float
-    failure: GaveUp | None
-    whole: bool
+    steps: int  # control steps that it took
+    reward: float  # sum of their rewards
+    failure: GaveUp | None  # why it gave up; ``None``: it did not
+    whole: bool  # whether it came to its own end
 
 
 def yaw_of(quaternion: np.ndarray) -> float:

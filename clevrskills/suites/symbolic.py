@@ -31,18 +31,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class TextPrompt(Prompt):
-    """A prompt in words.
+    """A prompt in words."""
 
-    Attributes:
-        text: What is asked for.
-        others: Other texts that ask for the same.
-        about: What else every policy is told of the episode.
-        wording: Which of the task's wordings the text is, ``index``, ``style`` and ``held_out``.
-    """
-
-    text: str
-    others: tuple[str, ...] = ()
+    text: str  # what is asked for
+    others: tuple[str, ...] = ()  # other texts that ask for the same
+    # what else every policy is told of the episode
     about: Mapping[str, Any] = field(default_factory=dict)
+    # which of the task's wordings the text is, ``index``, ``style`` and ``held_out``
     wording: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self, text: str | None = None) -> str:
@@ -60,27 +55,16 @@ class TextPrompt(Prompt):
 
 @dataclass(frozen=True)
 class SymbolicEpisode(Episode):
-    """An episode as data.
+    """An episode as data."""
 
-    Attributes:
-        task: Key of the task.
-        split: Name of the split.
-        index: Its number among those of the task and split.
-        seed: What it was drawn from.
-        text: What it asks for.
-        start: The world at the start, as JSON data.
-        limit: Turns after which it ends.
-        tags: What tables group it by.
-    """
-
-    task: str
-    split: str
-    index: int
-    seed: int
-    text: str
-    start: Mapping[str, Any]
-    limit: int
-    tags: Mapping[str, str | int] = field(default_factory=dict)
+    task: str  # key of the task
+    split: str  # name of the split
+    index: int  # its number among those of the task and split
+    seed: int  # what it was drawn from
+    text: str  # what it asks for
+    start: Mapping[str, Any]  # the world at the start, as JSON data
+    limit: int  # turns after which it ends
+    tags: Mapping[str, str | int] = field(default_factory=dict)  # what tables group it by
     robot: str = "none"
     task_args: Mapping[str, Any] = field(default_factory=dict)
 

@@ -12,15 +12,10 @@ Count = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Allowed:
-    """Allowed values of a task's argument.
+    """Allowed values of a task's argument."""
 
-    Attributes:
-        values: All allowed values; of numbers, a run without gaps.
-        is_count: Whether the argument is a range of numbers, else a choice of values.
-    """
-
-    values: tuple[Any, ...]
-    is_count: bool
+    values: tuple[Any, ...]  # all allowed values; of numbers, a run without gaps
+    is_count: bool  # whether the argument is a range of numbers, else a choice of values
 
     def read(self, name: str, given: Any) -> Any:
         """Return the least and greatest number, or the values to choose from; of a switch, which it

@@ -24,52 +24,40 @@ REWARD_MODES = ("potential", "normalized_dense", "dense", "sparse")
 class VectorSpec:
     """Configuration of a batch, the same in every process; picklable.
 
-    Attributes:
-        task: Key of the task.
-        split: ``train`` or ``test``.
-        robot_name: Name of the robot; empty: the task's first one.
-        obs_mode: ``state``, see :mod:`clevrskills.envs.state_observation`, or ``rgb``: images
-            and the robot's own part of the state.
-        reward_mode: ``potential`` (how much the progress rose in the step; it sums up to the last
-            progress less the first), ``normalized_dense`` (progress in [0, 1]), ``dense`` (the
-            scale of the published numbers) or ``sparse`` (1 on success).
-        cameras: Cameras of ``rgb``.
-        size_px: Width and height of their images.
-        look: How these look, one of :data:`~clevrskills.core.env_config.LOOKS`.
-        task_args: Arguments of the task.
-        episode_steps: Control steps after which an episode is cut off; ``None``: those of the task.
-            Learners that waste what comes after a mistake learn faster from short episodes.
-        terminate_on_success: Whether an episode ends with success. If not, it always lasts until
-            it is cut off, so that success must be kept.
-        head_starts: Probability that an episode starts with a part of the goal achieved, drawn
-            evenly: a reverse curriculum.
-        render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if there are
-            images.
-        render_mode: ``rgb_array``: ``render`` films; ``None``: it does not.
-        autoreset_mode: When the next episode begins: ``SAME_STEP``, in the step that ends the one
-            before, or ``NEXT_STEP``, in the step after it, whose action is not used.
-        suite: Name of the suite that the task is of.
-
     Raises:
         ClevrSkillsError: A value is not allowed.
     """
 
-    task: str
-    split: str = "train"
-    robot_name: str = ""
+    task: str  # key of the task
+    split: str = "train"  # ``train`` or ``test``
+    robot_name: str = ""  # name of the robot; empty: the task's first one
+    # ``state``, see :mod:`clevrskills.envs.state_observation`, or ``rgb``: images and the robot's
+    # own part of the state
     obs_mode: str = "state"
+    # ``potential`` (how much the progress rose in the step; it sums up to the last progress less
+    # the first), ``normalized_dense`` (progress in [0, 1]), ``dense`` (the scale of the published
+    # numbers) or ``sparse`` (1 on success)
     reward_mode: str = "potential"
-    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
-    size_px: int = 128
-    look: str = LOOKS[0]
-    task_args: Mapping[str, Any] = field(default_factory=dict)
+    cameras: tuple[str, ...] = ("base_camera", "hand_camera")  # cameras of ``rgb``
+    size_px: int = 128  # width and height of their images
+    look: str = LOOKS[0]  # how these look, one of :data:`~clevrskills.core.env_config.LOOKS`
+    task_args: Mapping[str, Any] = field(default_factory=dict)  # arguments of the task
+    # control steps after which an episode is cut off; ``None``: those of the task. Learners that
+    # waste what comes after a mistake learn faster from short episodes.
     episode_steps: int | None = None
+    # whether an episode ends with success. If not, it always lasts until it is cut off, so that
+    # success must be kept.
     terminate_on_success: bool = False
+    # probability that an episode starts with a part of the goal achieved, drawn evenly: a reverse
+    # curriculum
     head_starts: float = 0.0
+    # ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if there are images
     render_backend: str | None = None
-    render_mode: str | None = None
+    render_mode: str | None = None  # ``rgb_array``: ``render`` films; ``None``: it does not
+    # when the next episode begins: ``SAME_STEP``, in the step that ends the one before, or
+    # ``NEXT_STEP``, in the step after it, whose action is not used
     autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP
-    suite: str = DEFAULT
+    suite: str = DEFAULT  # name of the suite that the task is of
 
     def __post_init__(self) -> None:
         if self.obs_mode not in OBS_MODES:

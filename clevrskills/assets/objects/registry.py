@@ -14,17 +14,12 @@ Builder = Callable[[], Solid]
 
 @dataclass(frozen=True)
 class Item:
-    """Builder of an object (in millimetres) and its density in kg/m^3.
+    """Builder of an object (in millimetres) and its density in kg/m^3."""
 
-    Attributes:
-        build: Draws it.
-        density: Its density.
-        pools: Of an object that another distribution adds: what draws it in the tasks of that
-            distribution, such as ``("train.top", "test.top")``; nothing else ever draws it.
-    """
-
-    build: Builder
-    density: float
+    build: Builder  # draws it
+    density: float  # its density
+    # of an object that another distribution adds: what draws it in the tasks of that distribution,
+    # such as ``("train.top", "test.top")``; nothing else ever draws it
     pools: tuple[str, ...] = ()
 
 

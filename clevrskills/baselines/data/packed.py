@@ -58,19 +58,12 @@ _FORMS = ("multimodal", "language")
 
 @dataclass(frozen=True)
 class PackedPrompt:
-    """Line of the index: the prompt of a demonstration that is packed.
+    """Line of the index: the prompt of a demonstration that is packed."""
 
-    Attributes:
-        number: Which demonstration of its source.
-        texts: By form, multimodal or language, as far as the source has it.
-        keys: Placeholders of its images.
-        first: Row of the first of them.
-    """
-
-    number: int
-    texts: Mapping[str, str]
-    keys: Sequence[str]
-    first: int
+    number: int  # which demonstration of its source
+    texts: Mapping[str, str]  # by form, multimodal or language, as far as the source has it
+    keys: Sequence[str]  # placeholders of its images
+    first: int  # row of the first of them
 
 
 class PackedSource(WindowReader[EpisodeTable]):

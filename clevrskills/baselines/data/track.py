@@ -11,19 +11,14 @@ from clevrskills.baselines.data.windows import Source
 
 @dataclass(frozen=True)
 class Track:
-    """Training data of a policy, including those of the checkpoint that it started from.
+    """Training data of a policy, including those of the checkpoint that it started from."""
 
-    Attributes:
-        standard: Size of the standard dataset that all demonstrations are of; ``None``: there are
-            others.
-        demonstrations: How many there are; those that a checkpoint has learned from before, and
-            that are learned from again, count twice.
-        pretrained: Whether weights that others have published are in it.
-    """
-
+    # size of the standard dataset that all demonstrations are of; ``None``: there are others
     standard: int | None
+    # how many there are; those that a checkpoint has learned from before, and that are learned from
+    # again, count twice
     demonstrations: int
-    pretrained: bool
+    pretrained: bool  # whether weights that others have published are in it
 
     def __str__(self) -> str:
         own = f"open ({self.demonstrations} demonstrations)"

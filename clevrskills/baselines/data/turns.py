@@ -46,30 +46,19 @@ _PLACES = re.compile(r"\b(?:left|right|top|bottom|center)\b")
 
 @dataclass(frozen=True)
 class TurnBatch(Movable):
-    """Batch of turns.
+    """Batch of turns."""
 
-    Attributes:
-        images: Colors in [0, 1] and heights in decimeters, (I, 4, H, W).
-        scenes: Number of each turn's image, (B,).
-        words: Numbers of the words, 0 behind the last one, (B, L).
-        actions: Rows, columns and turns of pick and place, (B, 6); of an end :data:`NOTHING`.
-    """
-
-    images: Tensor
-    scenes: Tensor
-    words: Tensor
-    actions: Tensor
+    images: Tensor  # colors in [0, 1] and heights in decimeters, (I, 4, H, W)
+    scenes: Tensor  # number of each turn's image, (B,)
+    words: Tensor  # numbers of the words, 0 behind the last one, (B, L)
+    actions: Tensor  # rows, columns and turns of pick and place, (B, 6); of an end :data:`NOTHING`
 
 
 @dataclass(frozen=True)
 class Turns:
-    """Turns as arrays, see the module.
+    """Turns as arrays, see the module."""
 
-    Attributes:
-        root: Where they are from.
-    """
-
-    root: Path
+    root: Path  # where they are from
     map: np.ndarray
     height: np.ndarray
     text: np.ndarray

@@ -25,28 +25,19 @@ _LOOK_STD = 0.5  # so that at the start each feature is seen at some places more
 
 @dataclass(frozen=True, kw_only=True)
 class SmallEncoderConfig(PolicyConfig):
-    """Configuration of the parts.
-
-    Attributes:
-        width: Numbers in a token.
-        heads: Heads of attention.
-        channels: Channels of the images' features, layer by layer; the first two layers halve
-            width and height.
-        places: Features whose places are looked for in each image.
-        prompt_layers: Layers that read the prompt.
-        dropout: Share of features that are dropped in training.
-    """
+    """Configuration of the parts."""
 
     image_size: int = 128
     proprioception: bool = True
     starts_every: int | None = 1
     horizon: int = 16
-    width: int = 256
-    heads: int = 8
+    width: int = 256  # numbers in a token
+    heads: int = 8  # heads of attention
+    # channels of the images' features, layer by layer; the first two layers halve width and height
     channels: tuple[int, ...] = (32, 64, 64)
-    places: int = 64
-    prompt_layers: int = 2
-    dropout: float = 0.1
+    places: int = 64  # features whose places are looked for in each image
+    prompt_layers: int = 2  # layers that read the prompt
+    dropout: float = 0.1  # share of features that are dropped in training
 
 
 TINY: dict[str, Any] = {

@@ -31,15 +31,10 @@ ORDER_WORDS = (
 
 @dataclass(frozen=True, eq=False)
 class Composite(Predicate):
-    """A predicate made of others.
+    """A predicate made of others."""
 
-    Args:
-        children: The parts.
-        active: Which parts an environment uses, (B, n) bool; ``None``: all. At least one must be
-            active.
-    """
-
-    children: tuple[Predicate, ...]
+    children: tuple[Predicate, ...]  # the parts
+    # which parts an environment uses, (B, n) bool; ``None``: all. At least one must be active.
     active: Tensor | None = None
 
     def __post_init__(self) -> None:
@@ -285,13 +280,9 @@ class Order(Composite):
 
 @dataclass(frozen=True, eq=False)
 class Wrapper(Predicate):
-    """A predicate that adds something to another one.
+    """A predicate that adds something to another one."""
 
-    Args:
-        child: The other one.
-    """
-
-    child: Predicate
+    child: Predicate  # the other one
 
     @property
     def max_reward(self) -> Tensor | float:
@@ -410,17 +401,12 @@ class Keeping(Wrapper):
 class Strict(Wrapper):
     """Each part of an order has held in turn, and nothing has held before its turn: that ends the
     order. What is behind still counts.
-
-    Args:
-        child: The order.
-        visits: What may not hold too early; nothing that remembers.
-        due: How many parts of the order must be behind before each may hold, (B, n) int.
     """
 
     name = "strict"
-    child: Order
-    visits: tuple[Predicate, ...]
-    due: Tensor
+    child: Order  # the order
+    visits: tuple[Predicate, ...]  # what may not hold too early; nothing that remembers
+    due: Tensor  # how many parts of the order must be behind before each may hold, (B, n) int
 
     def initial_state(self, world: Context) -> GoalState:
         over = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)

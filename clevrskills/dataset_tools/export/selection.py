@@ -25,17 +25,12 @@ class Selection:
 
     Iterating over it gives each episode once, in the order of ``ids``. An episode is read from the
     disk then and not kept.
-
-    Args:
-        root: Folder of the dataset.
-        header: What all episodes have in common.
-        ids: Names of the episodes, e.g. ``sort/train_00000007``.
-        on_progress: Called with the number of episodes done, after each.
     """
 
-    root: Path
-    header: Header
-    ids: tuple[str, ...]
+    root: Path  # folder of the dataset
+    header: Header  # what all episodes have in common
+    ids: tuple[str, ...]  # names of the episodes, e.g. ``sort/train_00000007``
+    # called with the number of episodes done, after each
     on_progress: Callable[[int], None] | None = None
 
     def __len__(self) -> int:

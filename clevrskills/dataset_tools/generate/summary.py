@@ -15,33 +15,21 @@ class TaskSummary:
     """Counts of one task, earlier runs included, and the cost in this run.
 
     What is ``None`` has nothing to be computed from.
-
-    Attributes:
-        episodes: Episodes that are there.
-        failures: Failed attempts.
-        kinds: Failed attempts by kind of failure.
-        success_rate: Share of the attempts that succeeded.
-        interval: 95 % Wilson interval of it.
-        mean_steps: Control steps per episode.
-        cpu_s: CPU-seconds per episode made in this run, failed attempts included.
-        cpu_s_per_step: CPU-seconds per control step of the episodes made in this run, failed
-            attempts included.
-        episodes_per_h: Episodes per hour while all workers were at this task.
-        times_s: CPU-seconds by phase of all attempts of this run.
     """
 
     task: str
     level: str
-    episodes: int
-    failures: int
-    kinds: Mapping[str, int]
-    success_rate: float | None
-    interval: tuple[float, float] | None
-    mean_steps: float | None
-    cpu_s: float | None
+    episodes: int  # episodes that are there
+    failures: int  # failed attempts
+    kinds: Mapping[str, int]  # failed attempts by kind of failure
+    success_rate: float | None  # share of the attempts that succeeded
+    interval: tuple[float, float] | None  # 95 % Wilson interval of it
+    mean_steps: float | None  # control steps per episode
+    cpu_s: float | None  # CPU-seconds per episode made in this run, failed attempts included
+    # CPU-seconds per control step of the episodes made in this run, failed attempts included
     cpu_s_per_step: float | None
-    episodes_per_h: float | None
-    times_s: Mapping[str, float]
+    episodes_per_h: float | None  # episodes per hour while all workers were at this task
+    times_s: Mapping[str, float]  # CPU-seconds by phase of all attempts of this run
 
 
 def summarize(queue: TaskQueue, workers: int) -> TaskSummary:

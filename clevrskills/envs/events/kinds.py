@@ -32,22 +32,15 @@ NOTHING = "nothing noted"
 
 @dataclass(frozen=True)
 class Event:
-    """Event that went wrong in an episode.
+    """Event that went wrong in an episode."""
 
-    Attributes:
-        kind: One of :data:`KINDS`.
-        step: Control step after which it was so, from 1.
-        object: Key of the body it is about; ``table``; or empty.
-        goal: Path of the leaf of the goal tree that was to be achieved then, or that was undone,
-            e.g. ``set/1.inside``; empty: none was.
-        detail: More in words, e.g. why the goal is unsolvable.
-    """
-
-    kind: str
-    step: int
-    object: str = ""
+    kind: str  # one of :data:`KINDS`
+    step: int  # control step after which it was so, from 1
+    object: str = ""  # key of the body it is about; ``table``; or empty
+    # path of the leaf of the goal tree that was to be achieved then, or that was undone, e.g.
+    # ``set/1.inside``; empty: none was
     goal: str = ""
-    detail: str = ""
+    detail: str = ""  # more in words, e.g. why the goal is unsolvable
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON data without what is empty."""

@@ -22,23 +22,14 @@ SUCCESS = Measure("success", "success", "share")
 
 @dataclass(frozen=True)
 class Headline:
-    """A headline number of a run.
+    """A headline number of a run."""
 
-    Attributes:
-        name: Its name.
-        cell: Name of the cell of the protocol.
-        estimate: The number and its interval.
-        measure: What is measured; a share is printed in percent.
-        tasks: Number of tasks with episodes that count.
-        of_tasks: Number of tasks that it is defined on.
-    """
-
-    name: str
-    cell: str
-    estimate: Estimate
-    measure: Measure
-    tasks: int
-    of_tasks: int
+    name: str  # its name
+    cell: str  # name of the cell of the protocol
+    estimate: Estimate  # the number and its interval
+    measure: Measure  # what is measured; a share is printed in percent
+    tasks: int  # number of tasks with episodes that count
+    of_tasks: int  # number of tasks that it is defined on
 
     @property
     def value(self) -> str:

@@ -49,21 +49,14 @@ class Screening(ABC, Generic[Job, Result]):
 
     A candidate is screened only once it is certain that those before it do not suffice, so that the
     outcome is the same for any number of workers.
-
-    Attributes:
-        task: Key of the task.
-        split: Name of the split.
-        count: Number of candidates to accept.
-        journal: File of the results.
-        results: The known ones, by number of the candidate.
-        asked: Numbers of the candidates that were needed so far.
     """
 
-    task: str
-    split: str
-    count: int
-    journal: Path
-    results: dict[int, Result]
+    task: str  # key of the task
+    split: str  # name of the split
+    count: int  # number of candidates to accept
+    journal: Path  # file of the results
+    results: dict[int, Result]  # the known ones, by number of the candidate
+    # numbers of the candidates that were needed so far
     asked: list[int] = field(default_factory=list, init=False)
 
     @property

@@ -40,18 +40,13 @@ MIN_REJECTED = 20
 
 @dataclass
 class SeedQueue(Screening[Candidate, ScreeningResult]):
-    """The seeds of one task and split, in order.
+    """The seeds of one task and split, in order."""
 
-    Attributes:
-        robot: Key of the robot.
-        suite: What the task is of.
-        head: The header of the file, once it is written.
-        secret: What decides the seeds of fresh episodes; ``None``: they are those of the benchmark.
-    """
-
-    robot: str
-    suite: Suite
+    robot: str  # key of the robot
+    suite: Suite  # what the task is of
+    # what decides the seeds of fresh episodes; ``None``: they are those of the benchmark
     secret: int | None = None
+    # the header of the file, once it is written
     head: FrozenHeader | None = field(default=None, init=False)
 
     def _candidate(self, place: int) -> tuple[Candidate, int]:

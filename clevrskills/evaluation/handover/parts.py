@@ -32,17 +32,11 @@ _LEAF = re.compile(rf"leaf(\d+)_({OWN}|{PROMPT})")
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an episode.
+    """A part of an episode."""
 
-    Attributes:
-        kind: ``leaf``, :data:`PLAN` or :data:`WHOLE`.
-        leaf: Which leaf, in the order in which they are achieved.
-        sentence: What is told of it, :data:`OWN` or :data:`PROMPT`.
-    """
-
-    kind: str
-    leaf: int = 0
-    sentence: str = PROMPT
+    kind: str  # ``leaf``, :data:`PLAN` or :data:`WHOLE`
+    leaf: int = 0  # which leaf, in the order in which they are achieved
+    sentence: str = PROMPT  # what is told of it, :data:`OWN` or :data:`PROMPT`
 
     @classmethod
     def parse(cls, name: str) -> Part:

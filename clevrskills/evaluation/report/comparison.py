@@ -35,31 +35,18 @@ SEEN = {"renderer", "observation.views", "observation.look"}
 
 @dataclass(frozen=True)
 class PairRow:
-    """Two runs at one task or level of one split.
+    """Two runs at one task or level of one split."""
 
-    Attributes:
-        level: The level.
-        task: Key of the task; empty for the level as a whole.
-        split: Name of the split.
-        episodes: Number of pairs.
-        a: Success rate of the first one.
-        b: That of the second one.
-        difference: Second less first.
-        cells: Number of episodes by who succeeded.
-        p_value: Of McNemar's exact test.
-        p_holm: The same among all tasks; ``None`` for a level.
-    """
-
-    level: str
-    task: str
-    split: str
-    episodes: int
-    a: Estimate
-    b: Estimate
-    difference: Estimate
-    cells: Pairs
-    p_value: float
-    p_holm: float | None = None
+    level: str  # the level
+    task: str  # key of the task; empty for the level as a whole
+    split: str  # name of the split
+    episodes: int  # number of pairs
+    a: Estimate  # success rate of the first one
+    b: Estimate  # that of the second one
+    difference: Estimate  # second less first
+    cells: Pairs  # number of episodes by who succeeded
+    p_value: float  # of McNemar's exact test
+    p_holm: float | None = None  # the same among all tasks; ``None`` for a level
 
 
 @dataclass(frozen=True)

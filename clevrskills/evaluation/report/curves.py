@@ -18,32 +18,20 @@ TICKS = 5
 
 @dataclass(frozen=True)
 class Curve:
-    """The mean of a curve over the episodes of a run and split, turn by turn.
+    """The mean of a curve over the episodes of a run and split, turn by turn."""
 
-    Attributes:
-        run: Label of the run.
-        number: Number of the run, which gives its color.
-        means: At the start, and after each turn.
-    """
-
-    run: str
-    number: int
-    means: tuple[Estimate, ...]
+    run: str  # label of the run
+    number: int  # number of the run, which gives its color
+    means: tuple[Estimate, ...]  # at the start, and after each turn
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Curves with the same name and split, in one drawing.
+    """Curves with the same name and split, in one drawing."""
 
-    Attributes:
-        name: What they are of, such as ``regret``.
-        split: Name of the split.
-        curves: The curves.
-    """
-
-    name: str
-    split: str
-    curves: tuple[Curve, ...]
+    name: str  # what they are of, such as ``regret``
+    split: str  # name of the split
+    curves: tuple[Curve, ...]  # the curves
 
     @property
     def turns(self) -> int:

@@ -35,21 +35,14 @@ TASK_NOTE = "Drop of each task, clean less perturbed, in percentage points; pair
 
 @dataclass(frozen=True)
 class Drop:
-    """Drop of one policy's success along some axes in one split.
+    """Drop of one policy's success along some axes in one split."""
 
-    Attributes:
-        run: Label of the perturbed run.
-        axes: Level of each axis.
-        split: Name of the split.
-        pairs: For each task (n, 2) bool: success of the clean twin, and perturbed.
-        rejected: Frozen episodes that were left out.
-    """
-
-    run: str
-    axes: Mapping[str, int]
-    split: str
+    run: str  # label of the perturbed run
+    axes: Mapping[str, int]  # level of each axis
+    split: str  # name of the split
+    # for each task (n, 2) bool: success of the clean twin, and perturbed
     pairs: Mapping[str, np.ndarray]
-    rejected: int
+    rejected: int  # frozen episodes that were left out
 
     @property
     def name(self) -> str:

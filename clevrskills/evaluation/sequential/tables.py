@@ -63,33 +63,20 @@ def sequential_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 @dataclass(frozen=True)
 class SequentialComparison:
-    """Two runs compared as if one had looked after each round.
+    """Two runs compared as if one had looked after each round."""
 
-    Attributes:
-        a: Label of the first run.
-        b: Label of the second one.
-        tasks: Tasks of each round.
-        rounds: Rounds that both runs have complete.
-        of: Rounds there are.
-        difference: Mean difference of success over these rounds, second less first.
-        low: Lower end of the interval of the difference on new episodes.
-        high: Its upper end.
-        p_value: Anytime-valid, of the null.
-        decided_after: First round after which the p-value was below 0.05; ``None``: none was.
-        null: The null hypothesis, in words.
-    """
-
-    a: str
-    b: str
-    tasks: int
-    rounds: int
-    of: int
-    difference: float
-    low: float
-    high: float
-    p_value: float
+    a: str  # label of the first run
+    b: str  # label of the second one
+    tasks: int  # tasks of each round
+    rounds: int  # rounds that both runs have complete
+    of: int  # rounds there are
+    difference: float  # mean difference of success over these rounds, second less first
+    low: float  # lower end of the interval of the difference on new episodes
+    high: float  # its upper end
+    p_value: float  # anytime-valid, of the null
+    # first round after which the p-value was below 0.05; ``None``: none was
     decided_after: int | None
-    null: str = NULL
+    null: str = NULL  # the null hypothesis, in words
 
     def lines(self) -> list[str]:
         """Return the comparison in sentences."""

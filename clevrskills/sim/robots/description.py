@@ -22,64 +22,42 @@ VisualBuilder = Callable[[Path], Mapping[str, Sequence[Visual]]]
 
 @dataclass(frozen=True)
 class HandCamera:
-    """The wrist camera.
+    """The wrist camera."""
 
-    Attributes:
-        position_m: The lens in the gripper link frame.
-        quaternion: w, x, y, z; the camera looks along its own x, its image's up is its own z.
-        fov_rad: Vertical field of view.
-        size_px: Width and height of its images.
-    """
-
-    position_m: Vector = gripper.CAMERA_POSITION_M
+    position_m: Vector = gripper.CAMERA_POSITION_M  # the lens in the gripper link frame
+    # w, x, y, z; the camera looks along its own x, its image's up is its own z
     quaternion: tuple[float, float, float, float] = gripper.CAMERA_QUATERNION
-    fov_rad: float = 1.5707963267948966
-    size_px: int = 256
+    fov_rad: float = 1.5707963267948966  # vertical field of view
+    size_px: int = 256  # width and height of its images
 
 
 @dataclass(frozen=True)
 class RobotDescription:
-    """An arm with the vacuum gripper.
+    """An arm with the vacuum gripper."""
 
-    Attributes:
-        name: Its key, by which :func:`robot` finds it.
-        joint_names: The arm's joints, base first.
-        neutral_qpos: The joint angles at the start of an episode, in radians.
-        base_position: Where the base stands in the world, in metres; it faces +x.
-        start_position: Where the tool centre point is at the start of an episode, in metres,
-            rounded; layouts keep clear of it.
-        cup_centers: Centres of the suction cups, x and y in the tcp frame, in metres.
-        cup_radius: Radius of a cup, in metres.
-        cup_tip_z: Height of the cup tips in the tcp frame, in metres.
-        links: All links, with collision primitives.
-        joints: All joints.
-        disabled_pairs: Link pairs whose collisions are not checked.
-        visuals: Writes the meshes of the robot's looks into a directory and lists them by link.
-        hand_camera: The wrist camera.
-        gripper_link: The flange link that carries the gripper.
-        tcp_link: The tool centre point; z points out of the cups.
-        stiffness: Gain of the joint drives on the position error, N m / rad.
-        damping: Gain of the joint drives on the speed error, N m s / rad.
-        reach_m: How far from the middle of its base the gripper gets that points down at the table.
-    """
-
-    name: str
-    joint_names: tuple[str, ...]
-    neutral_qpos: tuple[float, ...]
-    base_position: Vector
+    name: str  # its key, by which :func:`robot` finds it
+    joint_names: tuple[str, ...]  # the arm's joints, base first
+    neutral_qpos: tuple[float, ...]  # the joint angles at the start of an episode, in radians
+    base_position: Vector  # where the base stands in the world, in metres; it faces +x
+    # where the tool centre point is at the start of an episode, in metres, rounded; layouts keep
+    # clear of it
     start_position: Vector
+    # centres of the suction cups, x and y in the tcp frame, in metres
     cup_centers: tuple[tuple[float, float], ...]
-    cup_radius: float
-    cup_tip_z: float
-    links: tuple[Link, ...] = field(repr=False)
-    joints: tuple[Joint, ...] = field(repr=False)
+    cup_radius: float  # radius of a cup, in metres
+    cup_tip_z: float  # height of the cup tips in the tcp frame, in metres
+    links: tuple[Link, ...] = field(repr=False)  # all links, with collision primitives
+    joints: tuple[Joint, ...] = field(repr=False)  # all joints
+    # link pairs whose collisions are not checked
     disabled_pairs: tuple[tuple[str, str], ...] = field(repr=False)
+    # writes the meshes of the robot's looks into a directory and lists them by link
     visuals: VisualBuilder = field(repr=False)
-    hand_camera: HandCamera = HandCamera()
-    gripper_link: str = "gripper"
-    tcp_link: str = "tcp"
-    stiffness: float = 5000.0
-    damping: float = 100.0
+    hand_camera: HandCamera = HandCamera()  # the wrist camera
+    gripper_link: str = "gripper"  # the flange link that carries the gripper
+    tcp_link: str = "tcp"  # the tool centre point; z points out of the cups
+    stiffness: float = 5000.0  # gain of the joint drives on the position error, N m / rad
+    damping: float = 100.0  # gain of the joint drives on the speed error, N m s / rad
+    # how far from the middle of its base the gripper gets that points down at the table
     reach_m: float = 0.80
 
     @property

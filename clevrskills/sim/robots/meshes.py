@@ -17,17 +17,11 @@ SEGMENTS = 16
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangles, counter-clockwise seen from outside.
+    """Triangles, counter-clockwise seen from outside."""
 
-    Attributes:
-        vertices: (V, 3), in metres.
-        faces: (F, 3), indices.
-        crease_rad: Edges whose faces meet at more than this angle are drawn sharp.
-    """
-
-    vertices: np.ndarray
-    faces: np.ndarray
-    crease_rad: float = 0.7
+    vertices: np.ndarray  # (V, 3), in metres
+    faces: np.ndarray  # (F, 3), indices
+    crease_rad: float = 0.7  # edges whose faces meet at more than this angle are drawn sharp
 
 
 def loft(rings: Sequence[np.ndarray]) -> Mesh:

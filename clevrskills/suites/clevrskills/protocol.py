@@ -68,31 +68,23 @@ class Training:
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Curriculum: trainings and evaluations.
+    """Curriculum: trainings and evaluations."""
 
-    Attributes:
-        label: What tables call the policy.
-        policy: As ``clevrskills evaluate`` takes it.
-        episodes: Episodes of each task and split.
-        splits: Splits to evaluate on.
-        prompts: Forms of the prompt.
-        policy_args: Arguments of the policy at every stage.
-        checkpoints: By form of the prompt and stage, further arguments of the policy; one that is
-            called ``policy`` takes the place of the policy itself.
-        training: What makes the checkpoints that are not there; ``None``: nothing does.
-        options: Further options of ``clevrskills evaluate``.
-        training_seed: Seed of the trainings; tables put those of other seeds together.
-    """
-
-    label: str
-    policy: str
-    episodes: int = EPISODES
-    splits: tuple[str, ...] = SPLITS
-    prompts: tuple[str, ...] = FORMS
+    label: str  # what tables call the policy
+    policy: str  # as ``clevrskills evaluate`` takes it
+    episodes: int = EPISODES  # episodes of each task and split
+    splits: tuple[str, ...] = SPLITS  # splits to evaluate on
+    prompts: tuple[str, ...] = FORMS  # forms of the prompt
+    # arguments of the policy at every stage
     policy_args: Mapping[str, Any] = field(default_factory=dict)
+    # by form of the prompt and stage, further arguments of the policy; one that is called
+    # ``policy`` takes the place of the policy itself
     checkpoints: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    # what makes the checkpoints that are not there; ``None``: nothing does
     training: Training | None = None
+    # further options of ``clevrskills evaluate``
     options: Mapping[str, Any] = field(default_factory=dict)
+    # seed of the trainings; tables put those of other seeds together
     training_seed: int | None = None
 
     def trials(self, stage: str) -> Iterator[Trial]:

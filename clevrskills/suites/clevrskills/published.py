@@ -37,29 +37,17 @@ COMPARABILITY = (
 
 @dataclass(frozen=True)
 class PublishedResult:
-    """One entry of a published table.
+    """One entry of a published table."""
 
-    Attributes:
-        table: Number of the table.
-        model: Name of the model.
-        level: Level of the tasks.
-        setting: ``trained`` on this level's tasks (L0), ``zero-shot`` or ``fine-tuned``.
-        split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
-        prompt: ``multimodal`` or ``language``.
-        success: Success rate; its interval is derived.
-        reward: Average reward.
-        reward_per_step: Average reward per step.
-    """
-
-    table: int
-    model: str
-    level: str
-    setting: str
-    split: str
-    prompt: str
-    success: Estimate
-    reward: float
-    reward_per_step: float
+    table: int  # number of the table
+    model: str  # name of the model
+    level: str  # level of the tasks
+    setting: str  # ``trained`` on this level's tasks (L0), ``zero-shot`` or ``fine-tuned``
+    split: str  # ``train`` (seen objects and textures) or ``test`` (unseen ones)
+    prompt: str  # ``multimodal`` or ``language``
+    success: Estimate  # success rate; its interval is derived
+    reward: float  # average reward
+    reward_per_step: float  # average reward per step
 
 
 # Columns: level, setting, split.

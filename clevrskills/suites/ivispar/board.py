@@ -22,13 +22,9 @@ def cell_name(cell: int, size: int) -> str:
 
 @dataclass(frozen=True)
 class Board:
-    """A board of n x n cells.
+    """A board of n x n cells."""
 
-    Args:
-        size: Number of cells in a row, n.
-    """
-
-    size: int
+    size: int  # number of cells in a row, n
 
     @cached_property
     def neighbours(self) -> Sequence[Sequence[int]]:

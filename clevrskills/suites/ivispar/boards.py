@@ -45,25 +45,15 @@ Geom = tuple[str, str]
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A puzzle.
+    """A puzzle."""
 
-    Attributes:
-        size: Cells in a row.
-        geoms: The pieces.
-        start: Cell of each at the start.
-        goal: Cell of each at the goal.
-        optimal: A shortest solution.
-        random_valid: Random moves that can be made, one after the other.
-        random_any: Random moves, whether they can be made or not.
-    """
-
-    size: int
-    geoms: Sequence[Geom]
-    start: State
-    goal: State
-    optimal: Sequence[Move] = ()
-    random_valid: Sequence[Move] = ()
-    random_any: Sequence[Move] = ()
+    size: int  # cells in a row
+    geoms: Sequence[Geom]  # the pieces
+    start: State  # cell of each at the start
+    goal: State  # cell of each at the goal
+    optimal: Sequence[Move] = ()  # A shortest solution
+    random_valid: Sequence[Move] = ()  # random moves that can be made, one after the other
+    random_any: Sequence[Move] = ()  # random moves, whether they can be made or not
 
     @property
     def board(self) -> Board:

@@ -56,15 +56,10 @@ class MoveInterface(TextInterface):
 
 @dataclass(frozen=True)
 class IndexInterface:
-    """Interface of moves as numbers; which of them there are is up to the board.
+    """Interface of moves as numbers; which of them there are is up to the board."""
 
-    Attributes:
-        name: Name of the interface.
-        spec: What the numbers mean.
-    """
-
-    name: str
-    spec: Mapping[str, Any]
+    name: str  # name of the interface
+    spec: Mapping[str, Any]  # what the numbers mean
     sentence: str = "a move as one number: 4 times the number of the piece, plus the direction"
     labels: Sequence[str] = ()
     codes: ClassVar[Codes] = CODES

@@ -34,16 +34,11 @@ class BoardWorld(Context):
 
 @dataclass(frozen=True, eq=False)
 class AtCell(SymbolicPredicate):
-    """A piece is on a cell.
-
-    Args:
-        piece: Number of the piece.
-        cell: Number of the cell.
-    """
+    """A piece is on a cell."""
 
     name: ClassVar[str] = "at_cell"
-    piece: int
-    cell: int
+    piece: int  # number of the piece
+    cell: int  # number of the cell
 
     def credit(self, world: BoardWorld) -> Tensor:
         return (world.cells[:, self.piece] == self.cell).float()

@@ -10,17 +10,13 @@ from dataclasses import dataclass, field
 class Move:
     """A pick and a place in the world: x and y in metres, turn of the gripper about the vertical in
     rad. What is picked turns by the difference of the turns.
-
-    Attributes:
-        pick: Where to pick.
-        place: Where to place.
-        slot: Slot of the block that is meant; -1: that is not known.
-        onto: Slot of the body on or in which it is to be; -1: the table, or not known.
     """
 
-    pick: tuple[float, float, float]
-    place: tuple[float, float, float]
+    pick: tuple[float, float, float]  # where to pick
+    place: tuple[float, float, float]  # where to place
+    # slot of the block that is meant; -1: that is not known
     slot: int = field(default=-1, compare=False)
+    # slot of the body on or in which it is to be; -1: the table, or not known
     onto: int = field(default=-1, compare=False)
 
     @classmethod

@@ -17,21 +17,15 @@ from clevrskills.sim.robots.delta_action import CONTROL_HZ
 class Noise:
     """Noise of a run; never in the state, never in demonstrations.
 
-    Attributes:
-        pixel: Standard deviation of each colour of an image, of 255.
-        depth_mm: That of heights, in millimetres.
-        action_mm: That of x and of y of picks and places, in millimetres; 7.8 are 2.5 pixels of
-            the map.
-        drop: Probability with which what is held is lost in a second of simulated time.
-
     Raises:
         ClevrSkillsError: A number is out of range.
     """
 
-    pixel: float = 0.0
-    depth_mm: float = 0.0
+    pixel: float = 0.0  # standard deviation of each colour of an image, of 255
+    depth_mm: float = 0.0  # that of heights, in millimetres
+    # that of x and of y of picks and places, in millimetres; 7.8 are 2.5 pixels of the map
     action_mm: float = 0.0
-    drop: float = 0.0
+    drop: float = 0.0  # probability with which what is held is lost in a second of simulated time
 
     def __post_init__(self) -> None:
         for part in fields(self):

@@ -19,9 +19,6 @@ MOST = 4
 class MatchPose(Task):
     """The end effector has been in the poses that images show, one after the other (paper,
     appendix A.1, task 1).
-
-    Args:
-        num_goals: Poses.
     """
 
     key = "match_pose"
@@ -34,7 +31,7 @@ class MatchPose(Task):
     max_steps = 200
     shows_robot = True
 
-    num_goals: Count = count(1, 1, most=MOST)
+    num_goals: Count = count(1, 1, most=MOST)  # poses
 
     def layout(self, rng: EpisodeRng) -> Layout:
         number = rng.number(self.num_goals)

@@ -37,9 +37,6 @@ class MoveWithoutHitting(Task):
 
     One of them is near the straight way to the goal; the released code puts all of them anywhere,
     and does not look whether they are touched.
-
-    Args:
-        num_obstacles: Obstacles.
     """
 
     key = "move_without_hitting"
@@ -52,7 +49,7 @@ class MoveWithoutHitting(Task):
     max_steps = 200
     shows_robot = True
 
-    num_obstacles: Count = count(1, 5, most=6)
+    num_obstacles: Count = count(1, 5, most=6)  # obstacles
 
     def layout(self, rng: EpisodeRng) -> Layout:
         number = rng.number(self.num_obstacles)

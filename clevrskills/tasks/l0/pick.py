@@ -14,11 +14,7 @@ from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 
 @dataclass(kw_only=True, eq=False)
 class Pick(Task):
-    """The gripper holds the object, clear of everything else (paper, appendix A.1, task 3).
-
-    Args:
-        num_distractors: Other objects on the table.
-    """
+    """The gripper holds the object, clear of everything else (paper, appendix A.1, task 3)."""
 
     key = "pick"
     level = "L0"
@@ -30,7 +26,7 @@ class Pick(Task):
     counted, spare = "num_distractors", "object_4"
     max_steps = 80
 
-    num_distractors: Count = count(0, 3, most=4)
+    num_distractors: Count = count(0, 3, most=4)  # other objects on the table
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 1 + rng.number(self.num_distractors)

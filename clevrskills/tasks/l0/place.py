@@ -24,10 +24,6 @@ class Place(Task):
     """The object, in the gripper at the start, is set on another one and rests there (paper,
     appendix A.1, task 4). What is thrown there does not count: random actions let it go at once,
     and it flies far.
-
-    Args:
-        num_bases: Objects that it could be put on, one of them meant.
-        num_objects: Objects to put, one of them meant.
     """
 
     key = "place"
@@ -41,8 +37,8 @@ class Place(Task):
     max_steps = 150
     starts_held = True
 
-    num_bases: Count = count(1, 3)
-    num_objects: Count = count(1, 3, most=4)
+    num_bases: Count = count(1, 3)  # objects that it could be put on, one of them meant
+    num_objects: Count = count(1, 3, most=4)  # objects to put, one of them meant
 
     def layout(self, rng: EpisodeRng) -> Layout:
         bases, objects = rng.number(self.num_bases), rng.number(self.num_objects)

@@ -20,9 +20,6 @@ between them."""
 class Push(Task):
     """The object is pushed towards another one, 30 percent of the way or more (paper, appendix A.1,
     task 5). The gripper pushes it itself: what another object moves it by does not count.
-
-    Args:
-        num_distractors: Other objects on the table.
     """
 
     key = "push"
@@ -35,7 +32,7 @@ class Push(Task):
     counted, spare = "num_distractors", "object_3"
     max_steps = 200
 
-    num_distractors: Count = count(0, 1, most=2)
+    num_distractors: Count = count(0, 1, most=2)  # other objects on the table
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 2 + rng.number(self.num_distractors)

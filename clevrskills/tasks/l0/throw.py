@@ -13,9 +13,6 @@ class Throw(Throwing):
     """The object, in the gripper at the start, is thrown at something out of reach and hits it
     (paper, appendix A.1, task 7). It flies there: what touches the table before it, and slides or
     bounces on, hits nothing.
-
-    Args:
-        targets: What it is thrown at: a flat ``area`` of the table, or a standing ``object``.
     """
 
     key = "throw"
@@ -23,6 +20,7 @@ class Throw(Throwing):
     predicates = (Hit,)
     target_m = (0.05, 0.05, 0.15)
 
+    # what it is thrown at: a flat ``area`` of the table, or a standing ``object``
     targets: tuple[str, ...] = choice("area", "object")
 
     def layout(self, rng: EpisodeRng) -> Layout:

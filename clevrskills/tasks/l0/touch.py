@@ -20,9 +20,6 @@ class Touch(Task):
 
     Objects that the gripper holds or strikes no longer count: an arm that flails about hits them
     soon enough. To strike is to come at 0.7 m/s or more, or to be as fast at any time of a touch.
-
-    Args:
-        num_objects: Objects, all of which are to be touched.
     """
 
     key = "touch"
@@ -37,7 +34,7 @@ class Touch(Task):
     size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
     gap_m: ClassVar[float] = 0.02
 
-    num_objects: Count = count(1, 2, most=3)
+    num_objects: Count = count(1, 2, most=3)  # objects, all of which are to be touched
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)

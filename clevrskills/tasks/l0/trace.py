@@ -48,10 +48,6 @@ class Trace(Task):
 
     Passing through a goal before its turn earns nothing and costs nothing, unless the task is
     strict.
-
-    Args:
-        num_goals: Goals.
-        strict: Whether being at a goal before its turn ends the episode's order for good.
     """
 
     key = "trace"
@@ -64,7 +60,8 @@ class Trace(Task):
     counted, spare = "num_goals", "goal_5"
     max_steps = 140
 
-    num_goals: Count = count(2, 5, most=6)
+    num_goals: Count = count(2, 5, most=6)  # goals
+    # whether being at a goal before its turn ends the episode's order for good
     strict: bool = switch()
 
     def layout(self, rng: EpisodeRng) -> Layout:

@@ -37,12 +37,6 @@ class FollowOrder(Task):
 
     An area counts only when its turn has come, and only if the object is let go there. A visit out
     of turn earns nothing and costs nothing, unless the task is strict.
-
-    Args:
-        num_areas: Areas; more if there must be more visits.
-        num_visits: Areas to bring the object to, no more than there are others.
-        strict: Whether a visit to an area before its turn, or to one that is not asked for, ends
-            the order for good; to that of the start it does not.
     """
 
     key = "follow_order"
@@ -55,8 +49,11 @@ class FollowOrder(Task):
     counted, spare = "num_visits", "area_4"
     max_steps = 500
 
-    num_areas: Count = count(2, 4)
+    num_areas: Count = count(2, 4)  # areas; more if there must be more visits
+    # areas to bring the object to, no more than there are others
     num_visits: Count = count(1, 3, most=4)
+    # whether a visit to an area before its turn, or to one that is not asked for, ends the order
+    # for good; to that of the start it does not
     strict: bool = switch()
 
     def layout(self, rng: EpisodeRng) -> Layout:

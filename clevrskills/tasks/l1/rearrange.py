@@ -26,9 +26,6 @@ class Rearrange(Task):
     """All objects rest at once at the places that a key-step shows (paper, appendix A.2, task 8).
 
     No place is where another object is at the start. The orientation is free.
-
-    Args:
-        num_objects: Objects, all of which are to be moved.
     """
 
     key = "rearrange"
@@ -40,7 +37,7 @@ class Rearrange(Task):
     counted, spare = "num_objects", "object_3"
     max_steps = 500
 
-    num_objects: Count = count(2, 3, most=4)
+    num_objects: Count = count(2, 3, most=4)  # objects, all of which are to be moved
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)

@@ -23,9 +23,6 @@ class Swap(Task):
 
     Each place, and a third one that stays free to put an object aside, has room for either,
     whichever way it is turned.
-
-    Args:
-        num_distractors: Other objects on the table.
     """
 
     key = "swap"
@@ -38,7 +35,7 @@ class Swap(Task):
     counted, spare = "num_distractors", "object_3"
     max_steps = 500
 
-    num_distractors: Count = count(0, 1, most=2)
+    num_distractors: Count = count(0, 1, most=2)  # other objects on the table
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 2 + rng.number(self.num_distractors)

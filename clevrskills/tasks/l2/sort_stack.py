@@ -26,10 +26,6 @@ class SortStack(Task):
     Each texture has at least two objects, and only a tower of one object on the next counts, with
     nothing between them: the released code gave single objects for free and accepted two objects
     beside each other on a third.
-
-    Args:
-        num_textures: Textures, each that of at least two objects.
-        num_objects: Objects.
     """
 
     key = "sort_stack"
@@ -41,8 +37,8 @@ class SortStack(Task):
     counted, spare = "num_objects", "object_6"
     max_steps = 900
 
-    num_textures: Count = count(1, 3)
-    num_objects: Count = count(2, 6, most=7)
+    num_textures: Count = count(1, 3)  # textures, each that of at least two objects
+    num_objects: Count = count(2, 6, most=7)  # objects
 
     def layout(self, rng: EpisodeRng) -> Layout:
         textures = rng.number(self.num_textures)

@@ -10,31 +10,21 @@ TURNS = 36
 
 @dataclass(frozen=True, kw_only=True)
 class CliportConfig(PolicyConfig):
-    """Configuration of the actor.
-
-    Attributes:
-        width: Channels of the first features.
-        words: Numbers of what is heard.
-        vocabulary: How many words are told apart.
-        length: Words of an instruction, at most.
-        turns: Turns of what is held that are told apart, 10 degrees each; 9 do for squares.
-        crop_px: Side of the crop around a pick.
-        spread_px: How far from the pixel of a demonstration others count as right, too.
-        augment: Whether turns are mirrored and shifted along with their words, some made noisy, and
-            some words replaced.
-        turns_per_image: Turns of an image that are learned from at once, at most.
-    """
+    """Configuration of the actor."""
 
     cameras: tuple[str, ...] = ("map",)
-    width: int = 32
-    words: int = 128
-    vocabulary: int = 2048
-    length: int = 64
+    width: int = 32  # channels of the first features
+    words: int = 128  # numbers of what is heard
+    vocabulary: int = 2048  # how many words are told apart
+    length: int = 64  # words of an instruction, at most
+    # turns of what is held that are told apart, 10 degrees each; 9 do for squares
     turns: int = TURNS
-    crop_px: int = 64
-    spread_px: float = 1.5
+    crop_px: int = 64  # side of the crop around a pick
+    spread_px: float = 1.5  # how far from the pixel of a demonstration others count as right, too
+    # whether turns are mirrored and shifted along with their words, some made noisy, and some words
+    # replaced
     augment: bool = True
-    turns_per_image: int = 4
+    turns_per_image: int = 4  # turns of an image that are learned from at once, at most
     learning_rate: float = 1e-3
     batch_size: int = 16
     warm_up_steps: int = 100

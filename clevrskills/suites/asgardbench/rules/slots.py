@@ -28,27 +28,16 @@ Origin = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells side by side, at one height.
+    """Cells side by side, at one height."""
 
-    Attributes:
-        left_m: Left edge, in the frame of the model.
-        front_m: Front edge.
-        z_m: Height of what things lie on.
-        columns: Cells from left to right.
-        rows: Cells from front to back.
-        pitch_m: Width and depth of a cell.
-        clear_m: Height of the room above.
-        shift_m: By how much it comes forward when its container is open.
-    """
-
-    left_m: float
-    front_m: float
-    z_m: float
-    columns: int
-    rows: int
-    pitch_m: tuple[float, float] = (0.15, 0.15)
-    clear_m: float = 9.0
-    shift_m: float = 0.0
+    left_m: float  # left edge, in the frame of the model
+    front_m: float  # front edge
+    z_m: float  # height of what things lie on
+    columns: int  # cells from left to right
+    rows: int  # cells from front to back
+    pitch_m: tuple[float, float] = (0.15, 0.15)  # width and depth of a cell
+    clear_m: float = 9.0  # height of the room above
+    shift_m: float = 0.0  # by how much it comes forward when its container is open
 
     @property
     def cells(self) -> int:

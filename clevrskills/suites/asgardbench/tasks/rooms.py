@@ -45,19 +45,12 @@ APPLIANCES = {"Microwave": (0.5, 0.06), "CoffeeMachine": (0.22, 0.12), "Toaster"
 
 @dataclass
 class Wall:
-    """A wall along which things stand.
+    """A wall along which things stand."""
 
-    Attributes:
-        yaw_rad: By how much things at it are turned.
-        start: Its left end, as one sees it (x, y).
-        length_m: Its length.
-        at_m: How much of it is taken from its left end on.
-    """
-
-    yaw_rad: float
-    start: tuple[float, float]
-    length_m: float
-    at_m: float = 0.0
+    yaw_rad: float  # by how much things at it are turned
+    start: tuple[float, float]  # its left end, as one sees it (x, y)
+    length_m: float  # its length
+    at_m: float = 0.0  # how much of it is taken from its left end on
 
     def point(self, along_m: float, away_m: float = 0.0) -> tuple[float, float]:
         """Return a place before it."""

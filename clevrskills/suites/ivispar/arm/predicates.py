@@ -73,16 +73,12 @@ class Legal(PhysicalPredicate):
     stands in the middle of a cell, no two in the same. Between two such looks exactly one piece may
     have changed, to a cell beside its own. Anything else is against the rules, and counted. A piece
     is lost where it rests, let go, on its side or beside the board.
-
-    Args:
-        pieces: Indices of the pieces, -1 for none, (B, n).
-        veto: Whether it ceases to hold with the first move against the rules, or piece lost, (B,)
-            bool.
     """
 
     name = "legal"
     max_reward = 1.0
-    pieces: Tensor
+    pieces: Tensor  # indices of the pieces, -1 for none, (B, n)
+    # whether it ceases to hold with the first move against the rules, or piece lost, (B,) bool
     veto: Tensor
 
     @property

@@ -33,13 +33,10 @@ _NONE = -1
 
 @dataclass(kw_only=True, eq=False)
 class GeomsArm(Task):
-    """All pieces go to their cells, slid by one cell at a time.
+    """All pieces go to their cells, slid by one cell at a time."""
 
-    Attributes:
-        rules: What comes of moves against the rules, one of
-            :data:`~clevrskills.suites.ivispar.arm.predicates.RULES`.
-    """
-
+    # what comes of moves against the rules, one of
+    # :data:`~clevrskills.suites.ivispar.arm.predicates.RULES`
     rules: tuple[str, ...] = field(default=RULES[:1], metadata={"allowed": Allowed(RULES, False)})
 
     key = KEY

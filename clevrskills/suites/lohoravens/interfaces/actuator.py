@@ -45,17 +45,11 @@ CODES = {
 
 @dataclass(frozen=True)
 class Request:
-    """Request of a policy: pick and place.
+    """Request of a policy: pick and place."""
 
-    Attributes:
-        move: The pick and the place; ``None``: nothing that could be tried.
-        code: Why not.
-        args: What the sentence of the code names.
-    """
-
-    move: Move | None = None
-    code: str = ""
-    args: Mapping[str, str] = field(default_factory=dict)
+    move: Move | None = None  # the pick and the place; ``None``: nothing that could be tried
+    code: str = ""  # why not
+    args: Mapping[str, str] = field(default_factory=dict)  # what the sentence of the code names
 
 
 class PickPlaceActuator:

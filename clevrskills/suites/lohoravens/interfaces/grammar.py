@@ -70,19 +70,12 @@ _SENTENCE = re.compile(rf"pick up the {_PICK} and place it on the (?:{_PLACE})")
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words that stand for things.
+    """Words that stand for things."""
 
-    Attributes:
-        color: Their colour.
-        kind: What they are.
-        size: ``smaller``, ``bigger`` or empty: any.
-        at: Where they are: an area, ``hidden``, ``top``, or empty: anywhere.
-    """
-
-    color: str
-    kind: str
-    size: str = ""
-    at: str = ""
+    color: str  # their colour
+    kind: str  # what they are
+    size: str = ""  # ``smaller``, ``bigger`` or empty: any
+    at: str = ""  # where they are: an area, ``hidden``, ``top``, or empty: anywhere
 
     def __str__(self) -> str:
         where = {"": "", HIDDEN: " that is hidden", ON_TOP: " on the top"}
@@ -92,17 +85,11 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Spot:
-    """Words that stand for a place of the table.
+    """Words that stand for a place of the table."""
 
-    Attributes:
-        area: An area, or ``free area``; empty: beside a block.
-        side: On which side of it.
-        of: The block.
-    """
-
-    area: str = ""
-    side: str = ""
-    of: Phrase | None = None
+    area: str = ""  # an area, or ``free area``; empty: beside a block
+    side: str = ""  # on which side of it
+    of: Phrase | None = None  # the block
 
     def __str__(self) -> str:
         if self.of is None:

@@ -25,19 +25,12 @@ NOWHERE_M, NOWHERE_PX = 10.0, -1000
 
 @dataclass(frozen=True)
 class PoseInterface:
-    """A pick and a place in the world: x, y, turn each; nothing is clipped.
+    """A pick and a place in the world: x, y, turn each; nothing is clipped."""
 
-    Attributes:
-        name: Name of the interface.
-        spec: What the numbers mean.
-        sentence: That in words.
-        labels: Short names of the numbers.
-    """
-
-    name: str
-    spec: Mapping[str, Any]
-    sentence: str
-    labels: Sequence[str]
+    name: str  # name of the interface
+    spec: Mapping[str, Any]  # what the numbers mean
+    sentence: str  # that in words
+    labels: Sequence[str]  # short names of the numbers
     codes: ClassVar[Codes] = CODES
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:

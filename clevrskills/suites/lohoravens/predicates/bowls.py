@@ -13,14 +13,10 @@ from clevrskills.suites.lohoravens.predicates.put_in import in_bowl
 
 @dataclass(frozen=True, eq=False)
 class NoneInBowl(NoneIn):
-    """No block is in a bowl but those that were at the start.
-
-    Args:
-        bowls: Indices of the bowls, -1 for none, (B, m).
-    """
+    """No block is in a bowl but those that were at the start."""
 
     name = "none_in_bowl"
-    bowls: Tensor
+    bowls: Tensor  # indices of the bowls, -1 for none, (B, m)
 
     def inside(self, world: World) -> Tensor:
         body = self.objects.clamp(min=0)[:, :, None]

@@ -22,14 +22,10 @@ ZONE_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Constraint(PhysicalPredicate):
-    """A constraint: each block is as it should be, as all were at the start.
-
-    Args:
-        objects: Indices of the blocks, -1 for none, (B, n).
-    """
+    """A constraint: each block is as it should be, as all were at the start."""
 
     max_reward = 1.0
-    objects: Tensor
+    objects: Tensor  # indices of the blocks, -1 for none, (B, n)
 
     @abstractmethod
     def kept(self, world: World, state: GoalState) -> Tensor:
@@ -86,13 +82,10 @@ class NoneIn(Constraint):
 class NoneInZone(NoneIn):
     """No block has half of its footprint or more over a zone, at any height, but those that had at
     the start.
-
-    Args:
-        zones: Indices of the zones, -1 for none, (B, m).
     """
 
     name = "none_in_zone"
-    zones: Tensor
+    zones: Tensor  # indices of the zones, -1 for none, (B, m)
 
     def inside(self, world: World) -> Tensor:
         body, zone = self.objects.clamp(min=0)[:, :, None], self.zones.clamp(min=0)[:, None]
@@ -106,16 +99,11 @@ class NoneInZone(NoneIn):
 
 @dataclass(frozen=True, eq=False)
 class NoneInArea(InRectangle, NoneIn):
-    """No block has its middle within a rectangle of the table but those that had at the start.
-
-    Args:
-        low: Least x and y, (B, 2) m.
-        high: Greatest x and y, (B, 2) m.
-    """
+    """No block has its middle within a rectangle of the table but those that had at the start."""
 
     name = "none_in_area"
-    low: Tensor
-    high: Tensor
+    low: Tensor  # least x and y, (B, 2) m
+    high: Tensor  # greatest x and y, (B, 2) m
 
     def inside(self, world: World) -> Tensor:
         return self.contains(world, self.objects.clamp(min=0))

@@ -26,19 +26,13 @@ class ExactlyIn(PhysicalPredicate):
     Credit: the share of the number that is there; each block too many takes one away.
 
     Reward: 6 for each block that counts, and for the next one reach 0 to 2, carry 2 to 5.
-
-    Args:
-        objects: Indices of the blocks, -1 for none, (B, n).
-        zone: Index of the zone, (B,).
-        count: How many of them, (B,).
-        share: Share of the footprint over the zone from which on a block is in it.
     """
 
     name = "exactly_in"
-    objects: Tensor
-    zone: Tensor
-    count: Tensor
-    share: float = 0.5
+    objects: Tensor  # indices of the blocks, -1 for none, (B, n)
+    zone: Tensor  # index of the zone, (B,)
+    count: Tensor  # how many of them, (B,)
+    share: float = 0.5  # share of the footprint over the zone from which on a block is in it
 
     @property
     def max_reward(self) -> Tensor:

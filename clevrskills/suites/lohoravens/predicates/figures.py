@@ -51,30 +51,18 @@ points (H, k) determine."""
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A kind of figure of a number of blocks.
+    """A kind of figure of a number of blocks."""
 
-    Attributes:
-        design: Places by parameters, (n, m); the first parameter is the middle.
-        groups: Which of the blocks may be at each point, (n,): those of the same number.
-        edges: Points that are neighbors, (E, 2).
-        project: The nearest correct parameters.
-        default: Parameters of the figure that is laid out, (m,).
-        side_m: Mean side of the blocks.
-        seeds: Figures that the search starts from.
-        turns_rad: Turns in which it is laid out.
-        radial: Whether it consists of circles.
-        room: Lowest and highest place of its points; ``None``: it may be anywhere on the field.
-    """
-
-    design: Complex
-    groups: np.ndarray
-    edges: np.ndarray
-    project: Project
-    default: Complex
-    side_m: float
-    seeds: Sequence[Seeds]
-    turns_rad: Sequence[float] = (0.0,)
-    radial: bool = False
+    design: Complex  # places by parameters, (n, m); the first parameter is the middle
+    groups: np.ndarray  # which of the blocks may be at each point, (n,): those of the same number
+    edges: np.ndarray  # points that are neighbors, (E, 2)
+    project: Project  # the nearest correct parameters
+    default: Complex  # parameters of the figure that is laid out, (m,)
+    side_m: float  # mean side of the blocks
+    seeds: Sequence[Seeds]  # figures that the search starts from
+    turns_rad: Sequence[float] = (0.0,)  # turns in which it is laid out
+    radial: bool = False  # whether it consists of circles
+    # lowest and highest place of its points; ``None``: it may be anywhere on the field
     room: tuple[complex, complex] | None = (-1 - 1j, 1 + 1j)
 
     @cached_property
@@ -130,23 +118,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Fit:
-    """The correct figure nearest to some blocks.
+    """The correct figure nearest to some blocks."""
 
-    Attributes:
-        figure: The figure.
-        members: Which of the blocks are in their places of it, (n,) bool.
-        whole: Whether all are, as far apart from their neighbors as they should be.
-        points: The places of its points, (n,) complex.
-        where: The point of each block, (n,).
-        tolerance_m: How far from it a block may be.
-    """
-
-    figure: Figure
-    members: np.ndarray
-    whole: bool
-    points: Complex
-    where: np.ndarray
-    tolerance_m: float
+    figure: Figure  # the figure
+    members: np.ndarray  # which of the blocks are in their places of it, (n,) bool
+    whole: bool  # whether all are, as far apart from their neighbors as they should be
+    points: Complex  # the places of its points, (n,) complex
+    where: np.ndarray  # the point of each block, (n,)
+    tolerance_m: float  # how far from it a block may be
 
 
 def fit(

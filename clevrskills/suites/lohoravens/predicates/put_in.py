@@ -33,14 +33,11 @@ class PutIn(Placing):
     """A block is somewhere, at rest and let go.
 
     Reward: as of :class:`~clevrskills.predicates.OnTop`.
-
-    Args:
-        object: Index of the block, (B,).
     """
 
     max_reward = PUT_DOWN_REWARD
     handles = ("object",)
-    object: Tensor
+    object: Tensor  # index of the block, (B,)
 
     @abstractmethod
     def there(self, world: World) -> Tensor:
@@ -70,15 +67,11 @@ class PutIn(Placing):
 class InZone(PutIn):
     """A share of a block's footprint is over a zone; it lies on the mat, or on a chain of blocks
     whose lowest one does with the same share.
-
-    Args:
-        zone: Index of the zone, (B,).
-        share: The least share that counts.
     """
 
     name = "in_zone"
-    zone: Tensor
-    share: float = 0.9
+    zone: Tensor  # index of the zone, (B,)
+    share: float = 0.9  # the least share that counts
 
     def there(self, world: World) -> Tensor:
         one = (self.object[:, None], self.zone[:, None])
@@ -102,16 +95,11 @@ class InZone(PutIn):
 
 @dataclass(frozen=True, eq=False)
 class InArea(InRectangle, PutIn):
-    """The middle of a block is within a rectangle of the table, at any height.
-
-    Args:
-        low: Least x and y, (B, 2) m.
-        high: Greatest x and y, (B, 2) m; on the border is outside.
-    """
+    """The middle of a block is within a rectangle of the table, at any height."""
 
     name = "in_area"
-    low: Tensor
-    high: Tensor
+    low: Tensor  # least x and y, (B, 2) m
+    high: Tensor  # greatest x and y, (B, 2) m; on the border is outside
 
     def there(self, world: World) -> Tensor:
         return self.contains(world, self.object[:, None])[:, 0]
@@ -137,13 +125,10 @@ class InArea(InRectangle, PutIn):
 class InBowl(PutIn):
     """A block is in one of some bowls: its middle within 4.5 cm of the axis, its lowest point below
     the rim, and not on the table.
-
-    Args:
-        bowls: Indices of the bowls that are right, -1 for none, (B, n).
     """
 
     name = "in_bowl"
-    bowls: Tensor
+    bowls: Tensor  # indices of the bowls that are right, -1 for none, (B, n)
 
     def there(self, world: World) -> Tensor:
         return in_bowl(world, self.object[:, None], self.bowls).any(-1)

@@ -46,17 +46,11 @@ def towards(world: World, slots: Tensor, left: Tensor, onto: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Chain:
-    """The highest right tower that stands on the zone.
+    """The highest right tower that stands on the zone."""
 
-    Attributes:
-        levels: How many of its blocks are right, counted from below, (B,).
-        blocks: Slot of each level, -1 above, (B, L).
-        clear: Whether nothing else is on the highest of them, (B,) bool.
-    """
-
-    levels: Tensor
-    blocks: Tensor
-    clear: Tensor
+    levels: Tensor  # how many of its blocks are right, counted from below, (B,)
+    blocks: Tensor  # slot of each level, -1 above, (B, L)
+    clear: Tensor  # whether nothing else is on the highest of them, (B,) bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,23 +61,15 @@ class Tower(PhysicalPredicate):
     Credit: the share of the levels that are filled from below without a break.
 
     Reward: 6 for each such level, and for the next block reach 0 to 2, carry 2 to 5.
-
-    Args:
-        objects: Indices of the blocks, -1 for none, (B, n).
-        base: Index of the zone, -1 for none, (B,).
-        count: How many levels are asked for, (B,).
-        kind: Class of each block, such as its color, (B, n).
-        wanted: Class that is asked for at each level, -1 for any, (B, L).
-        rank: Numbers that must not increase upwards, such as sizes, (B, n).
     """
 
     name = "tower"
-    objects: Tensor
-    base: Tensor
-    count: Tensor
-    kind: Tensor
-    wanted: Tensor
-    rank: Tensor
+    objects: Tensor  # indices of the blocks, -1 for none, (B, n)
+    base: Tensor  # index of the zone, -1 for none, (B,)
+    count: Tensor  # how many levels are asked for, (B,)
+    kind: Tensor  # class of each block, such as its color, (B, n)
+    wanted: Tensor  # class that is asked for at each level, -1 for any, (B, L)
+    rank: Tensor  # numbers that must not increase upwards, such as sizes, (B, n)
 
     @property
     def max_reward(self) -> Tensor:
@@ -230,16 +216,11 @@ class Tower(PhysicalPredicate):
 
 @dataclass(frozen=True, eq=False)
 class TowerInArea(InRectangle, Tower):
-    """Tower as in :class:`Tower`, on the table, the middle of its lowest block within a rectangle.
-
-    Args:
-        low: Least x and y, (B, 2) m.
-        high: Greatest x and y, (B, 2) m; on the border is outside.
-    """
+    """A :class:`Tower` on the table, the middle of its lowest block within a rectangle."""
 
     name = "tower_in_area"
-    low: Tensor
-    high: Tensor
+    low: Tensor  # least x and y, (B, 2) m
+    high: Tensor  # greatest x and y, (B, 2) m; on the border is outside
 
     def _based(self, world: World, slots: Tensor) -> Tensor:
         return self.contains(world, slots)

@@ -34,21 +34,13 @@ BLOCKED, AT_PLACE, KEPT_FREE_M = 10.0, 1000.0, 0.02
 
 @dataclass(frozen=True)
 class Pieces:
-    """The blocks of a figure, seen from above.
+    """The blocks of a figure, seen from above."""
 
-    Attributes:
-        places: Middles, (n, 2).
-        yaws_rad: Turns, (n,).
-        groups: Groups, (n,).
-        sides_m: Sides, (n,).
-        free: Which of them lie on the table, (n,) bool.
-    """
-
-    places: np.ndarray
-    yaws_rad: np.ndarray
-    groups: np.ndarray
-    sides_m: np.ndarray
-    free: np.ndarray
+    places: np.ndarray  # middles, (n, 2)
+    yaws_rad: np.ndarray  # turns, (n,)
+    groups: np.ndarray  # groups, (n,)
+    sides_m: np.ndarray  # sides, (n,)
+    free: np.ndarray  # which of them lie on the table, (n,) bool
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,12 @@ FEWEST, MOST = 5, 6
 class SortIntoBowls(RavensTask):
     """Five or six bowls of different colors, and as many blocks or one fewer, each of the color of
     another bowl; a bowl has room for one block.
-
-    Attributes:
-        matching: Whether a block goes into the bowl of its color, or into any of the others.
     """
 
     family = "bowls"
     predicates = (Set, InBowl)
     slots = block_slots(MOST, bowls=MOST)
+    # whether a block goes into the bowl of its color, or into any of the others
     matching: ClassVar[bool] = True
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:

@@ -68,11 +68,6 @@ def draw_counts(rng: EpisodeRng, ranges: Sequence[tuple[int, int]]) -> list[int]
 class ParityToZone(RavensTask):
     """Three colors with a zone each: all blocks of a color whose number is even, or odd, go to the
     zone of the color, and the others stay out of the zones. One or two colors are meant.
-
-    Attributes:
-        even: Whether even numbers are meant, or odd ones.
-        most: Greatest number of blocks of a color.
-        least: Number that at least one color that is meant has.
     """
 
     COLORS, MOST_MOVED = 3, 6
@@ -80,9 +75,9 @@ class ParityToZone(RavensTask):
     family = "count"
     predicates = (Keeping, Set, InZone, NoneInZone)
     slots = block_slots(MOST_BLOCKS, zones=COLORS)
-    even: ClassVar[bool]
-    most: ClassVar[int]
-    least: ClassVar[int]
+    even: ClassVar[bool]  # whether even numbers are meant, or odd ones
+    most: ClassVar[int]  # greatest number of blocks of a color
+    least: ClassVar[int]  # number that at least one color that is meant has
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = draw_counts(rng, [(1, self.most)] * self.COLORS)

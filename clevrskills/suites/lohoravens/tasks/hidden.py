@@ -29,16 +29,12 @@ from clevrskills.tasks.layout import EpisodeRng, Layout
 
 @dataclass(kw_only=True, eq=False)
 class HiddenBlocks(RavensTask):
-    """Blocks that something stands on go into the bowls of their colors, the others into none.
-
-    Attributes:
-        most: Greatest number of blocks that are asked for.
-    """
+    """Blocks that something stands on go into the bowls of their colors, the others into none."""
 
     family = "hidden"
     mixed = True
     predicates = (Keeping, Set, InBowl, NoneInBowl)
-    most: ClassVar[int]
+    most: ClassVar[int]  # greatest number of blocks that are asked for
 
     def hide(
         self, scene: FieldScene, meant: Sequence[Block], bowls: Sequence[int], **roles: object
@@ -68,16 +64,11 @@ class HiddenInTowers(HiddenBlocks):
     """Towers of big blocks, each on a small one, the colors of which differ; small blocks of those
     colors lie in sight. Each of the lowest blocks goes into the bowl of its color; big blocks share
     a color, of which there is a bowl, too.
-
-    Attributes:
-        towers: Number of towers, at least and at most.
-        high: Number of big blocks of each.
-        visible: Number of small blocks in sight, at least and at most.
     """
 
-    towers: ClassVar[tuple[int, int]]
-    high: ClassVar[int]
-    visible: ClassVar[tuple[int, int]]
+    towers: ClassVar[tuple[int, int]]  # number of towers, at least and at most
+    high: ClassVar[int]  # number of big blocks of each
+    visible: ClassVar[tuple[int, int]]  # number of small blocks in sight, at least and at most
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         count = int(rng.roles.integers(self.towers[0], self.towers[1] + 1))

@@ -28,19 +28,15 @@ RAINBOW = ("red", "orange", "yellow", "green", "cyan", "blue", "purple")
 
 @dataclass(kw_only=True, eq=False)
 class ShapeTask(RavensTask):
-    """Blocks form a shape.
-
-    Attributes:
-        figure: Name of the figure, see :mod:`~clevrskills.suites.lohoravens.predicates.figures`.
-        parts: Roles of its blocks, one for each group of interchangeable ones.
-        anchor: Role of the middle of what is drawn, if anything is.
-    """
+    """Blocks form a shape."""
 
     family = "shape"
     predicates = (Forms,)
+    # name of the figure, see :mod:`~clevrskills.suites.lohoravens.predicates.figures`
     figure: ClassVar[str]
+    # roles of its blocks, one for each group of interchangeable ones
     parts: ClassVar[tuple[str, ...]] = ("objects",)
-    anchor: ClassVar[str] = ""
+    anchor: ClassVar[str] = ""  # role of the middle of what is drawn, if anything is
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         parts = [roles[name].reshape(len(roles[name]), -1) for name in self.parts]
@@ -69,13 +65,10 @@ class ShapeTask(RavensTask):
 class OrderBoxes(ShapeTask):
     """Boxes in order on a drawn line or circle: six of different sizes, or five to seven of colors
     of the rainbow.
-
-    Attributes:
-        by_color: Whether colors give the order.
     """
 
     mixed = True
-    by_color: ClassVar[bool] = False
+    by_color: ClassVar[bool] = False  # whether colors give the order
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         colors, sides_m = self.boxes(rng)
@@ -153,14 +146,10 @@ class ConcentricCircles(ShapeTask):
 
 @dataclass(kw_only=True, eq=False)
 class BuildOutline(ShapeTask):
-    """Blocks of one to three colors for a letter, or beside a large zone for a rectangle.
+    """Blocks of one to three colors for a letter, or beside a large zone for a rectangle."""
 
-    Attributes:
-        counts: How many there may be.
-        zone_m: Size of the zone along x and y, if there is one.
-    """
-
-    counts: ClassVar[tuple[int, ...]]
+    counts: ClassVar[tuple[int, ...]]  # how many there may be
+    # size of the zone along x and y, if there is one
     zone_m: ClassVar[tuple[float, float] | None] = None
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:

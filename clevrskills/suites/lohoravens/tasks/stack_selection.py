@@ -36,19 +36,12 @@ BELOW = ", big ones below small ones"
 
 @dataclass(frozen=True)
 class Draw:
-    """Choices named in the sentence of an episode, each an index.
+    """Choices named in the sentence of an episode, each an index."""
 
-    Attributes:
-        category: Of the colors.
-        big: Of the sizes: small, big.
-        area: Of the quadrants.
-        side: Of the sides.
-    """
-
-    category: int
-    big: int
-    area: int
-    side: int
+    category: int  # of the colors
+    big: int  # of the sizes: small, big
+    area: int  # of the quadrants
+    side: int  # of the sides
 
 
 @dataclass(kw_only=True, eq=False)
@@ -56,18 +49,14 @@ class StackSelection(StackTask):
     """The blocks that are meant become one tower on a zone; no other block is put there.
 
     Each of the others differs from what is meant in one way at least.
-
-    Attributes:
-        ways: What tells the blocks that are meant: ``category``, ``size``, ``area``, ``side``.
-        big_below: Whether big ones must be below small ones; there are both.
-        zones: Number of zones, at least and at most.
     """
 
     predicates = (Keeping, Tower, NoneInZone)
     slots = block_slots(MOST_BLOCKS + 1, zones=3)
+    # what tells the blocks that are meant: ``category``, ``size``, ``area``, ``side``
     ways: ClassVar[tuple[str, ...]]
-    big_below: ClassVar[bool] = False
-    zones: ClassVar[tuple[int, int]] = (1, 1)
+    big_below: ClassVar[bool] = False  # whether big ones must be below small ones; there are both
+    zones: ClassVar[tuple[int, int]] = (1, 1)  # number of zones, at least and at most
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         draw = Draw(*(int(rng.roles.integers(n)) for n in (4, 2, 4, 4)))
