@@ -76,7 +76,7 @@ BEHIND_M, BESIDE_M, MIDDLE_M = 0.12, 0.11, (-0.17, 0.0)
 """Distance of the gripper behind a body, and of its way from others; middle of the table."""
 PUSHED, PUSHED_M, LYING = 0.33, 0.105, 0.75
 """Share of the way and distance from which a body counts as pushed, and of the height as lying."""
-TOOL_M, CLEAR_M, CONTACT_M = 0.12, 0.13, 0.085
+TOOL_M, CLEAR_M, CONTACT_M = 0.12, 0.16, 0.10
 """Length of the tool that is kept clear of obstacles; distance of its axis from their middles at
 which the servo turns aside, and at which it does not approach further."""
 _OFFSET_M, _TURN, _PER_M = 0.05, 0.1, 5.0
