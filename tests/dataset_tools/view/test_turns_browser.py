@@ -83,3 +83,7 @@ def test_a_page_is_searched(boards: Path, tmp_path: Path, browser: Browser) -> N
             f"box.value = '{names[1]}'; box.dispatchEvent(new Event('input'));"
         )
         assert tab.run(shown) == names[1:]
+        tab.run("$('search').value = 'nowhere'; $('search').oninput();")
+        assert tab.run(shown) == []
+        tab.run("document.querySelector('#nothing button').click();")
+        assert tab.run(shown) == names and tab.run("return $('nothing');") is None
