@@ -1,7 +1,7 @@
 """A policy of your own: in a loop, and evaluated with intervals on frozen episodes.
 
 python examples/my_policy.py
-cd examples; clevrskills evaluate --policy my_policy:RandomWalk pick --episodes 5 --out results
+cd examples; clevrskills evaluate --policy my_policy:RandomWalk pick --episodes 5 --out scores
 """
 
 import gymnasium as gym
