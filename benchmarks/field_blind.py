@@ -19,7 +19,7 @@ from common import print_table
 from clevrskills.core.suite import load_suite
 from clevrskills.envs.scene_sampling import DrawnScene, scene_of
 from clevrskills.sim.tensor_world import TensorWorld
-from clevrskills.suites.lohoravens.captions import Memory
+from clevrskills.suites.lohoravens.captions import CaptionState
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT, ground
 from clevrskills.suites.lohoravens.measures import ABSENT, TIGHT
 from clevrskills.suites.lohoravens.palette import COLORS_OF_SPLIT
@@ -33,7 +33,7 @@ def succeeds_tightly(scene: DrawnScene, sentence: str, split: str) -> bool:
     """Return whether the script solves an episode, by the rule of the measure ``success_tight``."""
     world = TensorWorld.snapshot(scene.start)
     env: Any = SimpleNamespace(world=world, layouts=[scene.layout])
-    env.memory = Memory(env)
+    env.memory = CaptionState(env)
     state = scene.goal.initial_state(world)
     steps = script(sentence, COLORS_OF_SPLIT[split])
     said = next(steps, "")

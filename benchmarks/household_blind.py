@@ -33,7 +33,7 @@ from clevrskills.suites.asgardbench.env import house_of
 from clevrskills.suites.asgardbench.imagined import imagine
 from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.published import BLIND_FILE, BLIND_HEADINGS
-from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.layout import PlacedObject
 from clevrskills.suites.asgardbench.rules.verbs import apply
 from clevrskills.suites.asgardbench.suite import AsgardBenchSuite
 from clevrskills.suites.asgardbench.tasks.care import Care
@@ -118,7 +118,7 @@ class _Instance:
 
     def __init__(self, episode: SymbolicEpisode) -> None:
         task, self.variant = episode.task, Variant.from_json(episode.start["variant"])
-        things = [Placed(**thing) for thing in episode.start["things"]]
+        things = [PlacedObject(**thing) for thing in episode.start["things"]]
         self.house = house_of(task, self.variant, things)
         self.goal = goal_of(task, self.variant, "paper", self.house)
         self.care = Care(task, self.variant, self.house)

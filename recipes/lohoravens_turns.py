@@ -36,7 +36,14 @@ from clevrskills.suites.lohoravens.prompts.phrasing import picks_of
 from clevrskills.suites.lohoravens.solver import next_move
 from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.things import AREAS, BESIDE_M, SIDE_WORDS, SIDES, Scene, Thing
+from clevrskills.suites.lohoravens.things import (
+    AREAS,
+    BESIDE_M,
+    SIDE_WORDS,
+    SIDES,
+    FieldView,
+    Thing,
+)
 from clevrskills.tasks.bank_files import read_banks
 
 FIRST_SEED = 10_000_000
@@ -127,7 +134,7 @@ def draw_instructions(
         count: How many, at most.
         generator: What they are drawn from.
     """
-    scene = Scene(env, env.memory.hidden_at_start)
+    scene = FieldView(env, env.memory.hidden_at_start)
     found: list[tuple[str, Move]] = []
     for _ in range(TRIES * count):
         if len(found) == count:
@@ -149,7 +156,7 @@ def draw_instructions(
     return found
 
 
-def _targets(thing: Thing, scene: Scene) -> Iterator[list[str]]:
+def _targets(thing: Thing, scene: FieldView) -> Iterator[list[str]]:
     """What a thing can be placed on, of each kind."""
     others = [other for other in scene.things if other is not thing and other.solid]
     blocks = [other for other in others if other.movable]

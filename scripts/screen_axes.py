@@ -16,7 +16,7 @@ import tyro
 from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import Perturbable, load_suite, unsupported
 from clevrskills.evaluation.robustness.kept import kept_episodes
-from clevrskills.evaluation.robustness.screening import Verdict
+from clevrskills.evaluation.robustness.screening import ScreeningVerdict
 from clevrskills.evaluation.robustness.shipped import write_verdicts
 
 PHYSICAL = ("embodiment", "layout", "clutter", "robot_start", "disturbance")
@@ -51,7 +51,7 @@ def main(args: Arguments) -> None:
     if not isinstance(suite, Perturbable):
         raise unsupported(suite, "axes")
     pairs = [(task, args.split) for task in args.task or suite.tasks]
-    found: dict[str, dict[tuple[str, str], list[Verdict]]] = {}
+    found: dict[str, dict[tuple[str, str], list[ScreeningVerdict]]] = {}
     for axis in args.axis or PHYSICAL:
         most = len(suite.axes()[axis].levels)
         for level in dict.fromkeys(min(level, most) for level in args.level or (3,)):

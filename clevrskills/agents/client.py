@@ -56,7 +56,7 @@ class Reply:
         return self.finish_reason in ("length", "max_tokens")
 
 
-class Model(Protocol):
+class LanguageModel(Protocol):
     """Language model that replies to messages."""
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:

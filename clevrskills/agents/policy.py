@@ -9,11 +9,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from clevrskills.agents.client import ChatClient, Model, Reply
+from clevrskills.agents.client import ChatClient, LanguageModel, Reply
 from clevrskills.agents.messages import budgeted, images_of, tokens_of
 from clevrskills.agents.prompter import PlainPrompter
 from clevrskills.agents.scripted_models import scripted_model
-from clevrskills.agents.transcript import Recorder, ReplayedModel
+from clevrskills.agents.transcript import ReplayedModel, TranscriptRecorder
 from clevrskills.core.interface import Interface, TextInterface
 from clevrskills.core.policy import (
     ImagePart,
@@ -119,10 +119,10 @@ class ChatPolicy:
         interface: Interface,
         replay: str | None,
         endpoint: Mapping[str, Any],
-    ) -> Model:
+    ) -> LanguageModel:
         remote = target.startswith(SCHEMES)
         if not remote and replay is None:
-            scripted: Model = scripted_model(target, suite, interface, self._prompter)
+            scripted: LanguageModel = scripted_model(target, suite, interface, self._prompter)
         own = [*signature(ChatPolicy.__init__).parameters][4:-1]
         check_arguments(endpoint, [*own, *ENDPOINT] if remote else own)
         if replay is not None:
@@ -137,7 +137,7 @@ class ChatPolicy:
         """Begin an episode."""
         self._prompter.begin(prompt)
         self._model.begin(prompt, env)
-        self._recorder = Recorder()
+        self._recorder = TranscriptRecorder()
         self._history: list[tuple[Observation, TextAction]] = []
         self._unreadable: dict[int, tuple[str, str]] = {}
 

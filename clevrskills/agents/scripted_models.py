@@ -40,7 +40,7 @@ ReplyFunction = Callable[[Sequence[Message]], str]
 _FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 
 
-class Oracle:
+class OracleModel:
     """Model that replies with the next action of the suite's oracle.
 
     Args:
@@ -64,7 +64,7 @@ class Oracle:
         return counted(messages, self._prompter.reply(action, plan))
 
 
-class RandomWords:
+class RandomModel:
     """Model that replies with random actions of the interface.
 
     Args:
@@ -193,9 +193,9 @@ def scripted_model(name: str, suite: Suite, interface: Interface, prompter: Prom
     """
     kind, _, rest = name.partition(":")
     if name == "oracle":
-        return Oracle(suite, interface, prompter)
+        return OracleModel(suite, interface, prompter)
     if name == "random":
-        return RandomWords(prompter)
+        return RandomModel(prompter)
     if kind == "script" and rest:
         return Script(Path(rest))
     if reply := reply_function(name):

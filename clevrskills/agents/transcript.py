@@ -27,7 +27,7 @@ SHORT = 100
 """Characters up to which a text is repeated instead of named by its hash."""
 
 
-class Recorder:
+class TranscriptRecorder:
     """Recorder of the requests of an episode."""
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ from clevrskills.jobs.run_folder import versions
 
 
 @dataclass(frozen=True)
-class Description:
+class CheckpointDescription:
     """Metadata of a checkpoint."""
 
     policy: str
@@ -70,7 +70,7 @@ def load(path: str | Path, device: str | None = None, weights: str | None = None
     return policy.to(device).eval()
 
 
-def describe(folder: Path) -> Description:
+def describe(folder: Path) -> CheckpointDescription:
     """Read what a checkpoint says of itself.
 
     Raises:
@@ -81,7 +81,7 @@ def describe(folder: Path) -> Description:
         name = data["policy"]
         config = policy_type(name).config_type.from_json(data["config"])
         spec = PolicySpec.from_json(data["spec"])
-        return Description(name, config, spec, data["provenance"])
+        return CheckpointDescription(name, config, spec, data["provenance"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, ClevrSkillsError):
             raise
@@ -103,7 +103,7 @@ def fill(policy: LearnedPolicy, folder: Path) -> None:
 def write(
     folder: Path,
     policy: LearnedPolicy,
-    about: Description,
+    about: CheckpointDescription,
     optimizer: torch.optim.Optimizer | None = None,
 ) -> None:
     """Write a checkpoint into an empty folder, without weights that were loaded from elsewhere and,

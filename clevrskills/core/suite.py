@@ -67,7 +67,7 @@ class Labels(Protocol):
     attempt: int
 
 
-class Oracle(Labels, Protocol):
+class EpisodeOracle(Labels, Protocol):
     """Solver of a task in an environment; labels are those of the action just returned. One that
     picks and places may have a ``pose`` (6,): x, y and turn of the pick and of the place, in the
     world.
@@ -93,7 +93,7 @@ class CommandOracle:
 ViewKind = Literal["image", "text", "array"]
 
 
-class TrajectoryRenderer(Protocol):
+class MomentRenderer(Protocol):
     """Renderer of recorded moments."""
 
     @property
@@ -243,7 +243,7 @@ class Suite(ABC):
         """
 
     @abstractmethod
-    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
         """Return what solves the task of an environment.
 
         Args:
@@ -380,7 +380,7 @@ class Worded(Protocol):
 class Renderable(Protocol):
     """Suite whose recorded episodes can be rendered."""
 
-    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
+    def trajectory_renderer(self, config: EnvConfig) -> MomentRenderer | None:
         """Build the renderer of a configuration's cameras; ``None``: it has none."""
 
 
@@ -417,7 +417,7 @@ def perturbed(suite: Suite, episode: Episode, axes: Mapping[str, int]) -> Episod
     return suite.perturb(episode, axes)
 
 
-def make_renderer(suite: Suite, config: EnvConfig) -> TrajectoryRenderer | None:
+def make_renderer(suite: Suite, config: EnvConfig) -> MomentRenderer | None:
     """Build the renderer of a configuration's cameras; ``None``: there is none."""
     return suite.trajectory_renderer(config) if isinstance(suite, Renderable) else None
 

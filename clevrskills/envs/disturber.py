@@ -15,7 +15,7 @@ VACUUM = 6
 OFF = -1.0
 
 
-class Disturber:
+class DisturbanceInjector:
     """Injector of disturbances: changes the actions and pushes the bodies of one episode.
 
     Args:

@@ -24,7 +24,7 @@ from clevrskills.core.goal.tree import Node, nodes, outcomes, reasons
 from clevrskills.core.interface import as_numbers, in_range
 from clevrskills.core.policy import ActionError
 from clevrskills.core.threads import single_threaded
-from clevrskills.envs.disturber import Disturber
+from clevrskills.envs.disturber import DisturbanceInjector
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.events.tabletop import TabletopWatcher
 from clevrskills.envs.recorder_view import RecorderView
@@ -38,7 +38,7 @@ from clevrskills.envs.scene_sampling import (
 )
 from clevrskills.envs.scene_text import STATE_VIEW, scene_text
 from clevrskills.envs.state_codec import StateCodec
-from clevrskills.envs.state_observation import ROBOT, Observer, flat
+from clevrskills.envs.state_observation import ROBOT, StateObserver, flat
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
 from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
@@ -277,9 +277,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self.world = SimWorld(slots, solids, [self.simulation])
 
     @cached_property
-    def observer(self) -> Observer:
+    def observer(self) -> StateObserver:
         """Tells of the world from states."""
-        return Observer(self.goal, self.world)
+        return StateObserver(self.goal, self.world)
 
     def _load_lighting(self, options: dict) -> None:
         scene_visuals.load_lighting(self.scene, self.setting.look, self.setting.light)
@@ -299,7 +299,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         """Put everything where it is at the start of an episode, and let it come to rest."""
         description, arm = self.agent.description, self.agent.robot._objs[0]
         happens, image = self.conditions.disturbances, self.conditions.image
-        self._disturber = Disturber(happens, self.simulation) if happens else None
+        self._disturber = DisturbanceInjector(happens, self.simulation) if happens else None
         self._spoil = NoisyCamera(image) if image else None
         self.after_step: list[Callable[[], None]] = []
         self.vacuum.release()

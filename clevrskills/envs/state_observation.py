@@ -57,7 +57,7 @@ ROBOT = "robot/"
 """Beginning of the names of what is told of the robot."""
 
 
-class Observer:
+class StateObserver:
     """Observer of environments: computes observations from a goal, its tensors (B, ...), and their
     world.
     """
@@ -166,7 +166,7 @@ class Observed(Protocol):
     outcome: Outcome
 
     @property
-    def observer(self) -> Observer:
+    def observer(self) -> StateObserver:
         """Tells of its world."""
 
 

@@ -12,8 +12,8 @@ from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.core.suite import (
+    MomentRenderer,
     Suite,
-    TrajectoryRenderer,
     Worded,
     building,
     find_interface,
@@ -23,8 +23,8 @@ from clevrskills.core.suite import (
     unsupported,
 )
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.handover.controller import Controller, Controllers
-from clevrskills.evaluation.handover.director import Director
+from clevrskills.evaluation.handover.controller import CommandExecutor, Controllers
+from clevrskills.evaluation.handover.director import SubgoalSchedule
 from clevrskills.evaluation.results import Run, part_name, video_path
 from clevrskills.evaluation.rollout import EpisodeVideo, PolicyRollout, Rules, policy_seed
 
@@ -126,7 +126,7 @@ class EnvPool:
             )
         self._config: EnvConfig | None = None
         self._envs: dict[int, Env] = {}
-        self._films: dict[int, TrajectoryRenderer] = {}
+        self._films: dict[int, MomentRenderer] = {}
         self._frozen = lru_cache(1)(config.suite.frozen)
 
     def start(self, slot: int, ref: EpisodeRef) -> PolicyRollout:
@@ -148,7 +148,7 @@ class EnvPool:
         controller, film, salt = None, None, ref.salt or self._run.salt
         if self.controllers is not None:
             seed = partial(policy_seed, episode, salt, ref.repeat)
-            controller = Controller(self.controllers, slot, env, episode, seed)
+            controller = CommandExecutor(self.controllers, slot, env, episode, seed)
             # takes the images of the policy, as its controller is shown others
             film = make_renderer(worker.suite, self._config_of(episode, self.options))
         try:
@@ -157,7 +157,7 @@ class EnvPool:
                 salt=salt,
                 told=told,
                 wording=wording,
-                director=Director(worker.suite, ref.part) if ref.part else None,
+                director=SubgoalSchedule(worker.suite, ref.part) if ref.part else None,
                 controller=controller,
                 film=film,
                 drawn=ref.seed is not None,

@@ -17,7 +17,7 @@ from clevrskills.jobs.run_folder import open_folder, write_into
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
     from clevrskills.evaluation.request import EvaluationRequest
-    from clevrskills.evaluation.runner import Outcome
+    from clevrskills.evaluation.runner import EvaluationOutcome
 
 
 def evaluate(
@@ -64,7 +64,7 @@ def evaluate(
     return write_into(args.out, do, request.config.writer)
 
 
-def _report(request: EvaluationRequest, outcome: Outcome) -> None:
+def _report(request: EvaluationRequest, outcome: EvaluationOutcome) -> None:
     """Print the results of all that is in the folder."""
     from clevrskills.evaluation.benchmark.protocol import deviations
     from clevrskills.evaluation.handover.tables import composition_tables
@@ -112,7 +112,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     tables.print_lines(f"Results: {args.out}", page)
 
 
-def _complain(request: EvaluationRequest, outcome: Outcome) -> None:
+def _complain(request: EvaluationRequest, outcome: EvaluationOutcome) -> None:
     """Tell which episodes do not count.
 
     Raises:

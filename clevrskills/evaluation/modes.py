@@ -167,7 +167,7 @@ class Perturbed(Frozen):
         return replace(frozen, episodes=refs, run={"axes": axes, "rejected": rejected})
 
 
-class Drawn(Source):
+class DrawnEpisodes(Source):
     """Episodes drawn from seeds that follow each other."""
 
     option = "--seed"
@@ -248,7 +248,7 @@ class Handover(Mode):
         return replace(selected, episodes=refs)
 
 
-SOURCES: tuple[type[Source], ...] = (Replayed, Perturbed, Drawn)
+SOURCES: tuple[type[Source], ...] = (Replayed, Perturbed, DrawnEpisodes)
 """Sources that an option chooses, the first that is given; without any, episodes are frozen."""
 ARRANGEMENTS: tuple[type[Sequential | Handover], ...] = (Handover, Sequential)
 

@@ -14,7 +14,7 @@ from clevrskills.core.policy import GaveUp, Observation, PolicyError, PromptInpu
 from clevrskills.core.policy_loader import LoadedPolicy
 
 
-class Start(Protocol):
+class EpisodeStart(Protocol):
     """Beginning of an episode in a slot."""
 
     prompt: PromptInput
@@ -28,7 +28,7 @@ class PolicyRunner(Protocol):
     Every call of the policy has a time limit.
     """
 
-    def reset(self, starts: Mapping[int, Start]) -> None:
+    def reset(self, starts: Mapping[int, EpisodeStart]) -> None:
         """Begin episodes in these slots; :meth:`act` returns what goes wrong."""
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
@@ -113,7 +113,7 @@ class PerEpisodePolicies:
         self._make, self._policies, self._limit_s = make, policies, limit_s
         self._failed: dict[int, Exception] = {}
 
-    def reset(self, starts: Mapping[int, Start]) -> None:
+    def reset(self, starts: Mapping[int, EpisodeStart]) -> None:
         for slot, start in starts.items():
             self._failed.pop(slot, None)
             try:
@@ -174,7 +174,7 @@ class Batched:
         self._make, self._policy, self._limit_s = make, policy.policy, limit_s
         self._failed: Exception | None = None
 
-    def reset(self, starts: Mapping[int, Start]) -> None:
+    def reset(self, starts: Mapping[int, EpisodeStart]) -> None:
         try:
             if self._policy is None:
                 self._policy = self._make().policy

@@ -139,7 +139,7 @@ class EpisodeResult(Record):
         axes: Level of each axis that perturbed the episode.
         twin: Content hash of the clean episode that it was perturbed from; empty: it is clean.
         handover: Of an episode of which the policy did a part: the name of the ``part`` and more,
-            see :class:`clevrskills.evaluation.handover.director.Director`; empty: it did all of it.
+            see :class:`clevrskills.evaluation.handover.director.SubgoalSchedule`; empty: none.
         controller: Policy that carried out the commands of this one; empty: skills did, or there
             were no commands.
         later: Of a restarted episode that counts as a failure: whether its last start succeeded, or
@@ -340,14 +340,14 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Source:
+class ExternalProgram:
     """Another program that runs our episodes."""
 
     program: str
     unstated: tuple[str, ...]  # what its files don't say
 
 
-Content = tuple[Run, tuple[EpisodeResult, ...], Source | None]
+Content = tuple[Run, tuple[EpisodeResult, ...], ExternalProgram | None]
 """What is in the folder of a run; the program if it is another than ``clevrskills evaluate``."""
 
 
@@ -368,7 +368,7 @@ class Evaluation:
     run: Run
     label: str
     results: tuple[EpisodeResult, ...]
-    source: Source | None = None
+    source: ExternalProgram | None = None
     parts: tuple[EpisodeResult, ...] = ()
 
     @cached_property

@@ -34,17 +34,17 @@ from clevrskills.core.policy import (
     TextAction,
 )
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
-from clevrskills.core.suite import Suite, TrajectoryRenderer, find_interface
+from clevrskills.core.suite import MomentRenderer, Suite, find_interface
 from clevrskills.errors import one_line
 from clevrskills.evaluation.action_sizes import ActionSizes
-from clevrskills.evaluation.handover.director import Director
+from clevrskills.evaluation.handover.director import SubgoalSchedule
 from clevrskills.evaluation.results import POLICY_ERROR, EpisodeResult, Run
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.jobs.process_setup import now, worker_name
 from clevrskills.sim.render.video import VideoWriter
 
 if TYPE_CHECKING:
-    from clevrskills.evaluation.handover.controller import Controller
+    from clevrskills.evaluation.handover.controller import CommandExecutor
 
 DONE, STOPPED = "done", "stopped"
 """What a policy says where it must tell that it is done, and why the episode ends then."""
@@ -85,7 +85,7 @@ class Views:
         env: The environment; its episode has begun.
     """
 
-    def __init__(self, film: TrajectoryRenderer, env: Env) -> None:
+    def __init__(self, film: MomentRenderer, env: Env) -> None:
         assert isinstance(env, RecordableEnv), "only they are filmed"
         self._film, self._env = film, env
         film.open(env.scene_description())
@@ -113,7 +113,7 @@ class EpisodeVideo:
     """
 
     def __init__(
-        self, film: TrajectoryRenderer, path: Path, root: Path, writer: str, rate_hz: int
+        self, film: MomentRenderer, path: Path, root: Path, writer: str, rate_hz: int
     ) -> None:
         self._film, self._path, self._rate_hz = film, path, rate_hz
         self._aside = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}.mp4"
@@ -186,9 +186,9 @@ class PolicyRollout(Rollout):
         salt: str = "",
         told: Prompt | None = None,
         wording: str = "own",
-        director: Director | None = None,
-        controller: "Controller | None" = None,
-        film: TrajectoryRenderer | None = None,
+        director: SubgoalSchedule | None = None,
+        controller: "CommandExecutor | None" = None,
+        film: MomentRenderer | None = None,
         drawn: bool = False,
     ) -> None:
         self._interface, self._controller = find_interface(suite, rules.interface), controller
@@ -310,7 +310,7 @@ class PolicyRollout(Rollout):
         seed = policy_seed(self.episode, self._salt, self._repeat, part)
         self.prompt: PromptInput = self.observer.begin(seed)
 
-    def _follow(self, director: Director) -> None:
+    def _follow(self, director: SubgoalSchedule) -> None:
         """End with the part that the policy does; tell it what comes next."""
         if director.achieved:
             self.success = self.success_once = True

@@ -39,9 +39,9 @@ from clevrskills.evaluation.starts import Starts
 from clevrskills.evaluation.worker import (
     POLICY,
     Describe,
-    Description,
     Ended,
     Group,
+    PolicyDescription,
     failed,
     make_evaluator,
     watchdog_path,
@@ -83,7 +83,7 @@ _OPTIONAL = ("label", "track", "trained_on", "protocol")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EvaluationOutcome:
     """Result of a request."""
 
     episodes: int  # how many were asked for
@@ -92,7 +92,7 @@ class Outcome:
     left_out: tuple[str, ...] = ()
 
 
-def run(request: EvaluationRequest, before: Run | None) -> Outcome:
+def run(request: EvaluationRequest, before: Run | None) -> EvaluationOutcome:
     """Do what is still to be done.
 
     Args:
@@ -111,7 +111,7 @@ def run(request: EvaluationRequest, before: Run | None) -> Outcome:
             now = replace(request.run, observation=before.observation, isolated=before.isolated)
             now = _sequential(now, request, tasks)
             open_run(config.root, before, now)
-            return Outcome(len(request.episodes), (), tasks)
+            return EvaluationOutcome(len(request.episodes), (), tasks)
 
     start_pool = partial(
         work.open_pool,
@@ -128,7 +128,7 @@ def run(request: EvaluationRequest, before: Run | None) -> Outcome:
     return runner.outcome()
 
 
-class Runner(work.JobQueue[Describe | Group, Description | Ended]):
+class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
     """The episodes of a request: first the policy is described, which decides what is left to do.
 
     Args:
@@ -199,7 +199,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             self._decided = estimate(values, self._population, width).decided
         return self._decided
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> EvaluationOutcome:
         """Return what came of it, at the end.
 
         Raises:
@@ -217,13 +217,13 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             )
         # of those that it took to decide, none is an error; the others are of no interest
         errors = () if self._decided else tuple(r for r in results if not r.counts)
-        return Outcome(len(self._refs), errors, self._left_out)
+        return EvaluationOutcome(len(self._refs), errors, self._left_out)
 
     def key(self, job: Describe | Group) -> Hashable:
         return tuple(ref.id for ref in job.episodes) if isinstance(job, Group) else job
 
-    def finish(self, job: Describe | Group, result: Description | Ended) -> None:
-        if isinstance(result, Description):
+    def finish(self, job: Describe | Group, result: PolicyDescription | Ended) -> None:
+        if isinstance(result, PolicyDescription):
             return self._begin(result)
         self._take(result)
         lost_ids = {ref.id for ref in result.lost}
@@ -258,7 +258,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             success = f"success {successes / n:.0%} [{low:.0%}, {high:.0%}]" if n else ""
             self._display.update(n, success)
 
-    def _begin(self, about: Description) -> None:
+    def _begin(self, about: PolicyDescription) -> None:
         """Enter the run into its folder, and hand out what is left to do."""
         request, root = self._request, self._request.config.root
         said = request.run.track
@@ -535,7 +535,7 @@ def _words(value: Any) -> str:
     return "unset" if value is None else str(value)
 
 
-def _notices(policy: str, about: Description) -> Iterator[str]:
+def _notices(policy: str, about: PolicyDescription) -> Iterator[str]:
     """Yield what a user should know of a policy that is shown something else than it may expect."""
     shown, asked = about.observation, about.asked
     if "://" in policy and asked is None and shown.prompt != LANGUAGE:

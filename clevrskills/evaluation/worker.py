@@ -51,7 +51,7 @@ class Describe:
 
 
 @dataclass(frozen=True)
-class Description:
+class PolicyDescription:
     """Properties of the policy."""
 
     observation: ObservationOptions  # what it is shown
@@ -109,7 +109,7 @@ class Evaluator:
             self._privileged |= controllers.privileged
             self._isolated &= controllers.isolated
 
-    def __call__(self, job: Describe | Group) -> Description | Ended:
+    def __call__(self, job: Describe | Group) -> PolicyDescription | Ended:
         """Do a job.
 
         Raises:
@@ -121,7 +121,7 @@ class Evaluator:
         drawn_by = renderer(self._options.look) if draws else ""
         task, asked = self._info.only_task, self._info.observation
         marks = self._isolated, self._privileged, asked
-        return Description(self._options, drawn_by, self._track, task, *marks)
+        return PolicyDescription(self._options, drawn_by, self._track, task, *marks)
 
     def _evaluate(self, group: Group) -> Ended:
         self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}

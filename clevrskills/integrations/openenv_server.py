@@ -29,7 +29,7 @@ from clevrskills.jobs.options import Repeated, parse
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeArgs:
+class OpenEnvArgs:
     """Serve episodes in words as OpenEnv does; Ctrl-C ends it."""
 
     suite: str = "ivispar"
@@ -221,7 +221,7 @@ def make_app(sessions: int = 8, **options: Any) -> FastAPI:
     )
 
 
-def main(args: ServeArgs) -> None:
+def main(args: OpenEnvArgs) -> None:
     """Serve until Ctrl-C."""
     import uvicorn
 
@@ -232,6 +232,6 @@ def main(args: ServeArgs) -> None:
 
 if __name__ == "__main__":
     try:
-        main(parse(ServeArgs))
+        main(parse(OpenEnvArgs))
     except ClevrSkillsError as error:
         raise SystemExit(f"clevrskills: {error}") from None

@@ -24,7 +24,7 @@ class Ready:
 
 
 @dataclass(frozen=True)
-class Answer:
+class JobResult:
     """Result of a job."""
 
     value: Any
@@ -57,7 +57,7 @@ class TimedOut:
         return f"not done after {self.limit_s:g} s"
 
 
-Message = Ready | Answer | Refusal | WorkerDied
+Message = Ready | JobResult | Refusal | WorkerDied
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class WorkerPool(Generic[Job, Result]):
             case Ready():
                 worker.ready, self._dead_starts = True, 0
                 return None
-            case Answer(value):
+            case JobResult(value):
                 assert job is not None
                 worker.job, worker.done = None, worker.done + 1
                 if worker.done >= self._jobs_per_worker:

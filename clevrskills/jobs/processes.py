@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.pool import Answer, Message, Ready, Refusal, WorkerDied
+from clevrskills.jobs.pool import JobResult, Message, Ready, Refusal, WorkerDied
 
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """Environment of a worker: one thread for numerics."""
@@ -105,7 +105,7 @@ def _serve(connection: Connection, make: Callable[[], Callable[[Any], Any]]) -> 
         run = make()
         connection.send(Ready())
         while True:
-            connection.send(Answer(run(connection.recv())))
+            connection.send(JobResult(run(connection.recv())))
     except (EOFError, BrokenPipeError):
         return
     except ClevrSkillsError as error:

@@ -18,7 +18,7 @@ from typing import Any
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors
-from clevrskills.jobs.pool import Answer, Message, Ready, Refusal, WorkerDied
+from clevrskills.jobs.pool import JobResult, Message, Ready, Refusal, WorkerDied
 from clevrskills.jobs.processes import THREADS
 from clevrskills.jobs.run_folder import PLANNER_VARIABLE, planner_name
 
@@ -123,7 +123,7 @@ class _Server:
     def run(self, job: Any) -> Message:
         assert self._run is not None
         try:
-            return Answer(self._run(job))
+            return JobResult(self._run(job))
         except ClevrSkillsError as error:
             return Refusal(str(error))
 

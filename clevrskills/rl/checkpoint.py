@@ -13,7 +13,7 @@ from clevrskills.jobs.files import PartialDirectory, storage_errors
 from clevrskills.jobs.run_folder import versions
 from clevrskills.rl.agent import Agent, MovesAgent, Spaces, make_agent
 from clevrskills.rl.ppo import PPO
-from clevrskills.rl.run import Run, read_run
+from clevrskills.rl.run import RLRun, read_run
 
 _GENERATOR = "generator"
 
@@ -60,7 +60,7 @@ def restore(ppo: PPO, root: Path) -> None:
     checkpoint.load_optimizer(ppo.optimizer, ppo.agent, training, path)
 
 
-def adopt(ppo: PPO, run: Run) -> None:
+def adopt(ppo: PPO, run: RLRun) -> None:
     """Give a learner the networks of the training that a run begins with.
 
     Raises:
@@ -78,7 +78,7 @@ def adopt(ppo: PPO, run: Run) -> None:
     ppo.agent.load_state_dict(load_agent(root, before).state_dict())
 
 
-def load_agent(root: Path, run: Run) -> Agent | MovesAgent:
+def load_agent(root: Path, run: RLRun) -> Agent | MovesAgent:
     """Return the networks of a training run.
 
     Raises:

@@ -16,7 +16,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.options import Positional, Repeated
 from clevrskills.jobs.run_folder import write_into
-from clevrskills.rl.run import CLEVRSKILLS, Run, Settings, open_run
+from clevrskills.rl.run import CLEVRSKILLS, RLRun, Settings, open_run
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -63,7 +63,7 @@ class RLArgs(Settings):
     """Control steps between two checkpoints; as many are lost at most when it is interrupted."""
 
 
-def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -> int:
+def rl(args: RLArgs, make_envs: Callable[[RLRun, int], VectorEnv] | None = None) -> int:
     """Learn.
 
     Args:
@@ -91,7 +91,7 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
 
     def learn(check: Callable[[], None]) -> int:
         train(
-            *(run, root, make_envs or Run.make_envs, check),
+            *(run, root, make_envs or RLRun.make_envs, check),
             workers=args.workers,
             device=args.device,
             threads=args.threads,
@@ -108,7 +108,7 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
     return 0
 
 
-def _by_protocol(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None) -> int:
+def _by_protocol(args: RLArgs, make_envs: Callable[[RLRun, int], VectorEnv] | None) -> int:
     """Do all trainings of a protocol, and print its table."""
     from pandas import DataFrame
 
@@ -157,7 +157,7 @@ def _by_protocol(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None
     return 0
 
 
-def _check(args: RLArgs, suite: Suite) -> Run:
+def _check(args: RLArgs, suite: Suite) -> RLRun:
     """Return the training that is asked for.
 
     Raises:
@@ -182,10 +182,10 @@ def _check(args: RLArgs, suite: Suite) -> Run:
         raise ClevrSkillsError(f"--head-starts {args.head_starts}; allowed: 0 to 1")
     same = {entry.name: getattr(args, entry.name) for entry in fields(Settings)}
     same["cameras"] = args.cameras if args.obs == "rgb" else ()
-    return Run(**same, size_px=args.size, look=args.look, task_args=task_args)
+    return RLRun(**same, size_px=args.size, look=args.look, task_args=task_args)
 
 
-def _check_moves(args: RLArgs, suite: Suite) -> Run:
+def _check_moves(args: RLArgs, suite: Suite) -> RLRun:
     """Return the training that is asked for, in a suite without a robot.
 
     Raises:
@@ -199,6 +199,6 @@ def _check_moves(args: RLArgs, suite: Suite) -> Run:
             option = entry.name.replace("_", "-")
             raise ClevrSkillsError(f"--{option} is an option of the suite {CLEVRSKILLS} alone")
     same = {name: getattr(args, name) for name in ("task", "suite", "ppo", *_COUNTS)}
-    run = Run(**same, robot=NO_ROBOT, cameras=())
+    run = RLRun(**same, robot=NO_ROBOT, cameras=())
     run.make_envs(workers=1).close()  # before a folder is made
     return run

@@ -29,7 +29,7 @@ EPISODE = ("return", "length", "success_once", "success_at_end")
 
 
 @dataclass
-class Rollout:
+class RolloutBuffer:
     """Rollout of T control steps of B environments, all (T, B, ...)."""
 
     observations: Tensors
@@ -38,11 +38,11 @@ class Rollout:
     values: Tensor
     advantages: Tensor
 
-    def map(self, change: Callable[[Tensor], Tensor]) -> Rollout:
+    def map(self, change: Callable[[Tensor], Tensor]) -> RolloutBuffer:
         """Return the same with each tensor changed."""
         observations = {name: change(entry) for name, entry in self.observations.items()}
         parts = (self.actions, self.log_probs, self.values, self.advantages)
-        return Rollout(observations, *(change(part) for part in parts))
+        return RolloutBuffer(observations, *(change(part) for part in parts))
 
 
 class PPO:
@@ -127,7 +127,7 @@ class PPO:
         self.steps += self.config.rollout_steps * self.envs.num_envs
 
     @torch.no_grad()
-    def _collect(self) -> tuple[Rollout, dict[str, float]]:
+    def _collect(self) -> tuple[RolloutBuffer, dict[str, float]]:
         steps: dict[str, list[Tensor]] = defaultdict(list)
         observations: dict[str, list[Tensor]] = defaultdict(list)
         stats = EpisodeStats()
@@ -153,7 +153,7 @@ class PPO:
             *(whole["rewards"], whole["values"], following, whole["ended"]),
             *(self.config.gamma, self.config.gae_lambda),
         )
-        rollout = Rollout(
+        rollout = RolloutBuffer(
             {name: torch.stack(entries) for name, entries in observations.items()},
             whole["actions"],
             whole["log_probs"],
@@ -175,7 +175,7 @@ class PPO:
 
     # ---- learning
 
-    def _update(self, rollout: Rollout) -> dict[str, float]:
+    def _update(self, rollout: RolloutBuffer) -> dict[str, float]:
         samples = rollout.map(methodcaller("flatten", 0, 1))
         targets = samples.values + samples.advantages
         unexplained = samples.advantages.var() / targets.var().clamp(min=1e-8)
@@ -202,7 +202,7 @@ class PPO:
             "policy/learning_rate": self.optimizer.param_groups[0]["lr"],
         }
 
-    def _losses(self, samples: Rollout, targets: Tensor) -> dict[str, Tensor]:
+    def _losses(self, samples: RolloutBuffer, targets: Tensor) -> dict[str, Tensor]:
         config = self.config
         chosen, value = self.agent(samples.observations)
         log_ratio = chosen.log_prob(samples.actions) - samples.log_probs

@@ -144,7 +144,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(Settings):
+class RLRun(Settings):
     """Settings of a training run that change its result.
 
     Attributes:
@@ -191,7 +191,7 @@ class Run(Settings):
         return gym.make_vec(name, self.num_envs, seed=self.seed, autoreset_mode="SameStep")
 
 
-def read_run(root: Path) -> Run:
+def read_run(root: Path) -> RLRun:
     """Return the settings of the training run in a folder.
 
     Raises:
@@ -202,14 +202,14 @@ def read_run(root: Path) -> Run:
         raise ClevrSkillsError(f"{root} is no training of `clevrskills rl`: it has no {RUN_FILE}")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        values = {f.name: data[f.name] for f in fields(Run)}
+        values = {f.name: data[f.name] for f in fields(RLRun)}
         ppo = {f.name: _frozen(data["ppo"][f.name]) for f in fields(PPOConfig)}
     except (ValueError, KeyError, TypeError) as error:
         raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
-    return Run(**{**values, "cameras": tuple(values["cameras"]), "ppo": PPOConfig(**ppo)})
+    return RLRun(**{**values, "cameras": tuple(values["cameras"]), "ppo": PPOConfig(**ppo)})
 
 
-def open_run(root: Path, run: Run) -> None:
+def open_run(root: Path, run: RLRun) -> None:
     """Enter a training run into its folder, or check that it is the one that is there.
 
     Raises:
@@ -222,7 +222,7 @@ def open_run(root: Path, run: Run) -> None:
         write_whole(root / RUN_FILE, to_json(asdict(run), indent=1) + "\n")
 
 
-def _settings(run: Run) -> dict[str, Any]:
+def _settings(run: RLRun) -> dict[str, Any]:
     """Return all that must be the same, by name."""
     settings = json.loads(to_json(asdict(run)))
     del settings["versions"]

@@ -14,16 +14,16 @@ from clevrskills.core.episode import RL_TRAINING
 from clevrskills.jobs.training_log import TrainingLog, read_reports
 from clevrskills.rl.checkpoint import adopt, restore, save
 from clevrskills.rl.ppo import PPO
-from clevrskills.rl.run import PROGRESS_FILE, Run
+from clevrskills.rl.run import PROGRESS_FILE, RLRun
 
 RECENT = 100
 """Episodes of which the success is shown beside the progress bar."""
 
 
 def train(
-    run: Run,
+    run: RLRun,
     root: Path,
-    make_envs: Callable[[Run, int], VectorEnv],
+    make_envs: Callable[[RLRun, int], VectorEnv],
     check: Callable[[], None],
     *,
     workers: int,

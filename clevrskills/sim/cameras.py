@@ -158,7 +158,7 @@ class Camera:
 
 
 @dataclass(frozen=True)
-class View:
+class CameraImage:
     """Image of a camera with its buffers.
 
     Attributes:

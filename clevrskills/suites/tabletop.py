@@ -19,7 +19,7 @@ from clevrskills.core.env import Env, Episode
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Axis, Oracle, Suite, TaskInfo, TaskTable, all_robots
+from clevrskills.core.suite import Axis, EpisodeOracle, Suite, TaskInfo, TaskTable, all_robots
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
@@ -116,7 +116,7 @@ class TabletopSuite(Suite):
             raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
         return env
 
-    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
         from clevrskills.envs.environment import ClevrSkillsEnv
         from clevrskills.solvers.oracle import Oracle
 

@@ -1,7 +1,7 @@
 """The tasks; one file each, in a folder for each level."""
 
 from clevrskills.sim.body import Body
-from clevrskills.tasks.bank import Bank, Sentences, Wording
+from clevrskills.tasks.bank import Sentences, Wording, WordingSet
 from clevrskills.tasks.base import LEVELS, Task, stack_roles, task, tasks
 from clevrskills.tasks.layout import (
     DEFAULT_WORKSPACE,
@@ -9,19 +9,19 @@ from clevrskills.tasks.layout import (
     EpisodeRng,
     Layout,
     LayoutError,
-    Table,
+    TableLayout,
     Workspace,
 )
 
 __all__ = [
-    "Bank",
+    "WordingSet",
     "DEFAULT_WORKSPACE",
     "EpisodeRng",
     "FAR_WORKSPACE",
     "Layout",
     "LayoutError",
     "Sentences",
-    "Table",
+    "TableLayout",
     "Task",
     "task",
     "tasks",

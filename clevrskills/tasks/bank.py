@@ -19,7 +19,7 @@ STYLES = ("terse", "plain", "elaborate")
 """Styles of wordings: as short as can be; what one says; with a reason or what is around it."""
 
 FORMS = ("words", "texture")
-"""What may follow the colon of a name in braces; see :class:`Bank`."""
+"""What may follow the colon of a name in braces; see :class:`WordingSet`."""
 
 Fields = Mapping[str, "str | Body"]
 """What the names in braces of a sentence stand for."""
@@ -60,7 +60,7 @@ class Sentences:
 
 
 @dataclass(frozen=True)
-class Bank:
+class WordingSet:
     """The sentences of a task. In braces are names of what the task fills in: words, or a body.
 
     A body ``{thing}`` is shown as an image, or named where a prompt is in words alone;

@@ -11,7 +11,7 @@ from typing import Any
 from clevrskills.assets.tables import check_slots, check_table, read_toml
 from clevrskills.core.goal.predicate import PREDICATES
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.tasks.bank import FORMS, STYLES, Bank, Sentences
+from clevrskills.tasks.bank import FORMS, STYLES, Sentences, WordingSet
 from clevrskills.tasks.leaf_slots import COUNTS, NUMBERS, check_source
 
 _SENTENCES = dict.fromkeys(STYLES, str)
@@ -19,11 +19,11 @@ _BANK = {"like": str, "slots": list, "leaves": dict, "paper": str, "seen": dict,
 
 
 @cache
-def read_banks(folder: Path) -> Mapping[str, Bank]:
+def read_banks(folder: Path) -> Mapping[str, WordingSet]:
     """Return the banks in the TOML files of a folder by their keys.
 
     The entries of a bank are ``paper``, ``seen``, ``held_out`` and ``leaves`` as of
-    :class:`~clevrskills.tasks.bank.Bank`, and ``slots``, the names in braces that the task itself
+    :class:`~clevrskills.tasks.bank.WordingSet`, and ``slots``, the names in braces that the task
     fills in, such as invented words. In braces a sentence has those, the slots of ``leaves``, and
     words of goals, such as ``on`` (``goal_words`` of a predicate). What a bank lacks it takes from
     the earlier bank of its file that ``like`` names.
@@ -32,7 +32,7 @@ def read_banks(folder: Path) -> Mapping[str, Bank]:
         ClevrSkillsError: A file is no TOML, or an entry is missing, unknown, of a wrong type, or
             has an unknown slot.
     """
-    banks: dict[str, Bank] = {}
+    banks: dict[str, WordingSet] = {}
     for path in sorted(folder.glob("*.toml")):
         complete: dict[str, Mapping[str, Any]] = {}
         for key, table in read_toml(path).items():
@@ -48,7 +48,7 @@ def read_banks(folder: Path) -> Mapping[str, Bank]:
     return banks
 
 
-def _bank(where: str, table: Mapping[str, Any]) -> Bank:
+def _bank(where: str, table: Mapping[str, Any]) -> WordingSet:
     check_table(where, table, _BANK, optional=_BANK.keys() - {"paper"})
     parts = {name: table.get(name, {}) for name in ("seen", "held_out")}
     leaves = table.get("leaves", {})
@@ -61,7 +61,7 @@ def _bank(where: str, table: Mapping[str, Any]) -> Bank:
     for entry, text in texts.items():
         check_slots(entry, text, [*leaves, *table.get("slots", [])], FORMS, _goal_words())
     sentences = {name: Sentences(**part) for name, part in parts.items()}
-    return Bank(table["paper"], **sentences, leaves=leaves)
+    return WordingSet(table["paper"], **sentences, leaves=leaves)
 
 
 def _goal_words() -> set[str]:

@@ -23,7 +23,7 @@ from clevrskills.predicates import Outcome, Predicate
 from clevrskills.sim.robots.description import other_robots
 from clevrskills.sim.setting import TABLETOP, Setting
 from clevrskills.tasks.arguments import Count, allowed_arguments
-from clevrskills.tasks.bank import Bank, Fields, Wording
+from clevrskills.tasks.bank import Fields, Wording, WordingSet
 from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -114,7 +114,7 @@ class Task(ABC):
         return type(self).__module__.partition(".")[0]
 
     @property
-    def bank(self) -> Bank | None:
+    def bank(self) -> WordingSet | None:
         """The sentences that ask for it, by its key or that of the task that it is a kind of;
         ``None``: it has :meth:`prompts` of its own. A class may set its own.
 

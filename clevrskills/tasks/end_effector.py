@@ -10,7 +10,7 @@ from sapien import Pose
 from clevrskills.assets import Shape, shape
 from clevrskills.sim.body import Body
 from clevrskills.sim.robots.description import ROBOTS
-from clevrskills.tasks.layout import EpisodeRng, LayoutError, Table
+from clevrskills.tasks.layout import EpisodeRng, LayoutError, TableLayout
 
 GOAL_M = ((-0.25, -0.3, 0.1), (0.05, 0.3, 0.4))
 """Lowest and highest corner of the space of the goals (released code of ClevrSkills 1.0.0)."""
@@ -84,7 +84,7 @@ def corners_around(item: Shape) -> np.ndarray:
     return np.array([*product((-radius, radius), (-radius, radius), (-z, z))])
 
 
-def distractor(rng: EpisodeRng, key: str, table: Table | None = None) -> Body:
+def distractor(rng: EpisodeRng, key: str, table: TableLayout | None = None) -> Body:
     """Return an object that stands about on the table.
 
     Raises:

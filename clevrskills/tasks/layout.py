@@ -131,11 +131,11 @@ class EpisodeRng:
 
     places, shapes, textures, roles, order = map(_stream, range(5))
 
-    def table(self, workspace: Workspace | None = None, gap_m: float = 0.02) -> Table:
+    def table(self, workspace: Workspace | None = None, gap_m: float = 0.02) -> TableLayout:
         """Return the empty table; by default in the workspace of the setting."""
         setting = self.setting
         camera = setting.main_camera
-        return Table(self.places, workspace or setting.workspace, gap_m, camera)
+        return TableLayout(self.places, workspace or setting.workspace, gap_m, camera)
 
     def number(self, count: Count) -> int:
         """Return a number from the least to the greatest, drawn for the roles."""
@@ -233,7 +233,7 @@ PRIMITIVE_SIZE_M = (0.1, 0.1, 0.05)
 """Size of a prism that is moved, unless a task says otherwise (released code)."""
 
 
-class Table:
+class TableLayout:
     """Free places on the table.
 
     Args:

@@ -75,7 +75,7 @@ def leaf_slots(
     """
     used = [node.predicate for node in nodes(goal) if node.active]
     leaves = _leaves(used)
-    scene = _Scene(leaves, layout, _words(used, leaves))
+    scene = _SlotScene(leaves, layout, _words(used, leaves))
     return {**scene.words, **{name: scene.filled(source) for name, source in sources.items()}}
 
 
@@ -113,7 +113,7 @@ def _slots(leaf: Leaf, name: str) -> list[int]:
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _SlotScene:
     """Leaves of a goal, what lies about, and the words of the goal."""
 
     leaves: Sequence[Leaf]
@@ -169,7 +169,7 @@ class _Scene:
 class _Parts:
     """Slots that a leaf, after which there is a key-step, fills a template with."""
 
-    scene: _Scene
+    scene: _SlotScene
     leaf: Leaf
     keystep: int
 

@@ -15,7 +15,7 @@ from clevrskills.predicates import Predicate, Set
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import ROOMY, EpisodeRng, Layout, LayoutError, Table
+from clevrskills.tasks.layout import ROOMY, EpisodeRng, Layout, LayoutError, TableLayout
 
 AREA_SIZE_M = (0.24, 0.24, 0.01)
 AREAS, OBJECTS = 3, 4
@@ -47,7 +47,9 @@ class SortingTask(Task):
         """Return shapes of the objects to draw from."""
 
     @abstractmethod
-    def lay_areas(self, rng: EpisodeRng, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
+    def lay_areas(
+        self, rng: EpisodeRng, table: TableLayout, tiles: Sequence[Shape]
+    ) -> Sequence[Pose]:
         """Draw poses of the areas and take their places on the table.
 
         Raises:

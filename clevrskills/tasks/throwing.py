@@ -16,7 +16,7 @@ from clevrskills.tasks.layout import (
     EpisodeRng,
     Layout,
     LayoutError,
-    Table,
+    TableLayout,
     pose_on_table,
 )
 
@@ -27,7 +27,7 @@ TRIES = 100
 
 
 def place_beyond(
-    table: Table,
+    table: TableLayout,
     generator: np.random.Generator,
     item: Shape,
     angles_deg: tuple[float, float],

@@ -7,7 +7,7 @@ from clevrskills.assets.topside import outline_symmetry
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import choice
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import EpisodeRng, Table
+from clevrskills.tasks.layout import EpisodeRng, TableLayout
 
 DIRECTIONS = {"clockwise": -1, "anti-clockwise": 1}
 """Sign of a turn about world z, which is seen from above."""
@@ -42,7 +42,7 @@ def turnable(rng: EpisodeRng) -> tuple[str, ...]:
     return tuple(n for n in names if outline_symmetry(shape(n, rng.size_m(n))) == 1)
 
 
-def turnable_body(key: str, name: str, texture: str, rng: EpisodeRng, table: Table) -> Body:
+def turnable_body(key: str, name: str, texture: str, rng: EpisodeRng, table: TableLayout) -> Body:
     """Return a body with room to be turned on the spot.
 
     Raises:

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from clevrskills.core.episode import TRAINING
 from clevrskills.core.goal.tree import nodes, outcomes, reasons, used
 from clevrskills.core.threads import single_threaded
-from clevrskills.envs.state_observation import ROBOT, Observer, flat, layout
+from clevrskills.envs.state_observation import ROBOT, StateObserver, flat, layout
 from clevrskills.predicates import GoalState
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.simulation import SimWorld
@@ -159,7 +159,7 @@ class SceneBatch:
             Solids.stack([env.world.solids for env in self._envs]),
             [env.simulation for env in self._envs],
         )
-        self._observer = Observer(self._goal, self._world)
+        self._observer = StateObserver(self._goal, self._world)
         self._used = used(self._goal, len(layouts))
         self._state = self._begun(index)
         self._outcome = self._goal.evaluate(self._world, self._state)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.pool import Answer, Ready, Refusal
+from clevrskills.jobs.pool import JobResult, Ready, Refusal
 from clevrskills.jobs.processes import Processes
 from clevrskills.vector.mixed import MixedBatch, Spec, make_batch
 from clevrskills.vector.scene_batch import SceneBatch
@@ -65,7 +65,7 @@ class RemoteShard:
         message = found[1]
         if isinstance(message, Refusal):
             raise ClevrSkillsError(message.reason)
-        if not isinstance(message, (Answer, Ready)):
+        if not isinstance(message, (JobResult, Ready)):
             raise ClevrSkillsError(f"a process of the vector environment died: {message}")
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 
 from clevrskills.core.report import Protocol, protocol_of
 from clevrskills.core.suite import SUITES, Suite, load_suite
-from clevrskills.evaluation.benchmark.protocol import Part, PartCost, cell_tasks, cost_of_part
+from clevrskills.evaluation.benchmark.protocol import PartCost, RunPart, cell_tasks, cost_of_part
 from clevrskills.evaluation.power import (
     independent_discordance,
     paired_power,
@@ -142,9 +142,9 @@ def _protocols() -> Iterator[tuple[Suite, Protocol]]:
         yield suite, protocol
 
 
-def _parts(suite: Suite, protocol: Protocol) -> Iterator[tuple[Part, PartCost]]:
+def _parts(suite: Suite, protocol: Protocol) -> Iterator[tuple[RunPart, PartCost]]:
     for cell in protocol.cells:
-        part = Part(cell, cell_tasks(suite, cell), cell.split, cell.episodes)
+        part = RunPart(cell, cell_tasks(suite, cell), cell.split, cell.episodes)
         yield part, cost_of_part(suite, part)
 
 

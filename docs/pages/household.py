@@ -9,13 +9,13 @@ from PIL import Image, ImageDraw, ImageFont
 
 from clevrskills.assets.solids import box
 from clevrskills.suites.asgardbench.drawing.house import HouseScene
-from clevrskills.suites.asgardbench.drawing.stage import Stage, model
+from clevrskills.suites.asgardbench.drawing.stage import RenderStage, model
 from clevrskills.suites.asgardbench.models.catalogue import STATES, fixture_builders, thing_builders
-from clevrskills.suites.asgardbench.models.model import Model, Piece, State
-from clevrskills.suites.asgardbench.models.surfaces import Surface
+from clevrskills.suites.asgardbench.models.model import FixtureModel, Piece, State
+from clevrskills.suites.asgardbench.models.surfaces import Appearance
 from clevrskills.suites.asgardbench.rules.camera import aimed
 from clevrskills.suites.asgardbench.rules.verbs import apply
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import Household
 from clevrskills.suites.asgardbench.tasks.instances import TABLE, Variant
 from clevrskills.suites.asgardbench.tasks.rooms import BATHROOMS, KITCHENS, LIVING_ROOMS, room
 from clevrskills.suites.asgardbench.tasks.setup import set_up
@@ -49,12 +49,12 @@ def write(folder: Path = DOCS) -> None:
     )  # fmt: skip
 
 
-def _solved(task: str, index: int) -> Iterator[tuple[str, World]]:
+def _solved(task: str, index: int) -> Iterator[tuple[str, Household]]:
     """Each command of the solver, and the world after it; first none."""
     variant = TABLE[task][index]
     rng = np.random.default_rng((0, crc32(task.encode()), index))
     dirty = ("Mirror_1",) if task == "clean_mirror" else ()
-    world = World(room(variant.label), set_up(task, variant, rng), dirty)
+    world = Household(room(variant.label), set_up(task, variant, rng), dirty)
     plan = solve(task, variant, world)
     yield "", world
     for command in plan:
@@ -101,8 +101,8 @@ def _small(image: np.ndarray, size: int) -> Image.Image:
 
 def _photos(shown: Sequence[tuple[str, State]]) -> Image.Image:
     """A labelled photo of each."""
-    stage = Stage(1.5, 2 * TILE_PX)
-    floor = Model(Piece(box(60000, 60000, 10, bottom=-10.2), Surface((0.88, 0.86, 0.82))))
+    stage = RenderStage(1.5, 2 * TILE_PX)
+    floor = FixtureModel(Piece(box(60000, 60000, 10, bottom=-10.2), Appearance((0.88, 0.86, 0.82))))
     font = ImageFont.load_default(11)
     rows = -(-len(shown) // COLUMNS)
     sheet = Image.new("RGB", (TILE_PX * COLUMNS, TILE_PX * rows), (255, 255, 255))
@@ -142,7 +142,7 @@ def _rooms() -> Image.Image:
     for k, label in enumerate(labels):
         made = room(label)
         things = set_up(FAMILIES[made.kind], Variant(label), np.random.default_rng(label))
-        world = World(made, things)
+        world = Household(made, things)
         aside = 0.35 * made.width_m * (1 if made.fixtures[0].x_m < 0 else -1)
         south = any(f.type == "CounterTop" and f.yaw_rad > 3 for f in made.fixtures)
         eye = (aside, (0.75 if south else 0.2) - made.depth_m / 2, 1.58)

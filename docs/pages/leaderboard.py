@@ -15,7 +15,7 @@ from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.submission.checks import check, numbers_of, run_of
 from clevrskills.evaluation.submission.command import RECORD
-from clevrskills.evaluation.submission.document import Cell, Submission, read_submission
+from clevrskills.evaluation.submission.document import Submission, SubmittedRun, read_submission
 from pages import DOCS, RESULTS
 
 FOLDER = RESULTS / "leaderboard"
@@ -91,7 +91,7 @@ class Row:
     """A cell of a submission."""
 
     found: Submission
-    cell: Cell
+    cell: SubmittedRun
     name: str  # of the cell
     record: Mapping[str, Any] | None  # of the verification
 

@@ -23,7 +23,7 @@ def policy(demos: Path) -> LearnedPolicy:
 def saved(policy: LearnedPolicy, tmp_path: Path) -> Path:
     folder = tmp_path / "checkpoint"
     folder.mkdir()
-    about = checkpoint.Description("bc", policy.config, policy.spec, {"note": "a test"})
+    about = checkpoint.CheckpointDescription("bc", policy.config, policy.spec, {"note": "a test"})
     checkpoint.write(folder, policy, about)
     return folder
 
@@ -62,7 +62,7 @@ def test_what_was_loaded_from_elsewhere_is_left_out(
 ) -> None:
     names = {"head.0.weight", "head.0.bias"}
     monkeypatch.setattr(type(policy), "pretrained", lambda self: names)
-    about = checkpoint.Description("bc", policy.config, policy.spec, {})
+    about = checkpoint.CheckpointDescription("bc", policy.config, policy.spec, {})
     checkpoint.write(tmp_path, policy, about)
     assert not names & read_tensors(tmp_path / "model.safetensors").keys()
     load(tmp_path, "cpu")

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from clevrskills.envs.disturber import Disturber
+from clevrskills.envs.disturber import DisturbanceInjector
 from clevrskills.sim.conditions import Disturbance
 
 
@@ -22,7 +22,7 @@ def scene(held=-1):
 
 def run(disturbances, steps=6, simulation=None, holding=False):
     """What is carried out in place of actions whose every motion is their number, vacuum on."""
-    disturber = Disturber(disturbances, simulation or scene())
+    disturber = DisturbanceInjector(disturbances, simulation or scene())
     actions = [np.array([*[k / 10] * 6, 1.0]) for k in range(steps)]
     return [disturber(action, k, holding) for k, action in enumerate(actions)]
 

@@ -18,7 +18,7 @@ from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.policy_slots import make_runner
-from clevrskills.evaluation.report.tables import Row, summarise
+from clevrskills.evaluation.report.tables import ResultRow, summarise
 from clevrskills.evaluation.results import (
     RESTARTED,
     EpisodeResult,
@@ -29,7 +29,7 @@ from clevrskills.evaluation.results import (
     read_results,
     read_run,
 )
-from clevrskills.evaluation.worker import Describe, Description, Ended
+from clevrskills.evaluation.worker import Describe, Ended, PolicyDescription
 from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
 from tests.support.fake_policies import Wanderer, trouble
 
@@ -95,7 +95,7 @@ def args_for(root: Path, how: str, **more: Any) -> EvaluateArgs:
     return EvaluateArgs(policy=policy, policy_arg=(f"how={how}",), out=root, **given)
 
 
-def row(root: Path) -> Row:
+def row(root: Path) -> ResultRow:
     (evaluation,) = open_evaluations([root])
     return summarise(evaluation.results)
 
@@ -197,7 +197,7 @@ class Canned:
     def next(self) -> Done:
         job = self.jobs.pop(0)
         if isinstance(job, Describe):
-            return Done(job, Description(ObservationOptions(cameras=()), "", "none"))
+            return Done(job, PolicyDescription(ObservationOptions(cameras=()), "", "none"))
         self.count += 1
         if self.count in self.killed:
             return Done(job, WorkerDied("worker died (killed by SIGKILL)", killed=True))

@@ -18,13 +18,13 @@ from clevrskills.jobs.run_folder import INTERRUPTED
 from clevrskills.rl.checkpoint import load_agent, restore, save
 from clevrskills.rl.command import RLArgs, rl
 from clevrskills.rl.ppo import PPO
-from clevrskills.rl.run import PROGRESS_FILE, RUN_FILE, PPOConfig, Run, read_run
+from clevrskills.rl.run import PROGRESS_FILE, RUN_FILE, PPOConfig, RLRun, read_run
 from clevrskills.rl.train import first_seed, read_progress
 from tests.rl.toy import ToyVec
 
 SMALL = PPOConfig(rollout_steps=25, minibatch=50, hidden=(16,), gamma=0.9)
 TOTAL = 1600
-RUN = Run(
+RUN = RLRun(
     task="trace",
     split="train",
     robot="xarm6",

@@ -25,7 +25,7 @@ from clevrskills.core.interface import Interface
 from clevrskills.core.policy import GaveUp
 from clevrskills.core.suite import Suite, TaskInfo
 from clevrskills.errors import UnknownNameError
-from clevrskills.sim.cameras import Camera, View, to_buffer
+from clevrskills.sim.cameras import Camera, CameraImage, to_buffer
 from clevrskills.sim.robots.delta_action import DELTA
 
 LEVELS = {"reach": "L0", "visit": "L1", "tour": "L2"}
@@ -271,7 +271,7 @@ class FakeFilm:
     def draw(self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]) -> None:
         self._moment = qpos, body_poses, textures
 
-    def views(self) -> dict[str, View]:
+    def views(self) -> dict[str, CameraImage]:
         return {
             name: self._view(camera, self.shifts[name], *self._moment)
             for name, camera in self.cameras.items()
@@ -284,7 +284,7 @@ class FakeFilm:
         qpos: np.ndarray,
         poses: np.ndarray,
         textures: Mapping[str, str],
-    ) -> View:
+    ) -> CameraImage:
         size = camera.width
         y, x = np.mgrid[0:size, 0:size]
         color = np.stack([x * 3, y * 3, np.full_like(x, 60 * shift)], -1).astype(np.uint8)
@@ -299,7 +299,7 @@ class FakeFilm:
         part = self._square(qpos, 0.14, 1.8, size)
         color[part], depth[part], segmentation[part] = 255, 1.8, 255
         extrinsic = np.array([[1.0, 0, 0, 0], [0, -1.0, 0, 0], [0, 0, -1.0, 2.0]])
-        return View(
+        return CameraImage(
             color, segmentation, np.arange(256, dtype=np.uint8), to_buffer(depth), extrinsic
         )
 

@@ -11,7 +11,7 @@ import torch
 
 from clevrskills.baselines.batch import Batch
 from clevrskills.baselines.data.sources import open_source
-from clevrskills.baselines.data.windows import Selection, Windows, make_spec
+from clevrskills.baselines.data.windows import DemonstrationFilter, Windows, make_spec
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.baselines.training.trainer import make_optimizer
@@ -22,13 +22,13 @@ def policy_and_windows(
     name: str,
     demos: Path,
     variant: str = "tiny",
-    selection: Selection | None = None,
+    selection: DemonstrationFilter | None = None,
     **changes: Any,
 ) -> tuple[LearnedPolicy, Windows]:
     """A new policy, and windows of demonstrations for it."""
     config = configuration(name, variant, changes)
     sources = [open_source(demos, config.cameras)]
-    selection = selection or Selection()
+    selection = selection or DemonstrationFilter()
     policy = build(name, config, make_spec(sources, config, selection), seed=0)
     policy.start()
     return policy, Windows(sources, config, selection, policy.tokenizer)

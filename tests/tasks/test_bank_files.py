@@ -8,7 +8,7 @@ from clevrskills.assets import shape_names, shape_words
 from clevrskills.assets.names import HELD_OUT_NAMES, SEEN_NAMES
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.clevrskills.wording_checks import draw_layout
-from clevrskills.tasks import Bank, Sentences, Task, stack_roles, task, tasks
+from clevrskills.tasks import Sentences, Task, WordingSet, stack_roles, task, tasks
 from clevrskills.tasks.bank_files import read_banks
 from tests.support.lexicon import goal_words_of
 
@@ -33,8 +33,8 @@ def test_a_bank_has_what_it_lacks_from_another_one(tmp_path):
     (tmp_path / "pushes.toml").write_text(PUSH)
     seen = Sentences(terse="Push {thing}.\nShove {thing} to {other:texture}.\n")
     assert read_banks(tmp_path) == {
-        "push": Bank("Push {thing:words}.", seen),
-        "shove": Bank("Shove it.", seen),
+        "push": WordingSet("Push {thing:words}.", seen),
+        "shove": WordingSet("Shove it.", seen),
     }
 
 
@@ -86,6 +86,6 @@ def test_a_word_that_the_goal_does_not_have_is_refused():
     made = task("place")
     layout = draw_layout(made, 0, "train")
     for text in ("Put {top} {in} {bottom}.", "Put {two} objects {in} {bottom}.", "{top} {away}."):
-        bank = Bank(text, leaves=made.bank.leaves)
+        bank = WordingSet(text, leaves=made.bank.leaves)
         with pytest.raises(ClevrSkillsError, match="nothing of the goal fills '(in|two|away)'"):
             bank.wordings({}, layout, made.goal(stack_roles([layout])))

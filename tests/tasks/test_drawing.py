@@ -7,14 +7,14 @@ import numpy as np
 from clevrskills.assets import shape
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.setting import TABLETOP
-from clevrskills.tasks.layout import Table, _Outline, _outline
+from clevrskills.tasks.layout import TableLayout, _Outline, _outline
 
 
 def test_taken_places_are_those_of_the_outlines() -> None:
     generator, taken, refused = np.random.default_rng(5), 0, 0
     items = [shape(name) for name in ("bowl", "hexagon", "star", "letter R", "raindrop")]
     for _ in range(40):
-        table = Table(np.random.default_rng(0))
+        table = TableLayout(np.random.default_rng(0))
         table.reserve(-0.2, 0.1, 0.09)
         kept = list(table._taken)
         for _ in range(40):

@@ -18,7 +18,7 @@ from clevrskills.suites.clevrskills.wording_checks import (
     draw_layout,
     wording_faults,
 )
-from clevrskills.tasks import Bank, Layout, Sentences, Task, Wording, task, tasks
+from clevrskills.tasks import Layout, Sentences, Task, Wording, WordingSet, task, tasks
 from clevrskills.tasks.bank import STYLES
 from clevrskills.tasks.leaf_slots import listed
 from tests.support.envs import base, make_env
@@ -219,7 +219,9 @@ def test_a_wording_and_a_style_can_be_asked_for():
 
 
 def test_a_bank_is_read_line_by_line():
-    bank = Bank("Do it.", Sentences("One.\nTwo.", plain="Three."), Sentences(elaborate="Four."))
+    bank = WordingSet(
+        "Do it.", Sentences("One.\nTwo.", plain="Three."), Sentences(elaborate="Four.")
+    )
     assert [text for _, text, _ in bank.sentences()] == [
         "Do it.",
         "One.",

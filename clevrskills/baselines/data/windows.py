@@ -41,7 +41,7 @@ _MEASURED = 2000  # demonstrations, at most, that statistics are taken of
 
 
 @dataclass(frozen=True)
-class Selection:
+class DemonstrationFilter:
     """Filter of demonstrations to train on; an empty one fits everything."""
 
     tasks: tuple[str, ...] = ()
@@ -85,7 +85,9 @@ class Selection:
         return chosen
 
 
-def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Selection) -> PolicySpec:
+def make_spec(
+    sources: Sequence[Source], config: PolicyConfig, selection: DemonstrationFilter
+) -> PolicySpec:
     """Return the spec of a policy trained on demonstrations: its observations and actions.
 
     Raises:
@@ -111,7 +113,7 @@ def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Select
     return PolicySpec(options, first.state_parts, _statistics(sources, selection))
 
 
-def files_of(sources: Sequence[Source], selection: Selection) -> str:
+def files_of(sources: Sequence[Source], selection: DemonstrationFilter) -> str:
     """Return an identifier of the files of demonstrations, by names and lengths."""
     chosen = selection.choose(sources)
     contents = [sources[source].demonstrations[number].content for source, number in chosen]
@@ -119,7 +121,7 @@ def files_of(sources: Sequence[Source], selection: Selection) -> str:
     return hashlib.sha256(to_json([about, contents]).encode()).hexdigest()[:16]
 
 
-def fingerprint(sources: Sequence[Source], selection: Selection) -> str:
+def fingerprint(sources: Sequence[Source], selection: DemonstrationFilter) -> str:
     """Return an identifier of demonstrations, independent of their place."""
     chosen = selection.choose(sources)
     demonstrations = [sources[source].demonstrations[number] for source, number in chosen]
@@ -130,7 +132,7 @@ def fingerprint(sources: Sequence[Source], selection: Selection) -> str:
 def packed(
     sources: Sequence[Source],
     config: PolicyConfig,
-    selection: Selection,
+    selection: DemonstrationFilter,
     folder: Path,
     workers: int,
 ) -> list[PackedSource]:
@@ -149,7 +151,7 @@ def packed(
 
 
 def _statistics(
-    sources: Sequence[Source], selection: Selection
+    sources: Sequence[Source], selection: DemonstrationFilter
 ) -> dict[str, dict[str, list[float]]]:
     chosen = selection.choose(sources)
     some = chosen[:: -(-len(chosen) // _MEASURED)]
@@ -187,7 +189,7 @@ class Windows(Dataset[Batch]):
         self,
         sources: Sequence[Source],
         config: PolicyConfig,
-        selection: Selection,
+        selection: DemonstrationFilter,
         tokenizer: Tokenizer,
         cache_bytes: int = 0,
     ) -> None:
@@ -289,7 +291,7 @@ class Windows(Dataset[Batch]):
         return kept
 
 
-class Order:
+class SampleOrder:
     """An endless order of windows, in rounds.
 
     A round has as many windows as there are, each task as often as its weight says, and differs
@@ -358,7 +360,7 @@ class Batches:
     """
 
     def __init__(
-        self, order: Order, size: int, first: int = 0, rank: int = 0, processes: int = 1
+        self, order: SampleOrder, size: int, first: int = 0, rank: int = 0, processes: int = 1
     ) -> None:
         self._order, self._size, self._first = order, size, first
         self._rank, self._processes = rank, processes

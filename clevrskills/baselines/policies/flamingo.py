@@ -130,7 +130,7 @@ Look = Callable[[GatedCrossAttention, Tensor], Tensor]
 to see; returns the tokens."""
 
 
-class LookingModel(nn.Module):
+class VisionConditionedLM(nn.Module):
     """A language model with gated cross-attention before every n-th of its layers.
 
     Args:

@@ -21,7 +21,7 @@ from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.options import Repeated
 
 if TYPE_CHECKING:
-    from clevrskills.baselines.checkpoint import Description
+    from clevrskills.baselines.checkpoint import CheckpointDescription
     from clevrskills.core.suite import Suite
 
 SEED = 1_000_000
@@ -139,7 +139,7 @@ def _evaluate(args: DaggerArgs, tasks: tuple[str, ...], policy: Path, out: Path)
 
 
 def _generate_args(
-    args: DaggerArgs, about: Description, tasks: tuple[str, ...], number: int, out: Path
+    args: DaggerArgs, about: CheckpointDescription, tasks: tuple[str, ...], number: int, out: Path
 ) -> GenerateArgs:
     out.parent.mkdir(parents=True, exist_ok=True)
     return GenerateArgs(
@@ -156,7 +156,7 @@ def _generate_args(
 
 
 def _train_args(
-    args: DaggerArgs, about: Description, start: Path, data: tuple[Path, ...], out: Path
+    args: DaggerArgs, about: CheckpointDescription, start: Path, data: tuple[Path, ...], out: Path
 ) -> TrainArgs:
     return TrainArgs(
         from_=start,

@@ -22,10 +22,10 @@ from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
 from clevrskills.core.observer import Observer
 from clevrskills.core.suite import (
-    Oracle,
+    EpisodeOracle,
+    MomentRenderer,
     Suite,
     TaskInfo,
-    TrajectoryRenderer,
     find_interface,
     load_suite,
     make_renderer,
@@ -48,7 +48,7 @@ class DaggerOracle:
         interface: What both act by.
     """
 
-    def __init__(self, env: Env, policy: Any, oracle: Oracle, interface: Interface) -> None:
+    def __init__(self, env: Env, policy: Any, oracle: EpisodeOracle, interface: Interface) -> None:
         self._env, self._oracle, self._policy, self._read = env, oracle, policy, interface.read
         self._observer = Observer(env, policy.observation)
 
@@ -157,7 +157,7 @@ class DaggerSuite(Suite):
     def frozen(self, task: str, split: str) -> FrozenEpisodes[Episode]:
         return self.suite.frozen(task, split)
 
-    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
+    def trajectory_renderer(self, config: EnvConfig) -> MomentRenderer | None:
         return make_renderer(self.suite, config)
 
     def make(self, config: EnvConfig) -> Env:
@@ -168,7 +168,7 @@ class DaggerSuite(Suite):
         size_px, look = options.size_px, options.look
         return self.suite.make(replace(config, cameras=options.cameras, size_px=size_px, look=look))
 
-    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
         """Return the policy with what corrects it in an environment."""
         from clevrskills.baselines.checkpoint import load
 

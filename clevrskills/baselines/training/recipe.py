@@ -69,7 +69,7 @@ SEED = 7000
 """First seed of the episodes of the check."""
 
 
-class Stage(NamedTuple):
+class RecipeStage(NamedTuple):
     """Stage of a recipe.
 
     Attributes:
@@ -83,7 +83,7 @@ class Stage(NamedTuple):
     run: Callable[[], int]
 
 
-def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[Stage]:
+def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[RecipeStage]:
     """Return the stages of the compact policy, each with a folder of its own.
 
     Args:
@@ -126,7 +126,7 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[Stage]:
         "controller": (size.controller_steps, lambda: train(controller)),
         "check": (tasks * size.episodes, lambda: evaluate(checked)),
     }
-    return [Stage(name, n * CPU_S[name], run) for name, (n, run) in amounts.items()]
+    return [RecipeStage(name, n * CPU_S[name], run) for name, (n, run) in amounts.items()]
 
 
 def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:

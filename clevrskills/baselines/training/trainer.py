@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from clevrskills.baselines.checkpoint import Description, write
-from clevrskills.baselines.data.windows import Batches, Order, Windows
+from clevrskills.baselines.checkpoint import CheckpointDescription, write
+from clevrskills.baselines.data.windows import Batches, SampleOrder, Windows
 from clevrskills.core import checkpoint
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import PartialDirectory
@@ -91,9 +91,9 @@ class Trainer:
         self,
         args: TrainArgs,
         policy: LearnedPolicy,
-        about: Description,
+        about: CheckpointDescription,
         windows: Windows,
-        order: Order,
+        order: SampleOrder,
         accelerator: Accelerator,
         evaluate: Callable[[Path, int], Mapping[str, float]] | None = None,
     ) -> None:

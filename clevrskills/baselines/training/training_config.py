@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.baselines import checkpoint
-from clevrskills.baselines.checkpoint import Description, describe
+from clevrskills.baselines.checkpoint import CheckpointDescription, describe
 from clevrskills.baselines.data.sources import LeRobotSource, open_source
 from clevrskills.baselines.data.track import Track, track_of
 from clevrskills.baselines.data.windows import (
-    Order,
-    Selection,
+    DemonstrationFilter,
+    SampleOrder,
     Source,
     Windows,
     files_of,
@@ -48,14 +48,14 @@ class TrainingConfig:
     placed: PolicyConfig  # the same with the folders of published weights
     spec: PolicySpec  # what it sees and does
     start: Path | None  # folder of the checkpoint that it starts from; `None`: none
-    before: Description | None  # what that says of itself
+    before: CheckpointDescription | None  # what that says of itself
     sources: Sequence[Source]  # where the demonstrations are
-    selection: Selection  # which of them
+    selection: DemonstrationFilter  # which of them
     # how often the windows of each task are drawn; `None`: all windows alike
     weights: Mapping[str, float] | None
     identity: Mapping[str, Any]  # what must be the same when the training run is continued
 
-    def make(self, latest: Path | None) -> tuple[LearnedPolicy, Any, Order]:
+    def make(self, latest: Path | None) -> tuple[LearnedPolicy, Any, SampleOrder]:
         """Return the policy, what it is trained on, and in what order.
 
         Args:
@@ -71,14 +71,14 @@ class TrainingConfig:
         else:
             checkpoint.fill(policy, folder)
         windows = self.windows(policy)
-        return policy, windows, Order(windows, self.weights, self.args.seed)
+        return policy, windows, SampleOrder(windows, self.weights, self.args.seed)
 
     def windows(self, policy: LearnedPolicy) -> Any:
         """Return what the policy is trained on."""
         cache_bytes = int(self.args.cache_gb * 1e9)
         return Windows(self.sources, self.config, self.selection, policy.tokenizer, cache_bytes)
 
-    def describe(self, policy: LearnedPolicy, windows: Any) -> Description:
+    def describe(self, policy: LearnedPolicy, windows: Any) -> CheckpointDescription:
         """Return what checkpoints of the training run say."""
         track = self.track(policy, windows)
         if self.before is not None:
@@ -86,7 +86,7 @@ class TrainingConfig:
         identity = {k: v for k, v in self.identity.items() if k not in ("policy", "config", PLACES)}
         provenance = identity | self.provenance(policy, windows, asdict(track))
         config = pinned(self.config, self.placed)
-        return Description(self.policy, config, self.spec, provenance)
+        return CheckpointDescription(self.policy, config, self.spec, provenance)
 
     def track(self, policy: LearnedPolicy, windows: Any) -> Track:
         """Return the track of the data."""
@@ -109,7 +109,9 @@ class TrainingConfig:
         }
 
 
-Prepare = Callable[[TrainArgs, str, PolicyConfig, Path | None, Description | None], TrainingConfig]
+Prepare = Callable[
+    [TrainArgs, str, PolicyConfig, Path | None, CheckpointDescription | None], TrainingConfig
+]
 """Reads what a training run is about: arguments, policy, configuration, first checkpoint, what that
 says of itself."""
 
@@ -137,7 +139,7 @@ def prepare(args: TrainArgs) -> TrainingConfig:
                 f"{source.root} is a LeRobot export, which has prompts in words only: add "
                 f"--prompt {LANGUAGE}"
             )
-    selection = Selection(args.task, args.level, tuple(all_splits(load_suite())[:1]), args.prompt)
+    selection = DemonstrationFilter(args.task, args.level, tuple(all_splits(load_suite())[:1]), args.prompt)
     if args.cache_dir is not None:
         sources = packed(sources, config, selection, args.cache_dir, args.workers)
     spec = make_spec(sources, config, selection)
@@ -185,7 +187,7 @@ def identity_of(
     }
 
 
-def _policy(args: TrainArgs, before: Description | None) -> tuple[str, PolicyConfig]:
+def _policy(args: TrainArgs, before: CheckpointDescription | None) -> tuple[str, PolicyConfig]:
     """Return the name and configuration of the policy."""
     changes = policy_arguments(args.set)
     if before is not None and args.policy not in (None, before.policy):

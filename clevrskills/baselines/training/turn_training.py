@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrskills.baselines.checkpoint import Description
+from clevrskills.baselines.checkpoint import CheckpointDescription
 from clevrskills.baselines.data.track import Track
 from clevrskills.baselines.data.turns import Turns, TurnWindows, read_turns
-from clevrskills.baselines.data.windows import Selection
+from clevrskills.baselines.data.windows import DemonstrationFilter
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import policy_type
 from clevrskills.baselines.spec import PolicyConfig
@@ -59,7 +59,7 @@ def prepare_turns(
     name: str,
     config: PolicyConfig,
     start: Path | None,
-    before: Description | None,
+    before: CheckpointDescription | None,
 ) -> TurnTraining:
     """Read what a training on turns is about.
 
@@ -71,7 +71,7 @@ def prepare_turns(
     kind: Any = policy_type(name)
     turns = [read_turns(root) for root in args.data]
     about = {"demonstrations": [each.digest for each in turns]}
-    selection = Selection((), (), (), "language")
+    selection = DemonstrationFilter((), (), (), "language")
     return TurnTraining(
         *(args, name, config, config, kind.turn_spec(), start, before, (), selection, None),
         identity_of(args, name, config, about),

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from clevrskills.core.episode import SUBSTITUTE, RecordedName
 from clevrskills.core.suite import Suite, all_splits
-from clevrskills.dataset_tools.check.fault import Fault, schema_faults
+from clevrskills.dataset_tools.check.fault import DatasetFault, schema_faults
 from clevrskills.dataset_tools.layout import (
     CARD_FILE,
     CROISSANT_FILE,
@@ -36,35 +36,37 @@ _WRITTEN = (DATASET_FILE, MANIFEST_DIR, SHARDS_DIR, CARD_FILE, CROISSANT_FILE, E
 
 
 @dataclass
-class Catalogue:
+class DatasetIndex:
     """Declared and actual content of a dataset."""
 
     # by the name of an episode: what the manifest says of it
     lines: dict[str, Attempt] = field(default_factory=dict)
     # directories of the episodes that are there, sorted
     episodes: list[Path] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)  # what is wrong
+    faults: list[DatasetFault] = field(default_factory=list)  # what is wrong
 
 
-def read_catalogue(root: Path, suite: Suite) -> Catalogue:
+def read_catalogue(root: Path, suite: Suite) -> DatasetIndex:
     """Read and check header, manifest and names of directories.
 
     Args:
         root: The dataset.
         suite: The tasks and splits that exist.
     """
-    catalogue, tasks = Catalogue(), suite.tasks
+    catalogue, tasks = DatasetIndex(), suite.tasks
     header = json.loads((root / DATASET_FILE).read_text(encoding="utf-8"))
-    catalogue.faults += (Fault("", DATASET_FILE, w) for w in schema_faults("dataset", header))
+    catalogue.faults += (
+        DatasetFault("", DATASET_FILE, w) for w in schema_faults("dataset", header)
+    )
     catalogue.faults += _directory_faults(root, suite, catalogue.episodes)
     attempts: dict[tuple[str, str, int], tuple[str, Attempt]] = {}
     for place, line in _lines(root, catalogue.faults):
         key = (line.task, line.split, line.seed)
         for what in _line_faults(line, tasks, all_splits(suite)):
-            catalogue.faults.append(Fault("", place, what))
+            catalogue.faults.append(DatasetFault("", place, what))
         if key in attempts and not _made_again(place, line, *attempts[key]):
             what = f"the same attempt as {attempts[key][0]}: remove one"
-            catalogue.faults.append(Fault("", place, what))
+            catalogue.faults.append(DatasetFault("", place, what))
         attempts[key] = (place, line)
         if line.success:
             catalogue.lines[line.id] = line
@@ -72,13 +74,13 @@ def read_catalogue(root: Path, suite: Suite) -> Catalogue:
     catalogue.faults += _shard_faults(root, suite, catalogue.episodes)
     existing = {"/".join(path.parts[-2:]) for path in catalogue.episodes}
     for name in sorted(set(catalogue.lines) - existing):
-        catalogue.faults.append(Fault(name, "", "is in the manifest, but not there"))
+        catalogue.faults.append(DatasetFault(name, "", "is in the manifest, but not there"))
     for name in sorted(existing - set(catalogue.lines)):
-        catalogue.faults.append(Fault(name, "", "is not in the manifest"))
+        catalogue.faults.append(DatasetFault(name, "", "is not in the manifest"))
     return catalogue
 
 
-def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[Fault]:
+def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[DatasetFault]:
     """Look through the directories, and add those of episodes to ``episodes``."""
     tasks, splits = suite.tasks, all_splits(suite)
     for path in sorted(root.iterdir()):
@@ -87,12 +89,12 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
         if path.name.startswith("."):
             partial = path.name.startswith(PARTIAL_PREFIX)
             what = "left by a writer that was interrupted, or is at work"
-            yield Fault("", path.name, what if partial else "is not part of a dataset")
+            yield DatasetFault("", path.name, what if partial else "is not part of a dataset")
         elif not path.is_dir():
-            yield Fault("", path.name, "is not part of a dataset")
+            yield DatasetFault("", path.name, "is not part of a dataset")
         else:
             if path.name not in tasks:
-                yield Fault("", path.name, "is no task")
+                yield DatasetFault("", path.name, "is no task")
             for inner in sorted(path.iterdir()):
                 name = f"{path.name}/{inner.name}"
                 try:
@@ -102,38 +104,38 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
                 if known:
                     episodes.append(inner)
                 else:
-                    yield Fault("", name, "is no episode")
+                    yield DatasetFault("", name, "is no episode")
 
 
-def _shard_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[Fault]:
+def _shard_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[DatasetFault]:
     """Look through the shards, and add their episodes to ``episodes``."""
     splits, folders = all_splits(suite), {*episodes}
     for path in shard_paths(root):
         place = f"{SHARDS_DIR}/{path.name}"
         try:
             if parse_shard(path.name)[0] not in splits:
-                yield Fault("", place, "is of no split of the suite")
+                yield DatasetFault("", place, "is of no split of the suite")
             shard = Shard(path)
         except (ValueError, DatasetError) as error:
-            yield Fault("", place, str(error))
+            yield DatasetFault("", place, str(error))
             continue
         ends: dict[str, int] = {}
         for name, files in shard.items():
             if root / name in folders:
-                yield Fault(name, "", f"is in a folder and in {place}: run `clevrskills pack`")
+                yield DatasetFault(name, "", f"is in a folder and in {place}: run `clevrskills pack`")
             else:
                 episodes.append(root / name)
             for file, part in files.items():
                 if part.start != ends.get(file, 0):
-                    yield Fault(name, file, f"does not begin in {place} where the last one ends")
+                    yield DatasetFault(name, file, f"does not begin in {place} where the last one ends")
                 ends[file] = part.start + part.length
         for file, end in ends.items():
             yield from (
-                Fault("", f"{place}/{file}", what) for what in _joined(path, file, end, shard)
+                DatasetFault("", f"{place}/{file}", what) for what in _joined(path, file, end, shard)
             )
         known = {INDEX_FILE, *map(file_in_shard, ends)}
         for name in sorted({entry.name for entry in path.iterdir()} - known):
-            yield Fault("", f"{place}/{name}", "is not part of a shard")
+            yield DatasetFault("", f"{place}/{name}", "is not part of a shard")
     episodes.sort()
 
 
@@ -151,27 +153,27 @@ def _joined(path: Path, file: str, end: int, shard: Shard) -> Iterator[str]:
         yield f"damaged: {' '.join(str(error).split())}"
 
 
-def _lines(root: Path, faults: list[Fault]) -> Iterator[tuple[str, Attempt]]:
+def _lines(root: Path, faults: list[DatasetFault]) -> Iterator[tuple[str, Attempt]]:
     """Yield the lines of all manifests that can be read, with their places."""
     folder = root / MANIFEST_DIR
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         name = path.relative_to(root).as_posix()
         if path.suffix != ".jsonl":
-            faults.append(Fault("", name, "is not part of a dataset"))
+            faults.append(DatasetFault("", name, "is not part of a dataset"))
             continue
         with path.open("rb") as file:
             for number, text in enumerate(file, start=1):
                 place = f"{name} line {number}"
                 if not text.endswith(b"\n"):
                     what = "is torn: its writer was interrupted, or is at work"
-                    faults.append(Fault("", place, what))
+                    faults.append(DatasetFault("", place, what))
                     continue
                 try:
                     data = json.loads(text)
                 except ValueError as error:
-                    faults.append(Fault("", place, f"damaged: {error}"))
+                    faults.append(DatasetFault("", place, f"damaged: {error}"))
                     continue
-                wrong = [Fault("", place, what) for what in schema_faults("manifest", data)]
+                wrong = [DatasetFault("", place, what) for what in schema_faults("manifest", data)]
                 faults.extend(wrong)
                 if not wrong:
                     yield place, Attempt.from_json(text)
@@ -199,13 +201,15 @@ def _made_again(place: str, line: Attempt, before_place: str, before: Attempt) -
 
 def _attempt_faults(
     attempts: dict[tuple[str, str, int], tuple[str, Attempt]],
-) -> Iterator[Fault]:
+) -> Iterator[DatasetFault]:
     """Yield attempts that were made after a success, or without those before them."""
     for (task, split, seed), (place, line) in attempts.items():
         for number in range(line.number):
             earlier = attempts.get((task, split, seed - (line.number - number) * SUBSTITUTE))
             if earlier is None:
-                yield Fault("", place, f"attempt {line.number}, but no line of attempt {number}")
+                yield DatasetFault(
+                    "", place, f"attempt {line.number}, but no line of attempt {number}"
+                )
             elif earlier[1].success:
                 what = f"attempt {line.number} after the success of {earlier[0]}"
-                yield Fault("", place, what)
+                yield DatasetFault("", place, what)

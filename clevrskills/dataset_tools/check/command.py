@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clevrskills.core.env import Env
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.suite import Suite
-    from clevrskills.dataset_tools.check.fault import Fault
+    from clevrskills.dataset_tools.check.fault import DatasetFault
     from clevrskills.dataset_tools.dataset import Episode
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import Attempt
@@ -48,12 +48,14 @@ class CheckArgs(WorkerArgs):
 
 
 @dataclass
-class Report:
+class CheckReport:
     """Findings of a check."""
 
     episodes: int = 0  # number of episodes looked at
     replayed: int = 0  # how many of them were replayed
-    faults: list[Fault] = field(default_factory=list)  # what is wrong, in the order of the episodes
+    faults: list[DatasetFault] = field(
+        default_factory=list
+    )  # what is wrong, in the order of the episodes
 
 
 def check(args: CheckArgs, suite: Suite | None = None) -> int:
@@ -91,7 +93,7 @@ def check_dataset(
     standard: bool = False,
     workers: int = 1,
     suite: Suite | None = None,
-) -> Report:
+) -> CheckReport:
     """Check a dataset.
 
     Args:
@@ -107,7 +109,7 @@ def check_dataset(
         ClevrSkillsError: It was to be a standard dataset, but does not claim to be one.
     """
     from clevrskills.dataset_tools.check.catalogue import read_catalogue
-    from clevrskills.dataset_tools.check.fault import Fault
+    from clevrskills.dataset_tools.check.fault import DatasetFault
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import in_turn
     from clevrskills.dataset_tools.standard import check_header, missing_slots, read_standard
@@ -117,9 +119,11 @@ def check_dataset(
     published = read_standard(suite) if standard else None
     size = 0 if published is None else check_header(root, header, published)
     catalogue = read_catalogue(root, suite)
-    report = Report(len(catalogue.episodes), faults=list(catalogue.faults))
+    report = CheckReport(len(catalogue.episodes), faults=list(catalogue.faults))
     if published is not None:
-        report.faults += (Fault("", "", what) for what in missing_slots(catalogue.episodes, size))
+        report.faults += (
+            DatasetFault("", "", what) for what in missing_slots(catalogue.episodes, size)
+        )
     make = partial(Checker, header, suite, decode, published)
     paths = {"/".join(path.parts[-2:]): path for path in catalogue.episodes}
     jobs = [Job(path, catalogue.lines.get(name)) for name, path in paths.items()]
@@ -161,14 +165,14 @@ class Checker:
         self._config: EnvConfig | None = None
         self._env: Env | None = None
 
-    def __call__(self, job: Job) -> list[Fault]:
+    def __call__(self, job: Job) -> list[DatasetFault]:
         """Find the faults of an episode.
 
         Raises:
             ClevrSkillsError: An environment to replay in cannot be built.
         """
         from clevrskills.dataset_tools.check.episode import episode_faults
-        from clevrskills.dataset_tools.check.fault import Fault
+        from clevrskills.dataset_tools.check.fault import DatasetFault
         from clevrskills.dataset_tools.dataset import Episode
 
         if job.replay:
@@ -179,14 +183,16 @@ class Checker:
             *(job.path, self._header, job.line, keystep_camera, self._decode), bool(self._images)
         )
         name = "/".join(job.path.parts[-2:])
-        faults = [Fault(name, file, what) for file, what in found]
+        faults = [DatasetFault(name, file, what) for file, what in found]
         if self._standard is not None and not faults:
-            faults += (Fault(name, "", what) for what in self._standard.faults(Episode(job.path)))
+            faults += (
+                DatasetFault(name, "", what) for what in self._standard.faults(Episode(job.path))
+            )
         return faults
 
-    def _replay(self, path: Path) -> list[Fault]:
+    def _replay(self, path: Path) -> list[DatasetFault]:
         from clevrskills.core.env import RecordableEnv
-        from clevrskills.dataset_tools.check.fault import Fault
+        from clevrskills.dataset_tools.check.fault import DatasetFault
         from clevrskills.dataset_tools.check.replay import replay
         from clevrskills.dataset_tools.check.turns import replay_turns
         from clevrskills.dataset_tools.dataset import Episode
@@ -204,17 +210,17 @@ class Checker:
                     own = planner_name()
                 if what and planner != own:
                     what += f"; it was recorded with the planner {planner}, replayed with {own}"
-                return [Fault(episode.id, TURNS_FILE, f"replay: {what}")] if what else []
+                return [DatasetFault(episode.id, TURNS_FILE, f"replay: {what}")] if what else []
             of = info["task"], info["split"], info["seed"], 0, info["robot"], info["task_args"]
             drawn, axes = self._suite.draw(*of, wording=None), self._header.axes
             start = perturbed(self._suite, drawn, axes)
             if isinstance(start, str):
-                return [Fault(episode.id, "", f"replay: {start}")]
+                return [DatasetFault(episode.id, "", f"replay: {start}")]
             assert isinstance(env, RecordableEnv), "it was recorded"
             report = replay(episode, env, start)
         except Exception as error:  # the simulator raises what it likes
-            return [Fault(episode.id, "", f"replay: {type(error).__name__}: {error}")]
-        return [] if report else [Fault(episode.id, STATES_FILE, f"replay: {report}")]
+            return [DatasetFault(episode.id, "", f"replay: {type(error).__name__}: {error}")]
+        return [] if report else [DatasetFault(episode.id, STATES_FILE, f"replay: {report}")]
 
     def _environment(self, episode: Episode) -> Env:
         config = self._header.config(episode.info["task"], episode.info["split"])
@@ -229,28 +235,28 @@ class Checker:
 
 def _do(
     make: Callable[[], Checker], workers: int, jobs: Sequence[Job], name: str
-) -> Iterator[Fault]:
+) -> Iterator[DatasetFault]:
     """Do the jobs; the faults in the order of the jobs."""
-    from clevrskills.dataset_tools.check.fault import Fault
+    from clevrskills.dataset_tools.check.fault import DatasetFault
     from clevrskills.jobs.work import JobQueue, open_pool, work
 
-    found: dict[Path, list[Fault]] = {}
+    found: dict[Path, list[DatasetFault]] = {}
 
-    class CheckQueue(JobQueue[Job, list[Fault]]):
+    class CheckQueue(JobQueue[Job, list[DatasetFault]]):
         def key(self, job: Job) -> Path:
             return job.path
 
-        def finish(self, job: Job, result: list[Fault]) -> None:
+        def finish(self, job: Job, result: list[DatasetFault]) -> None:
             found[job.path] = result
 
         def give_up(self, job: Job, end: WorkerDied | TimedOut) -> None:
             episode = "/".join(job.path.parts[-2:])
-            found[job.path] = [Fault(episode, "", f"{name}: {end.reason}")]
+            found[job.path] = [DatasetFault(episode, "", f"{name}: {end.reason}")]
 
         def update(self) -> None:
             display.update(len(found))
 
-    def start_pool() -> Pool[Job, list[Fault]]:
+    def start_pool() -> Pool[Job, list[DatasetFault]]:
         if workers == 1:
             return InlinePool(make)
         size = min(workers, len(jobs))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, order=True)
-class Fault:
+class DatasetFault:
     """Fault that a check found."""
 
     episode: str  # name of the episode, e.g. `sort/train_00000007`; empty: the dataset as a whole

@@ -13,7 +13,7 @@ from clevrskills.dataset_tools.record.recorder import STEP_FIELDS
 
 
 @dataclass(frozen=True)
-class Replay:
+class ReplayComparison:
     """Comparison of a replay with its recording; true if everything is equal, bit for bit.
 
     Attributes:
@@ -40,7 +40,7 @@ class Replay:
         return f"state {self.step} differs in {self.where} by up to {self.difference:.3g}"
 
 
-def replay(episode: Episode, env: RecordableEnv, start: Start) -> Replay:
+def replay(episode: Episode, env: RecordableEnv, start: Start) -> ReplayComparison:
     """Start an episode again, make its actions, compare.
 
     Compared are the simulator's states, proprioception, poses of the objects, reward, progress,
@@ -69,14 +69,16 @@ def replay(episode: Episode, env: RecordableEnv, start: Start) -> Replay:
         success = step is not None and step.success
         state = np.array(env.get_state()).reshape(-1)
         if not _equal(recorded, state):
-            return Replay(index + 1, success, index, *_difference(episode, recorded, state))
+            return ReplayComparison(
+                index + 1, success, index, *_difference(episode, recorded, state)
+            )
         for name, now in _observed(env, step):
             in_state = name in measured
             value = measured[name][index] if in_state else episode.steps[name].iloc[index - 1]
             before = np.asarray(value).reshape(-1)
             if not _equal(before, now := np.asarray(now, dtype=before.dtype).reshape(-1)):
-                return Replay(index + 1, success, index, name, _largest(before, now))
-    return Replay(len(states), success)
+                return ReplayComparison(index + 1, success, index, name, _largest(before, now))
+    return ReplayComparison(len(states), success)
 
 
 def _observed(env: RecordableEnv, step: Step | None) -> Iterator[tuple[str, np.ndarray]]:

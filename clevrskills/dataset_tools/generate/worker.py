@@ -11,9 +11,9 @@ from clevrskills.core.env import Episode as Start
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import (
     NO_ROBOT,
-    Oracle,
+    EpisodeOracle,
+    MomentRenderer,
     Suite,
-    TrajectoryRenderer,
     all_views,
     building,
     find_interface,
@@ -67,7 +67,7 @@ class GenerateWorker:
             find_interface(suite, header.interface) if header.in_turns else step_interface(suite)
         )
         self._config: EnvConfig | None = None
-        self._made: tuple[Env, Oracle, TrajectoryRenderer | None] | None = None
+        self._made: tuple[Env, EpisodeOracle, MomentRenderer | None] | None = None
 
     def __call__(self, attempt: Attempt) -> Attempt:
         """Roll out one seed and keep the episode if it succeeds.
@@ -121,7 +121,7 @@ class GenerateWorker:
         )
 
     def _recorder(
-        self, config: EnvConfig, start: Start, film: TrajectoryRenderer | None
+        self, config: EnvConfig, start: Start, film: MomentRenderer | None
     ) -> EpisodeRecorder:
         suite, views = self._suite, self._header.views
         if not self._header.in_turns:
@@ -160,7 +160,7 @@ class GenerateWorker:
             files=file_hashes(path),
         )
 
-    def _prepare(self, config: EnvConfig) -> tuple[Env, Oracle, TrajectoryRenderer | None]:
+    def _prepare(self, config: EnvConfig) -> tuple[Env, EpisodeOracle, MomentRenderer | None]:
         if self._made is None or config != self._config:
             if self._made is not None:
                 self._made[0].close()

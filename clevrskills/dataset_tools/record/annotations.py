@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from clevrskills.sim.cameras import NEAR_M, TABLE_ID, Camera, View, to_buffer
-from clevrskills.sim.render.raster import Corners, Faces, Mesh, cut_off, extents, merged
+from clevrskills.sim.cameras import NEAR_M, TABLE_ID, Camera, CameraImage, to_buffer
+from clevrskills.sim.render.raster import Corners, Faces, RasterMesh, cut_off, extents, merged
 
 SAMPLES, CANDIDATES = 256, 768
 """Surface points of an object, and from how many they are chosen."""
@@ -50,7 +50,7 @@ class Annotator:
         cameras: The cameras by name.
     """
 
-    def __init__(self, meshes: Sequence[Mesh], cameras: Mapping[str, Camera]) -> None:
+    def __init__(self, meshes: Sequence[RasterMesh], cameras: Mapping[str, Camera]) -> None:
         self._cameras = dict(cameras)
         self._count = len(meshes)
         if not self._count:
@@ -71,7 +71,7 @@ class Annotator:
         sizes = [(camera.width, camera.height) for camera in cameras.values()]
         self._size = np.repeat(sizes, self._count, axis=0)  # (R, 2)
 
-    def look(self, poses: np.ndarray, views: Mapping[str, View]) -> dict[str, Sighting]:
+    def look(self, poses: np.ndarray, views: Mapping[str, CameraImage]) -> dict[str, Sighting]:
         """Annotate the images of a moment.
 
         Args:
@@ -119,7 +119,11 @@ class Annotator:
         return boxes.astype(np.int16)
 
     def _visible(
-        self, pixels: np.ndarray, depth: np.ndarray, areas: np.ndarray, views: Mapping[str, View]
+        self,
+        pixels: np.ndarray,
+        depth: np.ndarray,
+        areas: np.ndarray,
+        views: Mapping[str, CameraImage],
     ) -> np.ndarray:
         inside = ((pixels >= 0.0) & (pixels < self._size[:, None])).all(-1)  # (R, S)
         columns, rows = np.where(inside, np.moveaxis(pixels, -1, 0), 0.0).astype(np.intp)
@@ -162,7 +166,7 @@ def _padded(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 @lru_cache(maxsize=256)
-def _spread(mesh: Mesh) -> tuple[Corners, np.ndarray, np.ndarray, np.ndarray]:
+def _spread(mesh: RasterMesh) -> tuple[Corners, np.ndarray, np.ndarray, np.ndarray]:
     """Return the mesh with each corner once, and points (S, 3) spread over its surface with normals
     (S, 3) and areas (S,) that they stand for.
     """

@@ -11,7 +11,7 @@ from typing import Any
 from clevrskills.core.env import Episode, RecordableEnv
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface, Step, Turn
-from clevrskills.core.suite import Labels, Suite, TrajectoryRenderer
+from clevrskills.core.suite import Labels, MomentRenderer, Suite
 from clevrskills.dataset_tools.record.camera_tracks import write_images
 from clevrskills.dataset_tools.record.recorder import Recorder
 from clevrskills.dataset_tools.record.turns import TurnLog
@@ -55,7 +55,7 @@ class ArmTurnRecorder(Recorder):
         interface: Interface,
         views: Sequence[str] = (),
         images: Sequence[str] = (),
-        film: TrajectoryRenderer | None = None,
+        film: MomentRenderer | None = None,
         writer: str = "local",
     ) -> None:
         super().__init__(root, config, episode, suite, film, writer, interface)

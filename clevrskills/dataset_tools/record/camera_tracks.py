@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import TrajectoryRenderer
+from clevrskills.core.suite import MomentRenderer
 from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE, VIDEO_SUFFIXES
 from clevrskills.dataset_tools.record.annotations import Annotator
 from clevrskills.dataset_tools.record.columns import owned, vectors
 from clevrskills.jobs.files import storage_errors
-from clevrskills.sim.cameras import View
+from clevrskills.sim.cameras import CameraImage
 from clevrskills.sim.render.images import encode_image
 from clevrskills.sim.render.video import DepthWriter, SegmentationWriter, VideoWriter
 
@@ -35,7 +35,7 @@ IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 """A single image in a table."""
 
 
-class Footage:
+class CameraTracks:
     """Camera tracks of one episode, filmed into its directory state by state; a state is drawn
     while the simulation goes on, and encoded while the next one is drawn.
 
@@ -52,7 +52,7 @@ class Footage:
     def __init__(
         self,
         directory: Path,
-        film: TrajectoryRenderer,
+        film: MomentRenderer,
         scene: Mapping[str, Any],
         fps: int,
         config: EnvConfig,
@@ -63,7 +63,7 @@ class Footage:
         filmed = {"video": True, "depth": config.depth, "segmentation": config.segmentation}
         self._kinds = [kind for kind in _WRITERS if filmed[kind]]
         self._keystep_camera, self._times_s = keystep_camera, times_s
-        self._views: Mapping[str, View] = {}  # of the last state only
+        self._views: Mapping[str, CameraImage] = {}  # of the last state only
         self._videos: dict[str, VideoWriter] = {}
         self._images: dict[str, bytes] = {}
         self._rows: dict[str, list[np.ndarray]] = {}

@@ -14,10 +14,10 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface, Step
 from clevrskills.core.suite import (
     RATE,
+    EpisodeOracle,
     Labels,
-    Oracle,
+    MomentRenderer,
     Suite,
-    TrajectoryRenderer,
     image_views,
     step_interface,
 )
@@ -26,7 +26,7 @@ from clevrskills.dataset_tools.layout import (
     STATES_FILE,
     STEPS_FILE,
 )
-from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
+from clevrskills.dataset_tools.record.camera_tracks import CameraTracks, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
 from clevrskills.dataset_tools.record.rollout import EpisodeRecorder
 from clevrskills.jobs.files import storage_errors, to_json
@@ -59,7 +59,7 @@ class Recorder(EpisodeRecorder):
         config: EnvConfig,
         episode: Episode,
         suite: Suite,
-        film: TrajectoryRenderer | None = None,
+        film: MomentRenderer | None = None,
         writer: str = "local",
         interface: Interface | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class Recorder(EpisodeRecorder):
         self._flags = {k for k, part in state_parts(config.robot).items() if part.flag}
         self._keystep_camera = next(iter(image_views(suite.tasks[config.task].views)), "")
         self._film = film
-        self._footage: Footage | None = None
+        self._footage: CameraTracks | None = None
         self._states: list[np.ndarray] = []
         self._rows: list[dict[str, Any]] = []
         self._words: Callable[[str], str] = str
@@ -88,7 +88,7 @@ class Recorder(EpisodeRecorder):
         self._words = functools.cache(env.prompt.plain)
         scene, described = env.scene_description(), self._described(env)
         if self._film is not None:
-            self._footage = Footage(
+            self._footage = CameraTracks(
                 *(self._directory.path, self._film, scene, self._fps, self.config),
                 *(self._keystep_camera, self.times_s),
             )
@@ -136,7 +136,7 @@ class Recorder(EpisodeRecorder):
             )
         self._observe(env)
 
-    def end(self, oracle: Oracle) -> None:
+    def end(self, oracle: EpisodeOracle) -> None:
         self.give_up(oracle.failed)
 
     def give_up(self, runs: Iterable[tuple[int, int]]) -> None:

@@ -9,7 +9,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Interface, Step, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Labels, Oracle
+from clevrskills.core.suite import EpisodeOracle, Labels
 from clevrskills.dataset_tools.record.camera_tracks import spent
 from clevrskills.jobs.files import PartialDirectory
 
@@ -95,7 +95,7 @@ class EpisodeRecorder(ABC):
             turn: What came of it.
         """
 
-    def end(self, oracle: Oracle) -> None:  # noqa: B027
+    def end(self, oracle: EpisodeOracle) -> None:  # noqa: B027
         """Take note of what the oracle says of the whole episode."""
 
     @abstractmethod
@@ -125,7 +125,7 @@ class RecordedRollout(Rollout):
     watches = True
 
     def __init__(
-        self, env: Env, oracle: Oracle, recorder: EpisodeRecorder, limit: int | None = None
+        self, env: Env, oracle: EpisodeOracle, recorder: EpisodeRecorder, limit: int | None = None
     ) -> None:
         super().__init__(env, limit, actuator=recorder.interface.begin(env))
         self._oracle, self._recorder = oracle, recorder
@@ -159,7 +159,7 @@ class RecordedRollout(Rollout):
 
 
 def rollout(
-    env: Env, oracle: Oracle, recorder: EpisodeRecorder, limit: int | None = None
+    env: Env, oracle: EpisodeOracle, recorder: EpisodeRecorder, limit: int | None = None
 ) -> RecordedRollout:
     """Run the oracle through the recorder's episode until success, failure or the limit.
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Suite, TrajectoryRenderer, image_views, make_renderer
+from clevrskills.core.suite import MomentRenderer, Suite, image_views, make_renderer
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE, TURNS_FILE
 from clevrskills.dataset_tools.manifest import Attempt, Manifest, file_hashes, latest_lines
-from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
+from clevrskills.dataset_tools.record.camera_tracks import CameraTracks, spent
 from clevrskills.dataset_tools.record.recorder import write_info
 from clevrskills.dataset_tools.storage import has_episode
 from clevrskills.errors import ClevrSkillsError
@@ -56,7 +56,7 @@ class RenderWorker:
         return_freed_memory()
         self._recorded, self._root = recorded, root
         self._config, self._suite = config, suite
-        self._film: TrajectoryRenderer | None = None
+        self._film: MomentRenderer | None = None
         self._lines = latest_lines(recorded)
 
     def __call__(self, name: str) -> Attempt:
@@ -96,7 +96,7 @@ class RenderWorker:
             assert self._film is not None, "there are cameras"
         views, scene = self._suite.tasks[info["task"]].views, info["scene"]
         keystep_camera = image_views(views)[0]
-        footage = Footage(
+        footage = CameraTracks(
             path, self._film, scene, info["fps"], self._config, keystep_camera, times_s
         )
         try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.scenes.scene_set import SceneHeader
-    from clevrskills.dataset_tools.scenes.worker import Part
+    from clevrskills.dataset_tools.scenes.worker import ScenePart
 
 _DECIDED = ("scenes", "seed", "split", "robot", "look", "size", "demonstrations")
 """Options that a standard set decides."""
@@ -103,7 +103,7 @@ def _standard(args: SceneArgs, episodes: int) -> SceneArgs:
     return replace(args, scenes=episodes)
 
 
-def _check(args: SceneArgs, suite: Suite, parts: list[Part]) -> tuple[EnvConfig, SceneHeader]:
+def _check(args: SceneArgs, suite: Suite, parts: list[ScenePart]) -> tuple[EnvConfig, SceneHeader]:
     """Check the arguments; return what is drawn by, and the header."""
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.dataset_tools.layout import Header
@@ -143,9 +143,9 @@ def _check(args: SceneArgs, suite: Suite, parts: list[Part]) -> tuple[EnvConfig,
     )
 
 
-def _drawn(args: SceneArgs, suite: Suite) -> list[Part]:
+def _drawn(args: SceneArgs, suite: Suite) -> list[ScenePart]:
     """Return the episodes that nobody has acted in, by task, those that are there among them."""
-    from clevrskills.dataset_tools.scenes.worker import Part
+    from clevrskills.dataset_tools.scenes.worker import ScenePart
 
     if args.seed + args.scenes > SUBSTITUTE:
         raise ClevrSkillsError(
@@ -156,12 +156,12 @@ def _drawn(args: SceneArgs, suite: Suite) -> list[Part]:
     if not tasks:
         raise ClevrSkillsError("nothing to draw: name tasks, a level with --level, or --standard")
     split, first = args.split or all_splits(suite)[0], SCENES.start + args.seed
-    return [Part(task, split, tuple(range(first, first + args.scenes))) for task in tasks]
+    return [ScenePart(task, split, tuple(range(first, first + args.scenes))) for task in tasks]
 
 
-def _recorded(args: SceneArgs, suite: Suite, names: list[RecordedName]) -> list[Part]:
+def _recorded(args: SceneArgs, suite: Suite, names: list[RecordedName]) -> list[ScenePart]:
     """Return the recorded demonstrations, by task, those that are there among them."""
-    from clevrskills.dataset_tools.scenes.worker import Part
+    from clevrskills.dataset_tools.scenes.worker import ScenePart
 
     if args.scenes != SceneArgs.scenes or args.seed or args.robot:
         raise ClevrSkillsError(
@@ -174,11 +174,11 @@ def _recorded(args: SceneArgs, suite: Suite, names: list[RecordedName]) -> list[
             seeds.setdefault((name.task, name.split), []).append(name.seed)
     if not seeds:
         raise ClevrSkillsError(f"{args.demonstrations} has no such episodes")
-    return [Part(task, split, tuple(found)) for (task, split), found in seeds.items()]
+    return [ScenePart(task, split, tuple(found)) for (task, split), found in seeds.items()]
 
 
 def _draw(
-    args: SceneArgs, suite: Suite, config: EnvConfig, header: SceneHeader, wholes: list[Part]
+    args: SceneArgs, suite: Suite, config: EnvConfig, header: SceneHeader, wholes: list[ScenePart]
 ) -> int:
     """Draw what is missing."""
     from clevrskills.dataset_tools.scenes.scene_set import count_scenes, seeds_in

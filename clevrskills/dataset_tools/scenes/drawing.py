@@ -11,7 +11,7 @@ from PIL import Image
 from clevrskills.core import geometry
 from clevrskills.core.env import RecordableEnv
 from clevrskills.core.goal.tree import nodes
-from clevrskills.core.suite import TrajectoryRenderer
+from clevrskills.core.suite import MomentRenderer
 from clevrskills.dataset_tools.layout import POSE
 from clevrskills.dataset_tools.record.annotations import Annotator
 from clevrskills.dataset_tools.record.columns import owner
@@ -77,7 +77,7 @@ class EpisodeDrawing:
         scenes: Rows of the table of scenes so far.
     """
 
-    def __init__(self, env: Any, film: TrajectoryRenderer, store: ImageStore, name: str) -> None:
+    def __init__(self, env: Any, film: MomentRenderer, store: ImageStore, name: str) -> None:
         self._env, self._film, self._name = env, film, name
         scene = env.scene_description()
         self._annotator = Annotator(film.open(scene), film.cameras)

@@ -67,7 +67,7 @@ SCENE_COLUMNS = {
     "ee_pose": pa.list_(pa.float32()),
     "contact": pa.list_(pa.float32()),
 }
-"""Columns of the table of scenes; see :class:`Scene` and :class:`Subgoal`."""
+"""Columns of the table of scenes; see :class:`LabeledScene` and :class:`Subgoal`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class Subgoal:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class LabeledScene:
     """A moment of an episode at which a subgoal begins.
 
     Attributes:
@@ -269,7 +269,7 @@ class SceneSet:
                 if getattr(header, name) != getattr(self.header, name):
                     raise DatasetError(f"{root} and {roots[0]} differ in {name}")
         self.episodes: list[SceneEpisode] = []
-        self.scenes: list[Scene] = []
+        self.scenes: list[LabeledScene] = []
         self.images: dict[str, bytes] = {}
         for root in roots:
             for part in part_folders(Path(root)):
@@ -363,7 +363,7 @@ def _episode(row: Mapping[str, Any]) -> SceneEpisode:
     return SceneEpisode(**same | several | {"id": row["episode"], "prompt_images": prompt_images})
 
 
-def _scene(row: Mapping[str, Any], episode: SceneEpisode) -> Scene:
+def _scene(row: Mapping[str, Any], episode: SceneEpisode) -> LabeledScene:
     poses = np.array(row["poses"], np.float32).reshape(-1, len(POSE))
     vectors = ("position", "ee_pose", "contact")
     subgoal = Subgoal(
@@ -372,7 +372,7 @@ def _scene(row: Mapping[str, Any], episode: SceneEpisode) -> Scene:
         | {"avoided": tuple(row["avoided"])}
     )
     same = ("step", "elsewhere", "image", "first", "done", "held")
-    return Scene(
+    return LabeledScene(
         episode=episode,
         **{name: row[name] for name in same},
         positions=poses[:, :3],

@@ -13,7 +13,7 @@ import torch
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE, episode_id
-from clevrskills.core.suite import Suite, TrajectoryRenderer, building, make_renderer
+from clevrskills.core.suite import MomentRenderer, Suite, building, make_renderer
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.record.camera_tracks import write_images
 from clevrskills.dataset_tools.scenes.drawing import EpisodeDrawing, ImageStore
@@ -31,7 +31,7 @@ MOST_SUBGOALS = 12
 
 
 @dataclass(frozen=True)
-class Part:
+class ScenePart:
     """Episodes of a task whose scenes are drawn together.
 
     Attributes:
@@ -51,7 +51,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnPart:
     """Result of drawing a part.
 
     Attributes:
@@ -63,7 +63,7 @@ class Drawn:
     cpu_s: float
 
 
-class SceneQueue(JobQueue[Part, Drawn]):
+class SceneQueue(JobQueue[ScenePart, DrawnPart]):
     """Parts that are to be drawn; ``done`` episodes are there already.
 
     Attributes:
@@ -71,17 +71,17 @@ class SceneQueue(JobQueue[Part, Drawn]):
         cpu_s: CPU time of them.
     """
 
-    def __init__(self, parts: Sequence[Part], display: Display, done: int) -> None:
+    def __init__(self, parts: Sequence[ScenePart], display: Display, done: int) -> None:
         super().__init__(parts)
         self._display, self._done = display, done
         self.scenes, self.cpu_s = 0, 0.0
 
-    def finish(self, job: Part, result: Drawn) -> None:
+    def finish(self, job: ScenePart, result: DrawnPart) -> None:
         self._done += len(job.seeds)
         self.scenes += result.scenes
         self.cpu_s += result.cpu_s
 
-    def give_up(self, job: Part, end: WorkerDied | TimedOut) -> None:
+    def give_up(self, job: ScenePart, end: WorkerDied | TimedOut) -> None:
         raise ClevrSkillsError(f"{job.id} cannot be drawn: {end.reason}")
 
     def update(self) -> None:
@@ -106,10 +106,10 @@ class SceneWorker:
         torch.set_num_threads(1)
         self._root, self._suite, self._config = root, suite, config
         self._demonstrations = demonstrations
-        self._made: tuple[Any, TrajectoryRenderer] | None = None
+        self._made: tuple[Any, MomentRenderer] | None = None
         self._stores: dict[Setting, ImageStore] = {}
 
-    def __call__(self, part: Part) -> Drawn:
+    def __call__(self, part: ScenePart) -> DrawnPart:
         """Draw a part.
 
         Raises:
@@ -117,7 +117,7 @@ class SceneWorker:
         """
         cpu_s = time.process_time()
         if (self._root / part.id).is_dir():  # left by a worker that died before it could tell
-            return Drawn(0, 0.0)
+            return DrawnPart(0, 0.0)
         env, film = self._prepare(part)
         drawings = [self._draw(part, seed, env, film) for seed in part.seeds]
         scenes = [row for drawing in drawings for row in drawing.scenes]
@@ -128,9 +128,9 @@ class SceneWorker:
                 write_images(directory.path, images)
             directory.commit()
         trim_heap()
-        return Drawn(len(scenes), time.process_time() - cpu_s)
+        return DrawnPart(len(scenes), time.process_time() - cpu_s)
 
-    def _prepare(self, part: Part) -> tuple[Any, TrajectoryRenderer]:
+    def _prepare(self, part: ScenePart) -> tuple[Any, MomentRenderer]:
         config = replace(self._config, task=part.task, split=part.split)
         if self._made is None or config != self._config:
             if self._made is not None:
@@ -142,7 +142,7 @@ class SceneWorker:
             self._made, self._config = (env, film), config
         return self._made
 
-    def _draw(self, part: Part, seed: int, env: Any, film: TrajectoryRenderer) -> EpisodeDrawing:
+    def _draw(self, part: ScenePart, seed: int, env: Any, film: MomentRenderer) -> EpisodeDrawing:
         """Draw the scenes of an episode, or of its first substitute that can be drawn."""
         reason = ""
         for number in range(1 if self._demonstrations else ATTEMPTS):
@@ -185,7 +185,7 @@ class SceneWorker:
             yield step, int(segment["subgoal"]), sum(at <= step for at in reached)
 
 
-def cut(part: Part, size: int) -> list[Part]:
+def cut(part: ScenePart, size: int) -> list[ScenePart]:
     """Return parts of at most ``size`` of the episodes."""
     starts = range(0, len(part.seeds), size)
     return [replace(part, seeds=tuple(part.seeds[k : k + size])) for k in starts]

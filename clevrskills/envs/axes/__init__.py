@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.envs.axes import physical, semantic, visual
-from clevrskills.envs.axes.axis import LEVELS, Axis, Draft, PerturbationError
+from clevrskills.envs.axes.axis import LEVELS, Draft, PerturbationError, TabletopAxis
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.scene_sampling import scene_of, worded
 from clevrskills.errors import UnknownNameError
@@ -18,7 +18,7 @@ from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Prompt
 from clevrskills.tasks import task as make_task
 
-AXES: Mapping[str, Axis] = {
+AXES: Mapping[str, TabletopAxis] = {
     axis.name: axis
     for axis in (
         physical.EMBODIMENT,

@@ -61,7 +61,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Axis:
+class TabletopAxis:
     """A way to perturb episodes.
 
     Attributes:

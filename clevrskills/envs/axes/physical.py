@@ -8,7 +8,7 @@ from math import atan2, cos, dist, hypot, pi, sin, sqrt
 import numpy as np
 
 from clevrskills.assets import pools, shape
-from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range, steps_of
+from clevrskills.envs.axes.axis import Draft, PerturbationError, Range, TabletopAxis, steps_of
 from clevrskills.envs.axes.semantic import looks_apart
 from clevrskills.envs.scene_sampling import (
     CLEARANCE_M,
@@ -21,7 +21,7 @@ from clevrskills.sim.body import Body
 from clevrskills.sim.conditions import Disturbance
 from clevrskills.sim.robots.clearance import arm_surface
 from clevrskills.sim.world import GRAVITY
-from clevrskills.tasks.layout import Layout, LayoutError, Table
+from clevrskills.tasks.layout import Layout, LayoutError, TableLayout
 
 TRIES = 60
 HAND_M = 0.05
@@ -89,7 +89,7 @@ def _standing_free(draft: Draft, slots: list[int]) -> list[int]:
 
 def _overlapped(draft: Draft, slot: int) -> bool:
     """Return whether another body is above or below, seen from above."""
-    table = Table(np.random.default_rng(0), gap_m=0.0, camera=draft.setting.main_camera)
+    table = TableLayout(np.random.default_rng(0), gap_m=0.0, camera=draft.setting.main_camera)
     own = draft.layout.slot(slot)
     table.take(own.geometry, own.pose[0], own.pose[1], _yaw(own))
     return any(
@@ -103,7 +103,7 @@ def _shifted(
     draft: Draft, slots: list[int], most: Range, generator: np.random.Generator
 ) -> Layout | None:
     """Return the layout with some bodies elsewhere; ``None``: they do not fit."""
-    table = Table(generator, gap_m=0.01, camera=draft.setting.main_camera)
+    table = TableLayout(generator, gap_m=0.01, camera=draft.setting.main_camera)
     bodies = list(draft.layout.bodies)
     for k, body in enumerate(bodies):
         if body and k not in slots and k != draft.layout.in_gripper:
@@ -148,7 +148,7 @@ def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> N
     worn = [body.texture for body in present if body.texture]
     goals = list(_goals(draft))
     for _ in range(TRIES):
-        table = Table(
+        table = TableLayout(
             generator, draft.setting.workspace, gap_m=0.03, camera=draft.setting.main_camera
         )
         for x, y, radius_m in goals:
@@ -237,28 +237,28 @@ def _yaw(body: Body) -> float:
     return atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
 
-ROBOT_START = Axis(
+ROBOT_START = TabletopAxis(
     "robot_start",
     steps_of(joint_rad=0.4),
     visual=False,
     physical=True,
     draw=draw_robot_start,
 )
-LAYOUT = Axis(
+LAYOUT = TabletopAxis(
     "layout",
     steps_of(shift_m=0.10, turn_rad=pi),
     visual=False,
     physical=True,
     draw=draw_layout,
 )
-CLUTTER = Axis(
+CLUTTER = TabletopAxis(
     "clutter",
     tuple({"objects": float(level)} for level in (1, 2, 3, 4, 5)),
     visual=True,
     physical=True,
     draw=draw_clutter,
 )
-DISTURBANCE = Axis(
+DISTURBANCE = TabletopAxis(
     "disturbance",
     tuple(
         {
@@ -281,7 +281,7 @@ DISTURBANCE = Axis(
     physical=True,
     draw=draw_disturbance,
 )
-EMBODIMENT = Axis(
+EMBODIMENT = TabletopAxis(
     "embodiment",
     ({"arm": 1.0},),
     visual=False,

@@ -11,7 +11,7 @@ import numpy as np
 from clevrskills.assets import pools, texture
 from clevrskills.assets.names import vocabulary
 from clevrskills.assets.palettes import lab
-from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range
+from clevrskills.envs.axes.axis import Draft, PerturbationError, Range, TabletopAxis
 from clevrskills.sim.body import Body
 
 APART = 15.0
@@ -131,14 +131,14 @@ def _protected() -> frozenset[str]:
     return frozenset(MEANT.split()) | vocabulary()
 
 
-TEXTURE = Axis(
+TEXTURE = TabletopAxis(
     "texture",
     tuple({"share_%": share} for share in (20.0, 40.0, 60.0, 80.0, 100.0)),
     visual=True,
     physical=False,
     draw=draw_texture,
 )
-LANGUAGE = Axis(
+LANGUAGE = TabletopAxis(
     "language",
     tuple(
         {"plain": plain, "held_out": held_out, "misspelt": misspelt}

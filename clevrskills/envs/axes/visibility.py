@@ -9,7 +9,7 @@ import numpy as np
 from clevrskills.assets.palettes import lab
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import TABLE_ID, View
+from clevrskills.sim.cameras import TABLE_ID, CameraImage
 from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.render.trajectory_renderer import AWAY, TrajectoryRenderer
 from clevrskills.sim.setting import Setting
@@ -78,7 +78,7 @@ def start_view(
     bodies: Sequence[Body],
     conditions: Conditions,
     size_px: int | None = None,
-) -> View:
+) -> CameraImage:
     """Return the start as the main camera sees it, in an image of its own height or of another."""
     film = _film(episode, setting, bodies, conditions, size_px)
     poses = np.array([body.pose for body in bodies])
@@ -111,17 +111,17 @@ def _film(
 
 def _draw(
     film: TrajectoryRenderer, episode: EpisodeSpec, setting: Setting, poses: np.ndarray
-) -> View:
+) -> CameraImage:
     own = episode.conditions.of(setting, episode.robot)
     (view,) = film.render(own.qpos_at_start(episode.robot), poses, {}).values()
     return view
 
 
-def _count(view: View, k: int) -> int:
+def _count(view: CameraImage, k: int) -> int:
     return int((view.segmentation == 1 + k).sum())
 
 
-def _contrast(view: View, k: int) -> float:
+def _contrast(view: CameraImage, k: int) -> float:
     """Return the distance in CIELAB between the mean colors of a body and of the table, the floor
     and the walls around it; infinite where too little of those shows.
     """
@@ -136,7 +136,7 @@ def _contrast(view: View, k: int) -> float:
     return dist(lab(color[own].mean(axis=0)), lab(color[box][around].mean(axis=0)))
 
 
-def _color(view: View, k: int) -> tuple[float, float, float]:
+def _color(view: CameraImage, k: int) -> tuple[float, float, float]:
     """Return the mean color of a body in CIELAB, with less of its lightness."""
     light, a, b = lab(view.color[..., :3][view.segmentation == 1 + k].mean(axis=0))
     return LIGHTNESS * light, a, b

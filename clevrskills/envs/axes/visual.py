@@ -9,7 +9,7 @@ import numpy as np
 
 from clevrskills.assets.palettes import lab
 from clevrskills.assets.textures import surface_texture
-from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range, steps_of
+from clevrskills.envs.axes.axis import Draft, PerturbationError, Range, TabletopAxis, steps_of
 from clevrskills.envs.axes.semantic import mean_lab
 from clevrskills.envs.axes.visibility import CONTRAST, KEPT_CONTRAST
 from clevrskills.envs.scene_sampling import scene_of
@@ -149,14 +149,14 @@ def _rounded(values: np.ndarray | tuple[float, ...]) -> tuple[float, float, floa
     return x, y, z
 
 
-CAMERA = Axis(
+CAMERA = TabletopAxis(
     "camera",
     steps_of(**{"angle_deg": 20.0, "distance_%": 15.0, "aim_m": 0.04, "field_%": 8.0}),
     visual=True,
     physical=False,
     draw=draw_camera,
 )
-LIGHT = Axis(
+LIGHT = TabletopAxis(
     "light",
     tuple(
         {**one, "lamps": extra}
@@ -170,14 +170,14 @@ LIGHT = Axis(
     physical=False,
     draw=draw_light,
 )
-BACKGROUND = Axis(
+BACKGROUND = TabletopAxis(
     "background",
     steps_of(**{"share_%": 100.0}),
     visual=True,
     physical=False,
     draw=draw_background,
 )
-NOISE = Axis(
+NOISE = TabletopAxis(
     "noise",
     tuple(
         {"sigma": sigma, "blur_px": blur, "quality": quality, "dropped_%": dropped}

@@ -27,7 +27,7 @@ from clevrskills.jobs.run_folder import check_settings, open_folder
 if TYPE_CHECKING:
     from clevrskills.core.report import Protocol
     from clevrskills.core.suite import Suite
-    from clevrskills.evaluation.benchmark.protocol import Part
+    from clevrskills.evaluation.benchmark.protocol import RunPart
 
 
 @dataclass(kw_only=True)
@@ -115,13 +115,13 @@ def benchmark(args: BenchmarkArgs, suite: Suite | None = None) -> int:
     return 0
 
 
-def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[Part]:
+def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[RunPart]:
     """Return what is run of each cell.
 
     Raises:
         ClevrSkillsError: A name is unknown, or nothing is left to run.
     """
-    from clevrskills.evaluation.benchmark.protocol import QUICK_EPISODES, Part, cell_tasks
+    from clevrskills.evaluation.benchmark.protocol import QUICK_EPISODES, RunPart, cell_tasks
     from clevrskills.evaluation.results import check_track
 
     known = {cell.name: cell for cell in protocol.cells}
@@ -143,7 +143,7 @@ def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[Part]:
         if args.quick:
             split, episodes = protocol.quick_split, QUICK_EPISODES
         if tasks:
-            parts.append(Part(cell, tasks, split, episodes))
+            parts.append(RunPart(cell, tasks, split, episodes))
     if not parts:
         raise ClevrSkillsError(f"the protocol of {suite.name} has none of these tasks")
     return parts
@@ -154,7 +154,7 @@ def _able(suite: Suite, task: str, interface: str | None) -> bool:
     return interface is None or interface in suite.tasks[task].interfaces
 
 
-def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: Part) -> EvaluateArgs:
+def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: RunPart) -> EvaluateArgs:
     from clevrskills.core.suite import path_of
 
     return EvaluateArgs(
@@ -175,7 +175,7 @@ def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: Part) -> EvaluateArg
     )
 
 
-def _announce(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
+def _announce(args: BenchmarkArgs, suite: Suite, parts: Sequence[RunPart]) -> None:
     """Print what is run, and what it costs at most."""
     from clevrskills.evaluation.benchmark.protocol import cost_of_part
 
@@ -200,7 +200,7 @@ def _hours(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds / 60:.1f} minutes"
 
 
-def _dry_run(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> int:
+def _dry_run(args: BenchmarkArgs, suite: Suite, parts: Sequence[RunPart]) -> int:
     """Print what a language model would be sent; of other policies nothing more is known."""
     from clevrskills.core.policy_loader import CHAT
     from clevrskills.evaluation.evaluate import evaluate
@@ -210,7 +210,7 @@ def _dry_run(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> int:
     return 0
 
 
-def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
+def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[RunPart]) -> None:
     """Make the folder, or check that it was begun with the same policy and declarations.
 
     Raises:
@@ -233,7 +233,7 @@ def _open(args: BenchmarkArgs, suite: Suite, parts: Sequence[Part]) -> None:
     write_whole(path, to_json({**made, "cells": cells}, indent=1) + "\n")
 
 
-def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[Part]) -> None:
+def _print(args: BenchmarkArgs, protocol: Protocol, parts: Sequence[RunPart]) -> None:
     from clevrskills.evaluation.benchmark.headline import headlines, pooled_headlines
     from clevrskills.evaluation.results import open_evaluations
 

@@ -19,7 +19,7 @@ QUICK_EPISODES = 10
 
 
 @dataclass(frozen=True)
-class Part:
+class RunPart:
     """Episodes of one cell that are run together.
 
     Attributes:
@@ -57,7 +57,7 @@ class PartCost:
     range_s: tuple[float, float]
 
 
-def cost_of_part(suite: Suite, part: Part) -> PartCost:
+def cost_of_part(suite: Suite, part: RunPart) -> PartCost:
     """Return what a part costs, by the limits of its frozen episodes and the oracle's steps."""
     episodes, least, most = 0, 0, 0
     for task in part.tasks:

@@ -14,7 +14,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import (
-    Oracle,
+    EpisodeOracle,
     Perturbable,
     Suite,
     find_interface,
@@ -132,7 +132,7 @@ class Screener(EpisodeScreener):
         return ScreeningResult(seed, "", turns, data, self._interface.begin(env).limit)
 
 
-def solve(env: Env, oracle: Oracle, interface: Interface | None = None) -> tuple[int, str]:
+def solve(env: Env, oracle: EpisodeOracle, interface: Interface | None = None) -> tuple[int, str]:
     """Let the oracle act from the start of an episode.
 
     Returns:

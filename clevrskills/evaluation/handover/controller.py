@@ -64,7 +64,7 @@ class Controllers:
 
 
 @dataclass
-class Controller:
+class CommandExecutor:
     """A policy that carries out the commands of one episode.
 
     It is told the sentence of each command as it would be told that of a leaf of the goal, with

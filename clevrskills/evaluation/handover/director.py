@@ -30,7 +30,7 @@ thing is put on another, what holds below may flicker."""
 
 
 @dataclass(frozen=True)
-class Start:
+class PolicyStart:
     """Start of a policy.
 
     Attributes:
@@ -44,7 +44,7 @@ class Start:
     cause: str = ""
 
 
-class Director:
+class SubgoalSchedule:
     """Director of one episode.
 
     Args:
@@ -78,21 +78,21 @@ class Director:
             data["told"] = self._told
         return data
 
-    def begin(self, env: Env, actuator: Actuator) -> Start:
+    def begin(self, env: Env, actuator: Actuator) -> PolicyStart:
         """Bring an episode that was just reset to where the policy begins."""
         self._env, self._steps = env, [step for step in env.goal.steps() if isinstance(step, Leaf)]
         if self._part.kind == WHOLE:
-            return Start(None, LONGER * actuator.limit)
+            return PolicyStart(None, LONGER * actuator.limit)
         if self._part.kind == PLAN:
-            return Start(self.new_prompt(), actuator.limit)
+            return PolicyStart(self.new_prompt(), actuator.limit)
         leaf = self._steps[self._part.leaf]
         limit = limit_alone(self._suite, leaf.name) or actuator.limit
         if self._part.leaf and not self._bring(actuator):
-            return Start(None, limit, NO_HANDOVER)
+            return PolicyStart(None, limit, NO_HANDOVER)
         self._met = self._count()
         self._told = 1
         own = self._part.sentence == OWN
-        return Start(subgoal_prompt(env, leaf) if own else None, limit)
+        return PolicyStart(subgoal_prompt(env, leaf) if own else None, limit)
 
     @property
     def achieved(self) -> bool:

@@ -23,7 +23,7 @@ from clevrskills.evaluation.handover.parts import (
     Part,
     leaf_part,
 )
-from clevrskills.evaluation.report.tables import Row, Table, summarise
+from clevrskills.evaluation.report.tables import ResultRow, Table, summarise
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import (
     Estimate,
@@ -172,7 +172,7 @@ def part_title(result: EpisodeResult) -> str:
     return f"leaf {part.leaf + 1}, {'own sentence' if part.sentence == OWN else 'whole prompt'}"
 
 
-def part_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
+def part_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
     """Return a row for each part of episodes of a task, split and run, runs next to each other."""
     rows = []
     for evaluation in evaluations:

@@ -13,7 +13,7 @@ from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
     from clevrskills.evaluation.report.comparison import Comparison
-    from clevrskills.evaluation.report.tables import Row, Table
+    from clevrskills.evaluation.report.tables import ResultRow, Table
     from clevrskills.evaluation.results import Evaluation
 
 PAGE = "report.html"
@@ -125,8 +125,8 @@ def _write(
     out: Path,
     title: str,
     evaluations: Sequence[Evaluation],
-    levels: Sequence[Row],
-    tasks: Sequence[Row],
+    levels: Sequence[ResultRow],
+    tasks: Sequence[ResultRow],
     comparisons: Sequence[Comparison],
     further: Sequence[Table],
 ) -> None:

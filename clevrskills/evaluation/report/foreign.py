@@ -14,8 +14,8 @@ from clevrskills.evaluation.results import (
     RUN_FILE,
     Content,
     EpisodeResult,
+    ExternalProgram,
     Run,
-    Source,
     read_content,
 )
 from clevrskills.jobs.files import storage_errors
@@ -28,11 +28,11 @@ VLA_EVAL_FILES = "*_aggregate.json"
 VLA_EVAL_RECORDING = "recording-*.sqlite"
 VLA_EVAL_CLASS = "ClevrSkillsBenchmark"
 _SETTINGS = "the version of the benchmark and other settings"
-LEROBOT = Source(
+LEROBOT = ExternalProgram(
     "lerobot-eval",
     ("policy", "split", "which episodes were run", "seeds", "steps", "rewards", _SETTINGS),
 )
-VLA_EVAL = Source("vla-eval", (_SETTINGS,))
+VLA_EVAL = ExternalProgram("vla-eval", (_SETTINGS,))
 
 
 def read_any(root: Path) -> Content:
@@ -58,7 +58,7 @@ Levels = Mapping[str, str]
 Reader = Callable[[Mapping[str, Any], Levels], Iterator[EpisodeResult]]
 
 
-def _read(root: Path, files: Sequence[Path], read: Reader, source: Source) -> Content:
+def _read(root: Path, files: Sequence[Path], read: Reader, source: ExternalProgram) -> Content:
     levels, policies = all_levels(load_suite()), dict[str, None]()
     found: dict[str, EpisodeResult] = {}
     for file in files:

@@ -18,7 +18,7 @@ from clevrskills.evaluation.report.comparison import Comparison, p_text
 from clevrskills.evaluation.report.failures import first_kind
 from clevrskills.evaluation.report.tables import (
     MEASURES,
-    Row,
+    ResultRow,
     estimate_of,
     measures_of,
     tasks_text,
@@ -56,8 +56,8 @@ class Video:
 
 def contents(
     evaluations: Sequence[Evaluation],
-    levels: Sequence[Row],
-    tasks: Sequence[Row],
+    levels: Sequence[ResultRow],
+    tasks: Sequence[ResultRow],
     comparisons: Sequence[Comparison],
 ) -> dict[str, Any]:
     """Return all that the page shows, but for its videos."""
@@ -112,7 +112,7 @@ def videos(evaluations: Sequence[Evaluation], folder: Path) -> list[Video]:
     return made
 
 
-def _row(row: Row, measures: Sequence[Measure]) -> dict[str, Any]:
+def _row(row: ResultRow, measures: Sequence[Measure]) -> dict[str, Any]:
     data = asdict(row)
     for name in ("tag", "value", "measures"):
         del data[name]

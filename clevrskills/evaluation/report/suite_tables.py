@@ -14,7 +14,7 @@ from clevrskills.core.report import MILESTONE, Pivot, PublishedTable, reported
 from clevrskills.core.suite import Suite, all_interfaces
 from clevrskills.evaluation.report.curves import curve_tables
 from clevrskills.evaluation.report.tables import (
-    Row,
+    ResultRow,
     Table,
     measures_of,
     numbers,
@@ -79,7 +79,7 @@ def published_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     return tables
 
 
-def tag_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
+def tag_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
     """Return a row for each value of each tag, split and run, runs next to each other."""
     measures, rows = measures_of(evaluations), []
     for tag, values in _tags(evaluations).items():

@@ -32,7 +32,7 @@ def print_summary(evaluation: Evaluation) -> None:
         tables.print_table(table.texts, table.title)
 
 
-def _words(rows: list[tables.Row], evaluation: Evaluation) -> pd.DataFrame:
+def _words(rows: list[tables.ResultRow], evaluation: Evaluation) -> pd.DataFrame:
     """Return the table; what does not fit is left out, the last first."""
     common = [measure for measure in tables.MEASURES if measure.name in SHOWN]
     own = [m for m in tables.measures_of([evaluation]) if m is not tables.TURNS][:OF_SUITE]
@@ -49,12 +49,12 @@ def _words(rows: list[tables.Row], evaluation: Evaluation) -> pd.DataFrame:
         measures.pop()
 
 
-def _values(rows: list[tables.Row], measure: Measure) -> tuple[str, ...]:
+def _values(rows: list[tables.ResultRow], measure: Measure) -> tuple[str, ...]:
     """Return what rows have of a measure, without intervals."""
     return tuple(tables.text_of(row, measure).split()[0] for row in rows)
 
 
-def _line(row: tables.Row, measures: list[Measure]) -> dict[str, str]:
+def _line(row: tables.ResultRow, measures: list[Measure]) -> dict[str, str]:
     texts = {
         "task": row.task or f"{row.level}, {tables.tasks_text(row)} tasks",
         "split": row.split,

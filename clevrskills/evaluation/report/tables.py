@@ -31,7 +31,7 @@ MEASURES = (
     Measure("reward_per_step", "reward/step", digits=2),
     Measure("steps", "steps", digits=0),
 )
-"""What is measured in all suites; each is an :class:`Estimate` of a :class:`Row`."""
+"""What is measured in all suites; each is an :class:`Estimate` of a :class:`ResultRow`."""
 EXPLANATION = (
     "In brackets: 95 % intervals, Wilson's for the rate of one task, otherwise the bootstrap, "
     "stratified by task. Success: the goal held after some step; at the end: after the last one. "
@@ -89,7 +89,7 @@ def table_of(
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """Results of one run at one task, level or value of a tag, of one split.
 
     Attributes:
@@ -154,19 +154,19 @@ def heading_of(measure: Measure) -> str:
     return f"{measure.heading} %" if measure.kind == "share" else measure.heading
 
 
-def estimate_of(row: Row, measure: Measure) -> Estimate:
+def estimate_of(row: ResultRow, measure: Measure) -> Estimate:
     """Return what a row has of a measure."""
     of_suite = row.measures.get(measure.name)
     return of_suite or getattr(row, measure.name)
 
 
-def text_of(row: Row, measure: Measure) -> str:
+def text_of(row: ResultRow, measure: Measure) -> str:
     """Return what a row has of a measure, for people."""
     scale = 100 if measure.kind == "share" else 1
     return estimate_of(row, measure).text(measure.digits, scale=scale)
 
 
-def tasks_text(row: Row) -> str:
+def tasks_text(row: ResultRow) -> str:
     """Return the number of tasks of a level, and of how many if these are more."""
     return f"{row.tasks} of {row.of_tasks}" if row.of_tasks > row.tasks else str(row.tasks)
 
@@ -226,12 +226,12 @@ def splits_of(evaluations: Sequence[Evaluation]) -> list[str]:
     return sorted(ranks, key=lambda split: (ranks[split], split))
 
 
-def task_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
+def task_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
     """Return a row for each task, split and run, runs next to each other."""
     return _rows(evaluations, lambda r: (r.level, r.task, r.split))
 
 
-def level_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
+def level_rows(evaluations: Sequence[Evaluation]) -> list[ResultRow]:
     """Return a row for each level, split and run, runs next to each other."""
     return _rows(evaluations, lambda r: (r.level, "", r.split))
 
@@ -263,7 +263,7 @@ def summarise(
     measures: Iterable[Measure] = (),
     suite: Suite | None = None,
     **about: Any,
-) -> Row:
+) -> ResultRow:
     """Sum up episodes, of one task or of several; the runs of one episode count as their mean.
 
     Args:
@@ -294,7 +294,7 @@ def summarise(
         return replace(found, high=float(np.fmax(found.high, later.high)))
 
     causes = Counter(r.ending for r in results)
-    return Row(
+    return ResultRow(
         **{"run": "", "level": "", "task": "", "split": "", "of_tasks": 0, **about},
         tasks=len({result.task for result in counted}),
         episodes=len(counted),
@@ -312,7 +312,7 @@ def summarise(
     )
 
 
-def numbers(rows: Sequence[Row]) -> pd.DataFrame:
+def numbers(rows: Sequence[ResultRow]) -> pd.DataFrame:
     """Return the table for programs: an estimate has three columns, e.g. ``reward``, ``reward_low``
     and ``reward_high``; a cause has the number of its episodes.
     """
@@ -345,7 +345,7 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     return frame.drop(columns=empty)
 
 
-def words(rows: Sequence[Row], measures: Sequence[Measure] = ()) -> pd.DataFrame:
+def words(rows: Sequence[ResultRow], measures: Sequence[Measure] = ()) -> pd.DataFrame:
     """Return the table for people: text, every rate with its interval."""
     several = len({row.run for row in rows}) > 1
     table = []
@@ -453,7 +453,7 @@ def _episode(result: EpisodeResult) -> tuple[str, str, int]:
 
 def _rows(
     evaluations: Sequence[Evaluation], key: Callable[[EpisodeResult], tuple[str, str, str]]
-) -> list[Row]:
+) -> list[ResultRow]:
     rows, measures = [], measures_of(evaluations)
     for k, evaluation in enumerate(evaluations):
         known = evaluation.suite.tasks.values()

@@ -13,7 +13,7 @@ from clevrskills.evaluation.robustness.screening import (
     REVISION,
     PerturbedEpisode,
     PerturbedScreener,
-    Verdict,
+    ScreeningVerdict,
 )
 from clevrskills.evaluation.robustness.shipped import shipped_verdicts
 from clevrskills.jobs import work
@@ -28,7 +28,7 @@ FOLDER = "axes"
 
 
 @dataclass
-class Kept(Screening[PerturbedEpisode, Verdict]):
+class Kept(Screening[PerturbedEpisode, ScreeningVerdict]):
     """The perturbed episodes of a task and split, in the order of the frozen ones.
 
     Attributes:
@@ -55,7 +55,7 @@ class Kept(Screening[PerturbedEpisode, Verdict]):
         return good < self.count
 
 
-class PerturbedQueue(ScreeningQueue[PerturbedEpisode, Verdict]):
+class PerturbedQueue(ScreeningQueue[PerturbedEpisode, ScreeningVerdict]):
     """The episodes of all tasks and splits.
 
     Args:
@@ -67,7 +67,7 @@ class PerturbedQueue(ScreeningQueue[PerturbedEpisode, Verdict]):
         super().__init__(kept)
         self._kept, self._display = {(one.task, one.split): one for one in kept}, display
 
-    def finish(self, job: PerturbedEpisode, result: Verdict) -> None:
+    def finish(self, job: PerturbedEpisode, result: ScreeningVerdict) -> None:
         self._by_name[job.task, job.split].enter(job.index, result)
 
     def give_up(self, job: PerturbedEpisode, end: WorkerDied | TimedOut) -> None:
@@ -80,7 +80,7 @@ class PerturbedQueue(ScreeningQueue[PerturbedEpisode, Verdict]):
         if isinstance(end, TimedOut) or end.killed:
             raise ClevrSkillsError(f"{job.task}, split {job.split}, {job.index}: {end.reason}")
         twin = self._kept[job.task, job.split].twins[job.index]
-        self.finish(job, Verdict(job.task, job.split, job.index, twin, reason=end.reason))
+        self.finish(job, ScreeningVerdict(job.task, job.split, job.index, twin, reason=end.reason))
 
     def update(self) -> None:
         self._display.update(sum(len(one.indices) for one in self._kept.values()))
@@ -118,7 +118,7 @@ def kept_episodes(
     for task, split in pairs:
         hashes = [episode.content_hash for episode in suite.frozen(task, split)]
         journal = folder / f"{task}_{split}.jsonl"
-        lines = read_lines(journal, Verdict.from_json) if journal.exists() else ()
+        lines = read_lines(journal, ScreeningVerdict.from_json) if journal.exists() else ()
         known = shipped_verdicts(suite, _name(axes), task, split, hashes) | {
             line.index: line
             for line in lines

@@ -28,7 +28,7 @@ class PerturbedEpisode:
 
 
 @dataclass(frozen=True)
-class Verdict(Record):
+class ScreeningVerdict(Record):
     """Result of screening a perturbed episode.
 
     Attributes:
@@ -63,7 +63,7 @@ class PerturbedScreener(EpisodeScreener):
         known = suite.axes() if isinstance(suite, Perturbable) else {}
         self._physical = any(known[name].physical for name in axes)
 
-    def __call__(self, job: PerturbedEpisode) -> Verdict:
+    def __call__(self, job: PerturbedEpisode) -> ScreeningVerdict:
         """Screen an episode.
 
         Raises:
@@ -73,9 +73,9 @@ class PerturbedScreener(EpisodeScreener):
         clean = self._frozen(*key)[job.index]
         found = perturbed(self._suite, clean, self._axes)
         if isinstance(found, str):
-            return Verdict(*key, job.index, clean.content_hash, reason=found)
+            return ScreeningVerdict(*key, job.index, clean.content_hash, reason=found)
         env = self._start(found)
         reason = self._fault(found, env, TURNED_AWAY)
         if not reason and self._physical:
             reason = self._solve(found, env)[1]
-        return Verdict(*key, job.index, clean.content_hash, found.content_hash, reason)
+        return ScreeningVerdict(*key, job.index, clean.content_hash, found.content_hash, reason)

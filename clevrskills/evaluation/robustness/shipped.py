@@ -15,7 +15,7 @@ from typing import Any
 from clevrskills.core.episode import frozen_name
 from clevrskills.core.suite import Suite, data_file
 from clevrskills.errors import DamagedError
-from clevrskills.evaluation.robustness.screening import Verdict
+from clevrskills.evaluation.robustness.screening import ScreeningVerdict
 from clevrskills.jobs.files import to_json, write_whole
 
 FILE = "screened.json"
@@ -28,7 +28,7 @@ NONE = "-"
 
 def shipped_verdicts(
     suite: Suite, axes_name: str, task: str, split: str, twins: Iterable[str]
-) -> dict[int, Verdict]:
+) -> dict[int, ScreeningVerdict]:
     """Return the verdicts that a suite ships of a task and split, by number of the frozen episode.
 
     Args:
@@ -48,7 +48,7 @@ def shipped_verdicts(
         return {}
     rejected = entry["rejected"]
     return {
-        index: Verdict(
+        index: ScreeningVerdict(
             *(task, split, index, twin),
             "" if digits == NONE else digits,
             rejected.get(str(index), ""),
@@ -67,7 +67,9 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def write_verdicts(
-    path: Path, suite: Suite, verdicts: Mapping[str, Mapping[tuple[str, str], Iterable[Verdict]]]
+    path: Path,
+    suite: Suite,
+    verdicts: Mapping[str, Mapping[tuple[str, str], Iterable[ScreeningVerdict]]],
 ) -> None:
     """Write verdicts into the file of a suite, in place of those of the same axes that it has.
 

@@ -30,7 +30,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SequentialEstimate:
     """Success rate of a sequential evaluation, whenever it stops.
 
     Attributes:
@@ -95,7 +95,7 @@ def round_values(
     return np.moveaxis(values, -1, 0)
 
 
-def estimate(values: NDArray[np.float64], count: int, width: float) -> Estimate:
+def estimate(values: NDArray[np.float64], count: int, width: float) -> SequentialEstimate:
     """Return the estimate after the first round at which the interval is narrow enough, else the
     last.
 
@@ -106,11 +106,11 @@ def estimate(values: NDArray[np.float64], count: int, width: float) -> Estimate:
     """
     least, most = values
     if not len(least):
-        return Estimate(0, count, float("nan"), 0.0, 1.0, False)
+        return SequentialEstimate(0, count, float("nan"), 0.0, 1.0, False)
     first = first_within(least, width, most)
     n = first or len(least)
     low, high = interval(least[:n], most[:n])
-    return Estimate(n, count, float(least[:n].mean()), low, high, first is not None)
+    return SequentialEstimate(n, count, float(least[:n].mean()), low, high, first is not None)
 
 
 def forecast(width: float, tasks: int, count: int) -> str:

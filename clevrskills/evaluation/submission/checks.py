@@ -27,8 +27,8 @@ from clevrskills.evaluation.benchmark.protocol import cell_tasks, declared, devi
 from clevrskills.evaluation.results import EpisodeResult, Run, allowed, check_track
 from clevrskills.evaluation.selection import frozen_tasks
 from clevrskills.evaluation.submission.document import (
-    Cell,
     Submission,
+    SubmittedRun,
     TaskOutcomes,
     episodes_hash,
 )
@@ -68,7 +68,7 @@ def check(found: Submission) -> None:
             raise ClevrSkillsError(f"{name}: {error}" if name else str(error)) from None
 
 
-def _check_cell(cell: Cell, suite: Suite, found: Submission) -> None:
+def _check_cell(cell: SubmittedRun, suite: Suite, found: Submission) -> None:
     for name, of in cell.tasks.items():
         task, split = split_name(name, suite)
         frozen = suite.frozen(task, split)
@@ -168,7 +168,7 @@ def split_of(run: Run, suite: Suite) -> str:
     return splits.get(run.protocol, protocol.cells[0].split)
 
 
-def run_of(cell: Cell, found: Submission) -> Run:
+def run_of(cell: SubmittedRun, found: Submission) -> Run:
     """Return the run of a cell, as far as a submission says it.
 
     Raises:

@@ -43,7 +43,7 @@ class TaskOutcomes:
 
 
 @dataclass(frozen=True)
-class Cell:
+class SubmittedRun:
     """One run of a submission, a row of its suite's protocol.
 
     Attributes:
@@ -92,7 +92,7 @@ class Submission:
     track: str
     trained_on: str
     suite: str
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, SubmittedRun]
     version: int = VERSION
     digest: str = field(default="")
 
@@ -118,7 +118,7 @@ class Submission:
         cells = {}
         for name, cell in data["cells"].items():
             tasks = {task: TaskOutcomes(**of) for task, of in cell["tasks"].items()}
-            cells[name] = Cell(**{**cell, "tasks": tasks})
+            cells[name] = SubmittedRun(**{**cell, "tasks": tasks})
             for task, of in tasks.items():
                 if not re.fullmatch(f"[{FAILED}{SOLVED}]+", of.outcomes):
                     raise ValueError(f"the outcomes of {task} are not of 0 and 1")

@@ -42,7 +42,7 @@ class Outcomes:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class InflationVerdict:
     """Result of the tests.
 
     Attributes:
@@ -58,7 +58,7 @@ class Verdict:
     failed: tuple[str, ...]
 
 
-def judge(tasks: Mapping[str, Outcomes], numbers: Mapping[str, Sequence[str]]) -> Verdict:
+def judge(tasks: Mapping[str, Outcomes], numbers: Mapping[str, Sequence[str]]) -> InflationVerdict:
     """Test whether the rates of a file are inflated.
 
     - ``sample``: among episodes of the sample whose outcome changed, too many were solved in the
@@ -91,7 +91,7 @@ def judge(tasks: Mapping[str, Outcomes], numbers: Mapping[str, Sequence[str]]) -
         if strata := _strata(some):
             p[name], levels[name] = excess_p(strata), POOLED / 2 / len(parts)
     failed = tuple(name for name, value in p.items() if value < levels[name])
-    return Verdict(lost, gained, p, failed)
+    return InflationVerdict(lost, gained, p, failed)
 
 
 def _strata(tasks: Iterable[Outcomes], sample: bool = True) -> list[tuple[int, int, int, int]]:

@@ -33,8 +33,8 @@ from clevrskills.evaluation.submission.checks import (
     split_of,
 )
 from clevrskills.evaluation.submission.document import (
-    Cell,
     Submission,
+    SubmittedRun,
     TaskOutcomes,
     episodes_hash,
 )
@@ -115,7 +115,7 @@ def _named(run: Run, suite: Suite) -> Run:
     return next((one for one in named if not differences(one, suite)), run)
 
 
-def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> Cell:
+def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> SubmittedRun:
     """Return what is handed in of a run.
 
     Raises:
@@ -130,7 +130,7 @@ def _cell(root: Path, run: Run, suite: Suite, trained_on: str) -> Cell:
     kept["policy"] = _without_folder(kept["policy"])
     files = enumerate(run.content.items(), 1)
     kept["content"] = {f"{k}/{Path(path).name}": digest for k, (path, digest) in files}
-    return Cell(
+    return SubmittedRun(
         run=kept,
         tasks=tasks,
         rates=rates_of(tasks, kept, suite, trained_on),

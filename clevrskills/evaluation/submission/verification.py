@@ -31,7 +31,7 @@ from clevrskills.evaluation.request import make_request
 from clevrskills.evaluation.results import EpisodeResult, Run, read_results, read_run
 from clevrskills.evaluation.runner import run as evaluate
 from clevrskills.evaluation.submission.checks import numbers_of, rate_of, run_of, split_name
-from clevrskills.evaluation.submission.document import Cell, Submission
+from clevrskills.evaluation.submission.document import Submission, SubmittedRun
 from clevrskills.evaluation.submission.inflation import FIRST as FIRST_PART
 from clevrskills.evaluation.submission.inflation import (
     SOLVED,
@@ -374,7 +374,7 @@ def numbers(found: Submission, suite: Suite) -> dict[str, list[str]]:
     }
 
 
-def same_machine(cell: Cell, run: Run) -> bool:
+def same_machine(cell: SubmittedRun, run: Run) -> bool:
     """Return whether a run of a file and one of the verifier were on the same kind of machine, with
     the same versions, among them those of the planner, and the same renderer. With a PyTorch that
     may use a GPU that is not known.

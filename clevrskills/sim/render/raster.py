@@ -14,7 +14,7 @@ _TIP_COLUMNS = 4
 """Pixel columns in which the tip of an object may miss the middle of every pixel."""
 
 
-class Mesh(Protocol):
+class RasterMesh(Protocol):
     """Triangles of an object in its own frame."""
 
     @property
@@ -107,7 +107,7 @@ def cut_off(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return np.concatenate((points[points[:, 2] > NEAR_M], start + part * (end - start)))
 
 
-def merged(mesh: Mesh) -> Corners:
+def merged(mesh: RasterMesh) -> Corners:
     """Return the same triangles with each corner once."""
     vertices, index = np.unique(mesh.vertices, axis=0, return_inverse=True)
     return Corners(vertices.astype(np.float64), index.reshape(-1)[mesh.faces])

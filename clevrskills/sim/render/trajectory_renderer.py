@@ -22,7 +22,7 @@ from clevrskills.sim.cameras import (
     TABLE_ID,
     UPRIGHT,
     Camera,
-    View,
+    CameraImage,
     orthographic_depth_m,
     to_buffer,
 )
@@ -159,7 +159,7 @@ class TrajectoryRenderer:
 
     def render(
         self, qpos: np.ndarray | None, body_poses: np.ndarray, textures: Mapping[str, str]
-    ) -> dict[str, View]:
+    ) -> dict[str, CameraImage]:
         """Return what each camera sees of a moment, see :meth:`draw`."""
         self.draw(qpos, body_poses, textures)
         return self.views()
@@ -189,12 +189,12 @@ class TrajectoryRenderer:
         for camera in self._cameras.values():
             camera.take_picture()
 
-    def views(self) -> dict[str, View]:
+    def views(self) -> dict[str, CameraImage]:
         """Return what each camera sees of the moment that was drawn last."""
         views = {name: self._view(name, camera) for name, camera in self._cameras.items()}
         return self._spoiled(views) if self._spoil else views
 
-    def _spoiled(self, views: Mapping[str, View]) -> dict[str, View]:
+    def _spoiled(self, views: Mapping[str, CameraImage]) -> dict[str, CameraImage]:
         """Return the views as a poor camera has them, moment by moment."""
         assert self._spoil is not None
         colors = {name: np.ascontiguousarray(view.color[..., :3]) for name, view in views.items()}
@@ -209,7 +209,7 @@ class TrajectoryRenderer:
                 scene_visuals.repaint(entity, body.geometry, texture)
         self._repainted = dict(textures)
 
-    def _view(self, name: str, camera: sapien.render.RenderCameraComponent) -> View:
+    def _view(self, name: str, camera: sapien.render.RenderCameraComponent) -> CameraImage:
         if self._scene.numbered:
             numbers, buffer = camera.get_picture("Number"), camera.get_picture("GbufferDepth")
             if self.cameras[name].orthographic_m is not None:
@@ -218,7 +218,7 @@ class TrajectoryRenderer:
             geometry = camera.get_picture("PositionSegmentation")
             numbers, buffer = geometry[..., 3], to_buffer(-1e-3 * geometry[..., 2])
         extrinsic = self._fixed[name] if name in self._fixed else _extrinsic(camera.entity.pose)
-        return View(camera.get_picture("Color"), numbers, self._labels, buffer, extrinsic)
+        return CameraImage(camera.get_picture("Color"), numbers, self._labels, buffer, extrinsic)
 
 
 def _extrinsic(camera: sapien.Pose) -> np.ndarray:

@@ -15,7 +15,7 @@ from sapien import Pose
 
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import robot
-from clevrskills.sim.robots.geometry import Box, Primitive
+from clevrskills.sim.robots.geometry import BoxGeometry, Primitive
 from clevrskills.sim.world import World
 
 SPACING_M = 0.02
@@ -89,7 +89,7 @@ def _ticks(low: float, high: float) -> np.ndarray:
 
 def _points(part: Primitive) -> np.ndarray:
     """Return points on a primitive's surface in its link's frame, (n, 3)."""
-    if isinstance(part, Box):
+    if isinstance(part, BoxGeometry):
         x, y, z = (_ticks(-size / 2, size / 2) for size in part.size_m)
         grid = np.array(list(product(x, y, z)))
         points = grid[(np.abs(grid) >= np.array(part.size_m) / 2 - 1e-9).any(axis=1)]

@@ -11,7 +11,7 @@ ZERO: Vector = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Box:
+class BoxGeometry:
     """A box; `size_m` is its full size along x, y, z before the rotation `rpy_rad`."""
 
     size_m: Vector
@@ -29,7 +29,7 @@ class Cylinder:
     rpy_rad: Vector = ZERO
 
 
-Primitive = Box | Cylinder
+Primitive = BoxGeometry | Cylinder
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _add_link(root: ElementTree.Element, link: Link, visuals: Sequence[Visual]) 
         solid = _add(element, "collision")
         _add(solid, "origin", xyz=primitive.xyz_m, rpy=primitive.rpy_rad)
         geometry = _add(solid, "geometry")
-        if isinstance(primitive, Box):
+        if isinstance(primitive, BoxGeometry):
             _add(geometry, "box", size=primitive.size_m)
         else:
             _add(geometry, "cylinder", radius=primitive.radius_m, length=primitive.length_m)

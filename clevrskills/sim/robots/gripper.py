@@ -5,7 +5,7 @@ Its frame is the flange of the arm, z towards the cups.
 
 from dataclasses import dataclass
 
-from clevrskills.sim.robots.geometry import Box, Cylinder, Inertia, Joint, Link, Primitive
+from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Inertia, Joint, Link, Primitive
 from clevrskills.sim.robots.meshes import Color, Mesh, lathe, moved, pillar, rounded_box
 
 CUP_CENTERS_M = (
@@ -19,7 +19,7 @@ CUP_CENTERS_M = (
 CAMERA_POSITION_M = (0.0465, -0.02, 0.036)
 CAMERA_QUATERNION = (0.0, 0.5**0.5, 0.0, 0.5**0.5)
 # its housing ends behind the lens, so that it never shows in the image
-CAMERA_BOX = Box((0.024, 0.060, 0.022), (0.0465, -0.02, 0.0235))
+CAMERA_BOX = BoxGeometry((0.024, 0.060, 0.022), (0.0465, -0.02, 0.0235))
 BODY_INERTIA = Inertia(
     0.656,
     (0.0, 0.0, 0.055),
@@ -53,8 +53,8 @@ class GripperDimensions:
         return round(self.cup_tip_m - self.tcp_m, 6)
 
 
-def _slab(size_m: tuple[float, float], low_m: float, high_m: float) -> Box:
-    return Box((*size_m, high_m - low_m), (0.0, 0.0, (low_m + high_m) / 2))
+def _slab(size_m: tuple[float, float], low_m: float, high_m: float) -> BoxGeometry:
+    return BoxGeometry((*size_m, high_m - low_m), (0.0, 0.0, (low_m + high_m) / 2))
 
 
 def gripper_links(size: GripperDimensions) -> tuple[Link, Link]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.robots import meshes
-from clevrskills.sim.robots.geometry import Box, Cylinder, Inertia, Joint, Link, Visual
+from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Inertia, Joint, Link, Visual
 from clevrskills.sim.robots.gripper import (
     GripperDimensions,
     gripper_joints,
@@ -87,17 +87,17 @@ _INERTIAS = (
         (0.012516, -0.000428, -0.001196, 0.010027, -0.000741, 0.004815),
     ),
 )
-_COLLISIONS: tuple[tuple[Box | Cylinder, ...], ...] = (
-    (Box((0.226, 0.190, 0.140), (-0.041, 0, 0.070)),),
+_COLLISIONS: tuple[tuple[BoxGeometry | Cylinder, ...], ...] = (
+    (BoxGeometry((0.226, 0.190, 0.140), (-0.041, 0, 0.070)),),
     (
         Cylinder(0.055, 0.192, (0, 0, -0.096)),
         Cylinder(0.055, 0.184, (0, -0.037, 0), _ALONG_Y),
-        Box((0.096, 0.075, 0.075), (0, -0.055, -0.055), (pi / 4, 0, 0)),
+        BoxGeometry((0.096, 0.075, 0.075), (0, -0.055, -0.055), (pi / 4, 0, 0)),
     ),
     (
         Cylinder(0.055, 0.184, (0, 0, 0.037)),
         Cylinder(0.055, 0.194, (0, -0.097, 0), _ALONG_Y),
-        Box((0.096, 0.075, 0.075), (0, -0.055, 0.055), (pi / 4, 0, 0)),
+        BoxGeometry((0.096, 0.075, 0.075), (0, -0.055, 0.055), (pi / 4, 0, 0)),
     ),
     (
         Cylinder(0.055, 0.121, (0, 0, -0.0605)),
@@ -118,7 +118,7 @@ _COLLISIONS: tuple[tuple[Box | Cylinder, ...], ...] = (
     ),
     (
         Cylinder(0.044, 0.055, (0, 0, 0.0795)),
-        Box((0.095, 0.075, 0.050), (0.030, 0.030, 0.080), (0, 0, pi / 4)),
+        BoxGeometry((0.095, 0.075, 0.050), (0.030, 0.030, 0.080), (0, 0, pi / 4)),
     ),
 )
 _NAMES = tuple(f"panda_link{i}" for i in range(9))

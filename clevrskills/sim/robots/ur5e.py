@@ -15,7 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from clevrskills.sim.robots import meshes
-from clevrskills.sim.robots.geometry import Box, Cylinder, Inertia, Joint, Link, Vector, Visual
+from clevrskills.sim.robots.geometry import (
+    BoxGeometry,
+    Cylinder,
+    Inertia,
+    Joint,
+    Link,
+    Vector,
+    Visual,
+)
 from clevrskills.sim.robots.gripper import (
     GripperDimensions,
     gripper_joints,
@@ -97,7 +105,7 @@ _ARM_JOINTS = tuple(
     )
     for i in range(6)
 )
-_COLLISIONS: tuple[tuple[Box | Cylinder, ...], ...] = (
+_COLLISIONS: tuple[tuple[BoxGeometry | Cylinder, ...], ...] = (
     (
         Cylinder(0.0745, 0.030, (0, 0, 0.015)),
         Cylinder(0.0640, 0.095, (0, 0, 0.0475)),

@@ -8,7 +8,7 @@ from math import pi
 from pathlib import Path
 
 from clevrskills.sim.robots import meshes
-from clevrskills.sim.robots.geometry import Box, Cylinder, Inertia, Joint, Link, Visual
+from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Inertia, Joint, Link, Visual
 from clevrskills.sim.robots.gripper import (
     GripperDimensions,
     gripper_joints,
@@ -75,7 +75,7 @@ _ARM_LINKS = (
         ),
         (
             Cylinder(0.0475, 0.043, (0, 0, 0.0975)),
-            Box((0.090, 0.110, 0.043), (0.005, -0.060, 0.0975)),
+            BoxGeometry((0.090, 0.110, 0.043), (0.005, -0.060, 0.0975)),
             Cylinder(0.0425, 0.160, (0.009, -0.110, 0.0375)),
             Cylinder(0.0400, 0.155, (0.032, -0.2045, 0), (pi / 2, 0, 0.299)),
             Cylinder(0.0425, 0.132, (0.0535, -0.2845, -0.003)),
@@ -90,7 +90,7 @@ _ARM_LINKS = (
         ),
         (
             Cylinder(0.0425, 0.040, (0, 0, 0.087)),
-            Box((0.107, 0.083, 0.040), (0.03875, 0.0365, 0.087), (0, 0, 0.7554)),
+            BoxGeometry((0.107, 0.083, 0.040), (0.03875, 0.0365, 0.087), (0, 0, 0.7554)),
             Cylinder(0.0415, 0.137, (0.0775, 0.073, 0.0385)),
             Cylinder(0.0425, 0.120, (0.0775, 0.109, 0), _ALONG_Y),
         ),
@@ -104,7 +104,7 @@ _ARM_LINKS = (
         ),
         (
             Cylinder(0.0425, 0.073, (0, 0, -0.1365)),
-            Box((0.079, 0.058, 0.100), (0, 0.042, -0.070), (-0.515, 0, 0)),
+            BoxGeometry((0.079, 0.058, 0.100), (0, 0.042, -0.070), (-0.515, 0, 0)),
             Cylinder(0.0375, 0.079, (0, 0.047, 0), _ALONG_Y),
         ),
     ),
@@ -117,7 +117,7 @@ _ARM_LINKS = (
         ),
         (
             Cylinder(0.0375, 0.060, (0, 0, 0.028)),
-            Box((0.076, 0.071, 0.062), (0.038, 0, 0.018)),
+            BoxGeometry((0.076, 0.071, 0.062), (0.038, 0, 0.018)),
             Cylinder(0.0375, 0.106, (0.076, 0.0155, 0), _ALONG_Y),
         ),
     ),

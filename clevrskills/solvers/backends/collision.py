@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from clevrskills.sim.robots.description import RobotDescription
-from clevrskills.sim.robots.geometry import Box, Cylinder, Joint, Primitive
+from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Joint, Primitive
 from clevrskills.solvers.backends.backend import Solid
 
 HELD = "held"
@@ -33,7 +33,7 @@ class CollisionChecker:
         parts = [(link.name, part) for link in description.links for part in link.collision]
         self._owners = [*(link for link, _ in parts), HELD]
         self._chain = _Chain(
-            description, [*parts, (description.tcp_link, Box((0, 0, 0), (0, 0, 0)))]
+            description, [*parts, (description.tcp_link, BoxGeometry((0, 0, 0), (0, 0, 0)))]
         )
         self._grip = self._chain.local[-1].copy()
         self._count = len(self._owners)

@@ -9,7 +9,7 @@ from clevrskills.core.policy import GaveUp, Observation, PromptInput
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import Privileged, Zero
 from clevrskills.suites.asgardbench.env import HIDDEN
-from clevrskills.suites.asgardbench.imagined import Imagined, imagine
+from clevrskills.suites.asgardbench.imagined import BeliefWorld, imagine
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed, apply
 from clevrskills.suites.asgardbench.tasks.goals import COOKED
@@ -92,7 +92,7 @@ class Blind(Zero):
             for command in solve(task, variant, house):
                 _ = yield command
 
-    def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[Imagined]:
+    def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[BeliefWorld]:
         """Yield households as they may be, the one that is believed in first."""
         yield imagine(task, variant, kinds, **EXPECTED.get(task, {}))
 
@@ -102,7 +102,7 @@ class OpenLoop(Blind):
     dish dirty; the mug full; and the same with food in the sink.
     """
 
-    def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[Imagined]:
+    def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[BeliefWorld]:
         """Yield the cases."""
         yield from super().cases(task, variant, kinds)
         dishes = used_dishes(task, variant)
@@ -119,7 +119,7 @@ class Cautious(Blind):
     the mug and washes all dishes, whether that is needed or not.
     """
 
-    def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[Imagined]:
+    def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[BeliefWorld]:
         """Yield the worst case."""
         dishes = used_dishes(task, variant)
         place = "DiningTable" if FAMILIES[task].clears_table else "SinkBasin"
@@ -155,7 +155,7 @@ class Probing(Blind):
                 house.entities[kind].dirty = True
 
 
-def _do(house: Imagined, *commands: str) -> Generator[str, bool, bool]:
+def _do(house: BeliefWorld, *commands: str) -> Generator[str, bool, bool]:
     """Do commands, also in the imagined household, and return whether the last one was done."""
     done = False
     for command in commands:
@@ -165,7 +165,7 @@ def _do(house: Imagined, *commands: str) -> Generator[str, bool, bool]:
     return done
 
 
-def _clear(house: Imagined, place: str, kinds: list[str], then: str = "") -> Script:
+def _clear(house: BeliefWorld, place: str, kinds: list[str], then: str = "") -> Script:
     """Try to take one type after the other away, until another command succeeds; what was taken
     away is dropped from the list.
     """
@@ -180,7 +180,7 @@ def _clear(house: Imagined, place: str, kinds: list[str], then: str = "") -> Scr
             yield from _do(house, f"FIND {place}")  # or the failures end the episode
 
 
-def _try_dishes(house: Imagined, dishes: Sequence[str]) -> Script:
+def _try_dishes(house: BeliefWorld, dishes: Sequence[str]) -> Script:
     """Try to put a fork into one dish after the other: a dirty one takes none."""
     yield from _do(house, "FIND Fork", "PICKUP Fork")
     for dish in dishes:

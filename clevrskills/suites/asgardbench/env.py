@@ -14,9 +14,9 @@ from clevrskills.core.policy import GaveUp, TextAction
 from clevrskills.core.report import MILESTONE
 from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
 from clevrskills.suites.asgardbench.predicates import HouseWorld, met_now
-from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.layout import PlacedObject
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import Household
 from clevrskills.suites.asgardbench.state_text import describe
 from clevrskills.suites.asgardbench.tasks.care import Care
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations, tidy
@@ -47,7 +47,7 @@ class HouseEnv(SymbolicEnv):
     """
 
     goal_hidden = True
-    house: World
+    house: Household
     variant: Variant
 
     def __init__(self, config: EnvConfig, level: str) -> None:
@@ -57,7 +57,7 @@ class HouseEnv(SymbolicEnv):
     def start(self, episode: SymbolicEpisode) -> None:
         data = episode.start
         self.variant = Variant.from_json(data["variant"])
-        things = [Placed(**thing) for thing in data["things"]]
+        things = [PlacedObject(**thing) for thing in data["things"]]
         self.house = house_of(episode.task, self.variant, things, self._reading)
         self.world = HouseWorld(self.house)
         self.goal = goal_of(episode.task, self.variant, self._reading, self.house)
@@ -193,7 +193,7 @@ class HouseEnv(SymbolicEnv):
 
 
 def prompt_of(
-    episode: SymbolicEpisode, house: World, wording: Mapping[str, Any] | None = None
+    episode: SymbolicEpisode, house: Household, wording: Mapping[str, Any] | None = None
 ) -> TextPrompt:
     """Return what an episode asks for, with the types that there are.
 
@@ -209,9 +209,9 @@ def prompt_of(
 
 
 def house_of(
-    task: str, variant: Variant, things: Sequence[Placed], reading: str = READINGS[0]
-) -> World:
+    task: str, variant: Variant, things: Sequence[PlacedObject], reading: str = READINGS[0]
+) -> Household:
     """Return the household at the start of an instance, with the rules of a reading."""
-    house = World(room(variant.label), things, FAMILIES[task].dirty)
+    house = Household(room(variant.label), things, FAMILIES[task].dirty)
     house.locations, house.released = locations(task, variant), reading == "released"
     return house

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.layout import Fixture, Placed, Room
-from clevrskills.suites.asgardbench.rules.world import GONE, Entity, World
+from clevrskills.suites.asgardbench.rules.layout import Fixture, PlacedObject, Room
+from clevrskills.suites.asgardbench.rules.world import GONE, Entity, Household
 from clevrskills.suites.asgardbench.tasks.goals import locations
 from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant
 
@@ -15,7 +15,7 @@ _ROOM = 60
 """Things that a container takes, as it is imagined."""
 
 
-class Imagined(World):
+class BeliefWorld(Household):
     """A household in which everything is seen wherever it is, and finds room."""
 
     def visible(self, entity: Entity) -> bool:
@@ -56,7 +56,7 @@ def imagine(
     dirty: Sequence[str] = (),
     full: bool = False,
     inside: Mapping[str, str] = MappingProxyType({}),
-) -> Imagined:
+) -> BeliefWorld:
     """Return what is expected of a household of which only the types are known.
 
     Args:
@@ -76,12 +76,12 @@ def imagine(
     room = Room(variant.label, "", 5.0, 5.0, tuple(fixtures))
     things = [kind for kind in kinds if kind in data.sizes and kind not in data.slices.values()]
     placed = [
-        Placed(
+        PlacedObject(
             *(kind, kind, f"{inside.get(kind, top)}_1", slot, kind in dirty),
             filled="coffee" if full and kind == "Mug" else "",
         )
         for slot, kind in enumerate(things)
     ]
-    world = Imagined(room, placed, FAMILIES[task].dirty)
+    world = BeliefWorld(room, placed, FAMILIES[task].dirty)
     world.locations = locations(task, variant)
     return world

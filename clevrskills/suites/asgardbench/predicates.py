@@ -13,7 +13,7 @@ from clevrskills.core.goal.context import Context
 from clevrskills.core.goal.logical import Keeping
 from clevrskills.core.goal.predicate import Predicate, SymbolicPredicate
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.world import Entity, World
+from clevrskills.suites.asgardbench.rules.world import Entity, Household
 
 
 class HouseWorld(Context):
@@ -23,7 +23,7 @@ class HouseWorld(Context):
         house: The household.
     """
 
-    def __init__(self, house: World) -> None:
+    def __init__(self, house: Household) -> None:
         super().__init__(tuple(house.entities), 1, torch.device("cpu"))
         self.house = house
 
@@ -32,7 +32,7 @@ class HouseWorld(Context):
 class _HouseLeaf(SymbolicPredicate):
     """A statement about one household, true or false."""
 
-    def met(self, house: World) -> bool:
+    def met(self, house: Household) -> bool:
         """Return whether it holds."""
         raise NotImplementedError
 
@@ -43,7 +43,7 @@ class _HouseLeaf(SymbolicPredicate):
         raise NotImplementedError("a household is changed by its verbs alone")
 
 
-def met_now(goal: Predicate, house: World) -> bool:
+def met_now(goal: Predicate, house: Household) -> bool:
     """Return whether all leaves of a goal hold at once, whatever held before, without a world."""
     if isinstance(goal, _HouseLeaf):
         return goal.met(house)
@@ -70,7 +70,7 @@ class StateIs(_HouseLeaf):
     quantifier: str = "first"
     liquid: str = ""
 
-    def met(self, house: World) -> bool:
+    def met(self, house: Household) -> bool:
         values = [getattr(e, self.variable) for e in house.of_type(self.kind)]
         if self.liquid:
             met = [value == self.liquid for value in values]
@@ -104,10 +104,10 @@ class Contained(_HouseLeaf):
     clean: bool = False
     alone: bool = False
 
-    def met(self, house: World) -> bool:
+    def met(self, house: Household) -> bool:
         return any(self._good(house, thing) for thing in house.of_type(self.kind))
 
-    def _good(self, house: World, thing: Entity) -> bool:
+    def _good(self, house: Household, thing: Entity) -> bool:
         parent = house.entities.get(thing.parent)
         if parent is None or parent.type != self.container:
             return False
@@ -132,7 +132,7 @@ class Stored(_HouseLeaf):
     kind: str
     preferred: bool = False
 
-    def met(self, house: World) -> bool:
+    def met(self, house: Household) -> bool:
         first, others = catalogue().homes[self.kind]
         homes = first if self.preferred else (*first, *others)
         return any(house.parent_type(thing) in homes for thing in house.of_type(self.kind)[:1])
@@ -156,7 +156,7 @@ class Did(_HouseLeaf):
     argument: str
     held: bool = False
 
-    def met(self, house: World) -> bool:
+    def met(self, house: Household) -> bool:
         done = any(v == self.verb and self.argument in ("", what) for v, what in house.events)
         return done and (not self.held or bool(house.held_while_drinking))
 
@@ -175,7 +175,7 @@ class Held(_HouseLeaf):
     name: ClassVar[str] = "held"
     kind: str
 
-    def met(self, house: World) -> bool:
+    def met(self, house: Household) -> bool:
         return house.held_type == self.kind
 
     def describe(self, world: HouseWorld, env: int = 0) -> str:
@@ -193,7 +193,7 @@ class ObjectExists(_HouseLeaf):
     name: ClassVar[str] = "there"
     kind: str
 
-    def met(self, house: World) -> bool:
+    def met(self, house: Household) -> bool:
         return bool(house.of_type(self.kind))
 
     def describe(self, world: HouseWorld, env: int = 0) -> str:
@@ -213,7 +213,7 @@ class ContainsOnly(_HouseLeaf):
     container: str
     kinds: tuple[str, ...]
 
-    def met(self, house: World) -> bool:
+    def met(self, house: Household) -> bool:
         return any(
             {thing.type for thing in house.all_contents(each)} == set(self.kinds)
             for each in house.of_type(self.container)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.world import HAND, Entity, World
+from clevrskills.suites.asgardbench.rules.world import HAND, Entity, Household
 
 NOTHING = "nothing"
 
 
-def describe(house: World) -> str:
+def describe(house: Household) -> str:
     """Return the view ``text_state``: what is held, then a line for each thing and fixture that is
     seen, e.g. ``Plate in CounterTop: dirty`` (in stands for on, too).
     """
@@ -17,7 +17,7 @@ def describe(house: World) -> str:
     return "\n".join(lines)
 
 
-def line(house: World, entity: Entity) -> str:
+def line(house: Household, entity: Entity) -> str:
     """Return what is said of one entity."""
     states = [name for name in ("dirty", "cooked", "sprayed") if getattr(entity, name)]
     if entity.filled:

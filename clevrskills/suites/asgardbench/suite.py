@@ -23,7 +23,7 @@ from clevrskills.suites.asgardbench.oracle import MISTAKES, HouseOracle
 from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.prompts.prompter import HousePrompter
 from clevrskills.suites.asgardbench.published import PUBLISHED
-from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.layout import PlacedObject
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, canonical
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, leaf_names
 from clevrskills.suites.asgardbench.tasks.instances import (
@@ -268,7 +268,7 @@ class AsgardBenchSuite(SymbolicSuite):
         if wording not in WORDINGS:
             raise UnknownNameError("wording", wording, WORDINGS)
         variant = Variant.from_json(episode.start["variant"])
-        things = [Placed(**thing) for thing in episode.start["things"]]
+        things = [PlacedObject(**thing) for thing in episode.start["things"]]
         house = house_of(episode.task, variant, things)
         if wording == "own":
             return prompt_of(episode, house)

@@ -10,7 +10,7 @@ from clevrskills.jobs.arguments import check_least
 from clevrskills.jobs.options import Positional
 
 if TYPE_CHECKING:
-    from clevrskills.suites.clevrskills.task_checks import Check
+    from clevrskills.suites.clevrskills.task_checks import TaskCheck
 
 __all__ = [
     "report",
@@ -37,7 +37,7 @@ class CheckTaskArgs:
 
 
 @dataclass(frozen=True)
-class Report:
+class TaskReport:
     """The checks of a task.
 
     Attributes:
@@ -46,7 +46,7 @@ class Report:
     """
 
     task: str
-    checks: tuple[Check, ...]
+    checks: tuple[TaskCheck, ...]
 
     @property
     def ok(self) -> bool:
@@ -68,7 +68,7 @@ class Report:
 
 def report(
     task: str, episodes: int = 5, seed: int = 0, robot: str = "xarm6", defined_in: str = ""
-) -> Report:
+) -> TaskReport:
     """Check a task as the package checks its own.
 
     Args:
@@ -84,7 +84,7 @@ def report(
     from clevrskills.suites.clevrskills.task_checks import run_checks
 
     seeds = range(seed, seed + episodes)
-    return Report(task, tuple(run_checks(task, seeds, robot, defined_in)))
+    return TaskReport(task, tuple(run_checks(task, seeds, robot, defined_in)))
 
 
 def check_task(args: CheckTaskArgs) -> int:

@@ -20,7 +20,7 @@ SHOWN = 3
 """Reasons that are shown, the most frequent first."""
 
 
-class Fault(str):
+class TaskFault(str):
     """Fault of a task, in words.
 
     Attributes:
@@ -29,14 +29,14 @@ class Fault(str):
 
     mend: str
 
-    def __new__(cls, text: str, mend: str = "") -> Fault:
+    def __new__(cls, text: str, mend: str = "") -> TaskFault:
         """Make one of its words and its mend."""
         fault = super().__new__(cls, text)
         fault.mend = mend
         return fault
 
     @classmethod
-    def of(cls, error: Exception, package: str) -> Fault:
+    def of(cls, error: Exception, package: str) -> TaskFault:
         """Return an exception; its mend has the last line in a package of tasks that it came
         through.
         """
@@ -55,7 +55,7 @@ def _relative(name: str) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def unfair(task: Task, seed: int, split: str, robot: str) -> Fault | None:
+def unfair(task: Task, seed: int, split: str, robot: str) -> TaskFault | None:
     """Return why the draws of an episode make no fair scene, with counts, the most frequent first.
 
     Args:
@@ -81,16 +81,16 @@ def unfair(task: Task, seed: int, split: str, robot: str) -> Fault | None:
     first = counts.most_common(SHOWN)
     shown = "; ".join(f"{text} in {count}" for text, count in first)
     more = f"; {len(counts) - SHOWN} more reasons" if len(counts) > SHOWN else ""
-    return Fault(f"no fair scene in {ATTEMPTS} draws: {shown}{more}", mends[first[0][0]])
+    return TaskFault(f"no fair scene in {ATTEMPTS} draws: {shown}{more}", mends[first[0][0]])
 
 
-def _reason(task: Task, seed: int, attempt: int, split: str, robot: str) -> Fault | None:
+def _reason(task: Task, seed: int, attempt: int, split: str, robot: str) -> TaskFault | None:
     """Return why a draw makes no fair scene; ``None`` if it does."""
     try:
         layout, _ = task.draw(seed, attempt, split)
         scene = scene_of(task, layout, robot)
     except LayoutError as error:
-        return Fault(
+        return TaskFault(
             f"layout() finds no place ({one_line(error)})",
             "layout(): fewer or smaller bodies, smaller gaps, or a larger part of the table",
         )
@@ -98,24 +98,24 @@ def _reason(task: Task, seed: int, attempt: int, split: str, robot: str) -> Faul
     if is_fair(goal, start, None):
         if not task.shows_robot or is_fair(goal, start, NeutralPose.of(robot)):
             return None
-        return Fault(
+        return TaskFault(
             "the arm is in the way of a body",
             "layout(): keep bodies clear of the arm at the start and where goal() puts it",
         )
     if bool(goal.evaluate(start, goal.initial_state(start)).holds.any()):
-        return Fault(
+        return TaskFault(
             "the goal holds at the start",
             "layout(): start where goal() does not hold, or ask for more in goal()",
         )
     try:
         keystep_scenes(goal, start, layout)
     except ValueError as error:
-        return Fault(
+        return TaskFault(
             f"realize() cannot reach the goal ({one_line(error)})",
             "realize(): put the bodies where there is room and in reach; layout(): keep that place "
             "free, or raise LayoutError where it is not",
         )
-    return Fault(
+    return TaskFault(
         "realize() does not make the goal hold",
         "realize(): put the bodies where evaluate() holds, at rest and let go, or in the gripper",
     )

@@ -54,7 +54,7 @@ def check_is_curriculum(root: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Step:
+class CurriculumStep:
     """Step that is to be done or was."""
 
     does: str  # `train` or `evaluate`
@@ -118,16 +118,16 @@ class Stages:
         found = self._checkpoint(trial.stage, trial.prompt)
         return None if found is None else self._merge(found)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[CurriculumStep]:
         """Yield all that belongs to the curriculum, in order."""
         for stage in STAGES:
             level = stage.upper()
             for prompt in self._trained_prompts(stage):
                 done = self._marker(self._trained(stage, prompt)).is_file()
-                yield Step("train", stage, prompt, level, missing=int(not done))
+                yield CurriculumStep("train", stage, prompt, level, missing=int(not done))
             for trial in self.what.trials(stage):
                 tasks = len(tasks_of(trial, self.levels))
-                yield Step(
+                yield CurriculumStep(
                     "evaluate",
                     trial.stage,
                     trial.prompt,

@@ -15,7 +15,7 @@ from clevrskills.core.suite import (
     DEFAULT_PRESET,
     IMAGES_ONLY,
     SINGLE_SKILL,
-    Oracle,
+    EpisodeOracle,
     Preset,
     TaskInfo,
 )
@@ -155,7 +155,7 @@ class ClevrSkillsSuite(TabletopSuite):
         kind = tasks().get(task)
         return self.folder or (EPISODES_DIR if kind is None or is_own(kind) else episodes_of(kind))
 
-    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
         from clevrskills.envs.environment import ClevrSkillsEnv
         from clevrskills.suites.clevrskills.words.agents import Commander
         from clevrskills.suites.clevrskills.words.interface import SKILLS

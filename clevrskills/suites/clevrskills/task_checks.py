@@ -33,7 +33,7 @@ from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.robots.delta_action import DELTA
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.solvers.oracle import Oracle
-from clevrskills.suites.clevrskills.faults import Fault, unfair
+from clevrskills.suites.clevrskills.faults import TaskFault, unfair
 from clevrskills.suites.clevrskills.suite import SPLITS, ClevrSkillsSuite
 from clevrskills.suites.clevrskills.wording_checks import HELD_OUT, SEEN, wording_faults
 from clevrskills.tasks import LEVELS, Task, stack_roles, task, tasks
@@ -122,7 +122,7 @@ OF_SCENES = tuple(CHECKS)[2:]
 
 
 @dataclass(frozen=True)
-class Check:
+class TaskCheck:
     """Result of one check."""
 
     name: str
@@ -133,13 +133,13 @@ class Check:
 
 
 @dataclass
-class Run:
+class CheckRun:
     """The episodes of a task in a split, and what came of them."""
 
     config: EnvConfig  # what their environment is made from
     seeds: Sequence[int]
     scenes: dict[int, Any] = field(default_factory=dict)  # the scene of each seed that has one
-    errors: dict[int, Fault] = field(default_factory=dict)  # why the others have none, by seed
+    errors: dict[int, TaskFault] = field(default_factory=dict)  # why the others have none, by seed
     # control steps of the episodes that the oracle solved
     steps: list[int] = field(default_factory=list)
     # rank correlation of progress and time of each
@@ -151,7 +151,7 @@ class Run:
             try:
                 self.scenes[seed] = draw_scene(made, seed, self.config.split, self.config.robot)
             except Exception as error:
-                self.errors[seed] = Fault.of(error, made.package)
+                self.errors[seed] = TaskFault.of(error, made.package)
                 if isinstance(error, ClevrSkillsError) and len(self.errors) == 1:
                     why = unfair(made, seed, self.config.split, self.config.robot)
                     self.errors[seed] = why or self.errors[seed]
@@ -224,7 +224,7 @@ def _import_all(name: str) -> None:
 
 def run_checks(
     key: str, seeds: Sequence[int] = range(5), robot: str = "xarm6", defined_in: str = ""
-) -> Iterator[Check]:
+) -> Iterator[TaskCheck]:
     """Check a task.
 
     Args:
@@ -239,7 +239,7 @@ def run_checks(
     made = task(key)
     if robot not in made.all_robots:
         raise UnknownNameError(f"robot for {key}", robot, made.all_robots)
-    runs = [Run(EnvConfig(key, split, robot), seeds) for split in SPLITS]
+    runs = [CheckRun(EnvConfig(key, split, robot), seeds) for split in SPLITS]
     yield _declared(made)
     yield _starts(runs)
     if any(run.scenes for run in runs):
@@ -251,42 +251,42 @@ def run_checks(
         yield from (_step_limit(made, runs), _reward(runs), _frozen(key))
     else:
         for name in OF_SCENES:
-            yield Check(name, CHECKS[name][0], None, "not run: there is no scene", "")
+            yield TaskCheck(name, CHECKS[name][0], None, "not run: there is no scene", "")
     for run in runs:
         if "env" in vars(run):
             run.env.close()
 
 
-def _check(name: str, faults: Sequence[str], good: str, mend: str = "") -> Check:
+def _check(name: str, faults: Sequence[str], good: str, mend: str = "") -> TaskCheck:
     """Return a check that passed if it found no faults; the first ones are shown. What a fault says
     of its mend comes first, then what is given, then what :data:`CHECKS` says.
     """
     more = f"; {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
     grade, usual = CHECKS[name]
-    mends = [fault.mend for fault in faults if isinstance(fault, Fault)]
+    mends = [fault.mend for fault in faults if isinstance(fault, TaskFault)]
     mend = next(filter(None, (*mends, mend, usual)))
-    return Check(name, grade, not faults, "; ".join(faults[:SHOWN]) + more or good, mend)
+    return TaskCheck(name, grade, not faults, "; ".join(faults[:SHOWN]) + more or good, mend)
 
 
-def _each(runs: Sequence[Run], look: Callable[[Run, int], str]) -> list[Fault]:
+def _each(runs: Sequence[CheckRun], look: Callable[[CheckRun, int], str]) -> list[TaskFault]:
     """Return the faults of episodes, exceptions too, with their splits and seeds."""
     faults = []
     for run in runs:
         for seed in run.scenes:
             try:
-                found = Fault(look(run, seed))
+                found = TaskFault(look(run, seed))
             except Exception as error:
-                found = Fault.of(error, run.package)
+                found = TaskFault.of(error, run.package)
             if found:
                 faults.append(_at(run, seed, found))
     return faults
 
 
-def _at(run: Run, seed: int, fault: Fault) -> Fault:
-    return Fault(f"{run.config.split} seed {seed}: {fault}", fault.mend)
+def _at(run: CheckRun, seed: int, fault: TaskFault) -> TaskFault:
+    return TaskFault(f"{run.config.split} seed {seed}: {fault}", fault.mend)
 
 
-def _declared(made: Task) -> Check:
+def _declared(made: Task) -> TaskCheck:
     good_slots = len(set(made.slots)) == len(made.slots) and all(map(str.isidentifier, made.slots))
     allowed = {
         f"level {made.level!r}": made.level in LEVELS,
@@ -303,8 +303,8 @@ def _declared(made: Task) -> Check:
     return _check("declared", faults, made.sentence)
 
 
-def _starts(runs: Sequence[Run]) -> Check:
-    def look(run: Run, seed: int) -> str:
+def _starts(runs: Sequence[CheckRun]) -> TaskCheck:
+    def look(run: CheckRun, seed: int) -> str:
         starts = run.reset(seed).faults()
         return ", ".join(name for name, is_so in starts.items() if is_so)
 
@@ -325,8 +325,8 @@ class _WatchedOracle(Oracle):
         return super().act()
 
 
-def _oracle(runs: Sequence[Run]) -> Check:
-    def look(run: Run, seed: int) -> str:
+def _oracle(runs: Sequence[CheckRun]) -> TaskCheck:
+    def look(run: CheckRun, seed: int) -> str:
         oracle = _WatchedOracle(run.reset(seed))
         steps, reason = solve(run.env, oracle)
         if not reason:
@@ -337,7 +337,7 @@ def _oracle(runs: Sequence[Run]) -> Check:
             run.rising.append(float(order))
         return reason
 
-    faults: list[Fault] = []
+    faults: list[TaskFault] = []
     counts = []
     for run in runs:
         failures = _each([run], look)
@@ -346,27 +346,27 @@ def _oracle(runs: Sequence[Run]) -> Check:
         if solved < SOLVED * of:
             mend = next((failure.mend for failure in failures if failure.mend), "")
             text = f"{split}: {solved} of {of} solved ({', '.join(failures[:2])})"
-            faults.append(Fault(text, mend))
+            faults.append(TaskFault(text, mend))
     return _check("oracle", faults, f"solves {', '.join(counts)}")
 
 
-def _zero(runs: Sequence[Run]) -> Check:
-    def look(run: Run, seed: int) -> str:
+def _zero(runs: Sequence[CheckRun]) -> TaskCheck:
+    def look(run: CheckRun, seed: int) -> str:
         solved = succeeds_blindly(run.reset(seed), DELTA.none, steady=True)
         return "is solved" if solved else ""
 
     return _check("zero", _each(runs, look), "doing nothing solves none")
 
 
-def _random(runs: Sequence[Run]) -> Check:
-    def look(run: Run, seed: int) -> str:
+def _random(runs: Sequence[CheckRun]) -> TaskCheck:
+    def look(run: CheckRun, seed: int) -> str:
         generator = np.random.default_rng((seed, 2))
         solved = succeeds_blindly(run.reset(seed), lambda: DELTA.random(generator))
         return "is solved" if solved else ""
 
     solved, count = len(_each(runs, look)), sum(len(run.scenes) for run in runs)
     found = f"random actions solve {solved} of {count}"
-    return Check("random", MUST, solved <= LUCKY * count, found, _LESS_LUCK)
+    return TaskCheck("random", MUST, solved <= LUCKY * count, found, _LESS_LUCK)
 
 
 def _realized(goal: Predicate, world: Any) -> Outcome:
@@ -378,10 +378,10 @@ def _realized(goal: Predicate, world: Any) -> Outcome:
     return outcome
 
 
-def _realize(runs: Sequence[Run]) -> Check:
+def _realize(runs: Sequence[CheckRun]) -> TaskCheck:
     """Check that a goal holds once realized: in a world of tensors, and in simulation by itself."""
 
-    def look(run: Run, seed: int) -> str:
+    def look(run: CheckRun, seed: int) -> str:
         goal, world = run.scenes[seed].goal, TensorWorld.snapshot(run.scenes[seed].start)
         outcome = _realized(goal, world)
         if not bool(outcome.holds):
@@ -392,7 +392,7 @@ def _realize(runs: Sequence[Run]) -> Check:
             return "looked at again, it does not hold"
         return ""
 
-    def simulate(run: Run, seed: int) -> str:
+    def simulate(run: CheckRun, seed: int) -> str:
         env = run.reset(seed)
         if env.goal_state:
             return ""
@@ -407,12 +407,12 @@ def _realize(runs: Sequence[Run]) -> Check:
     return _check("realize", faults, "realized, the goal holds, with full progress and reward")
 
 
-def _perturb(runs: Sequence[Run]) -> Check:
+def _perturb(runs: Sequence[CheckRun]) -> TaskCheck:
     """Check that, once all is realized, each leaf that remembers nothing ceases to hold when
     something is taken away.
     """
 
-    def look(run: Run, seed: int) -> str:
+    def look(run: CheckRun, seed: int) -> str:
         scene, world = run.scenes[seed], TensorWorld.snapshot(run.scenes[seed].start)
         _realized(scene.goal, world)
         for node in nodes(scene.goal):
@@ -452,10 +452,10 @@ def _taken_away(world: TensorWorld, slots: Sequence[int]) -> Iterator[TensorWorl
             yield moved
 
 
-def _as_data(made: Task, runs: Sequence[Run]) -> Check:
+def _as_data(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
     """Check that goals go to JSON and back, and give in batches what they give alone."""
 
-    def look(run: Run, seed: int) -> str:
+    def look(run: CheckRun, seed: int) -> str:
         goal, start = run.scenes[seed].goal, run.scenes[seed].start
         world = TensorWorld.snapshot(start)
         outcome = _realized(goal, world)
@@ -469,12 +469,12 @@ def _as_data(made: Task, runs: Sequence[Run]) -> Check:
     faults = _each(runs, look)
     for run in runs:
         try:
-            found = Fault(_fault_in_batch(made, list(run.scenes.values())))
+            found = TaskFault(_fault_in_batch(made, list(run.scenes.values())))
         except Exception as error:
-            found = Fault.of(error, made.package)
-        faults += [Fault(f"{run.config.split}: {found}", found.mend)] if found else []
+            found = TaskFault.of(error, made.package)
+        faults += [TaskFault(f"{run.config.split}: {found}", found.mend)] if found else []
     leaves = {leaf.name for run in runs for s in run.scenes.values() for leaf in s.goal.leaves()}
-    faults += [Fault(f"{name} is unknown") for name in sorted(leaves - set(predicate_types()))]
+    faults += [TaskFault(f"{name} is unknown") for name in sorted(leaves - set(predicate_types()))]
     return _check("as data", faults, "goals go to JSON and back, and hold in batches as alone")
 
 
@@ -513,7 +513,7 @@ def digest(config: EnvConfig, seeds: Sequence[int], defined_in: str = "") -> str
     return hashlib.sha256(repr((drawn, steps)).encode() + state).hexdigest()
 
 
-def _determinism(run: Run, defined_in: str) -> Check:
+def _determinism(run: CheckRun, defined_in: str) -> TaskCheck:
     episodes = (run.config, list(run.scenes) or [0], defined_in)
     try:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -529,8 +529,8 @@ def _determinism(run: Run, defined_in: str) -> Check:
     return _check("determinism", [fault] if fault else [], good)
 
 
-def _wordings(made: Task, runs: Sequence[Run]) -> Check:
-    def look(run: Run, seed: int) -> str:
+def _wordings(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
+    def look(run: CheckRun, seed: int) -> str:
         scene = run.scenes[seed]
         prompts = list(made.prompts(scene.layout))
         for text in (*prompts, *(leaf.describe(scene.start) for leaf in scene.goal.leaves())):
@@ -544,7 +544,7 @@ def _wordings(made: Task, runs: Sequence[Run]) -> Check:
     return _check("wordings", _each(runs, look), good)
 
 
-def _variety(made: Task, runs: Sequence[Run]) -> Check:
+def _variety(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
     """Check the wordings: a bank in this package, elsewhere two that need no image."""
     if is_own(type(made)):
         count = made.count_wordings()
@@ -553,7 +553,7 @@ def _variety(made: Task, runs: Sequence[Run]) -> Check:
         mend = f"bank: at least {SEEN} sentences, and {HELD_OUT} more that are held out"
         return _check("variety", [found] if few else [], found, mend)
 
-    def look(run: Run, seed: int) -> str:
+    def look(run: CheckRun, seed: int) -> str:
         texts = made.prompts(run.scenes[seed].layout)
         few = sum("{ks:" not in text for text in texts) < 2
         return "fewer than two wordings without key-steps" if few else ""
@@ -562,10 +562,10 @@ def _variety(made: Task, runs: Sequence[Run]) -> Check:
     return _check("variety", _each(runs, look)[:1], good)
 
 
-def _legibility(runs: Sequence[Run]) -> Check:
+def _legibility(runs: Sequence[CheckRun]) -> TaskCheck:
     """Return whether one can see and tell apart what there is, and grasp it."""
 
-    def look(run: Run, seed: int) -> str:
+    def look(run: CheckRun, seed: int) -> str:
         bodies = [body for body in run.scenes[seed].layout.bodies if body and body.movable]
         names = [body.name for body in bodies]
         faults = [f"two bodies are a {n}" for n in dict.fromkeys(names) if names.count(n) > 1]
@@ -580,7 +580,7 @@ def _legibility(runs: Sequence[Run]) -> Check:
     return _check("legibility", _each(runs, look), good)
 
 
-def _step_limit(made: Task, runs: Sequence[Run]) -> Check:
+def _step_limit(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
     longest = max((steps for run in runs for steps in run.steps), default=0)
     faults = [f"{made.max_steps}, and the oracle needs up to {longest}"]
     good = f"{made.max_steps}, the oracle needs up to {longest}"
@@ -588,7 +588,7 @@ def _step_limit(made: Task, runs: Sequence[Run]) -> Check:
     return _check("step limit", faults if tight else [], good)
 
 
-def _reward(runs: Sequence[Run]) -> Check:
+def _reward(runs: Sequence[CheckRun]) -> TaskCheck:
     rising = [value for run in runs for value in run.rising]
     middle = float(np.median(rising)) if rising else 0.0
     good = f"progress rises while the oracle acts (rank correlation {middle:.2f})"
@@ -596,7 +596,7 @@ def _reward(runs: Sequence[Run]) -> Check:
     return _check("reward", faults, good)
 
 
-def _frozen(key: str) -> Check:
+def _frozen(key: str) -> TaskCheck:
     missing = []
     for split in SPLITS:
         try:

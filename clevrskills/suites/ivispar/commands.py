@@ -22,7 +22,7 @@ _LISTED = re.compile(r"([a-z]\d+):? (\w+) (\w+)")
 
 
 @dataclass(frozen=True)
-class Command:
+class MoveCommand:
     """Parsed command.
 
     Attributes:
@@ -63,7 +63,7 @@ def read(
     shapes: Sequence[str],
     drawn: bool = False,
     lenient: bool = False,
-) -> Command:
+) -> MoveCommand:
     """Read a command.
 
     Args:
@@ -82,7 +82,7 @@ def read(
         if not 0 <= action < len(DIRECTIONS) * len(geoms):
             most = len(DIRECTIONS) * len(geoms) - 1
             raise PolicyError(f"move {action}; allowed: 0 to {most}")
-        return Command(*divmod(action, len(DIRECTIONS)))
+        return MoveCommand(*divmod(action, len(DIRECTIONS)))
     words = " ".join(action.lower().split())
     known: Mapping[str, str] = _known(shapes, drawn)
     tiles = bool(geoms) and geoms[0][1] == "tile"
@@ -90,7 +90,7 @@ def read(
         return _lenient(words, geoms, colours, known, tiles)
     match = _MOVE.fullmatch(words.removesuffix(".").rstrip())
     if match is None:
-        return Command(code=UNPARSABLE)
+        return MoveCommand(code=UNPARSABLE)
     first, second, direction = match.groups()
     seconds = known
     if tiles:
@@ -98,7 +98,7 @@ def read(
     if args := _unknown(
         (first, ["tile"] if tiles else colours), (second, seconds), (direction, DIRECTIONS)
     ):
-        return Command(code=UNKNOWN_WORD, args=args)
+        return MoveCommand(code=UNKNOWN_WORD, args=args)
     geom = (second, "tile") if tiles else (first, known[second])
     return _command(geom, f"{first} {second}", geoms, DIRECTIONS.index(direction))
 
@@ -121,11 +121,11 @@ def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:
 
 def _lenient(
     text: str, geoms: Sequence[Geom], colours: Sequence[str], known: Mapping[str, str], tiles: bool
-) -> Command:
+) -> MoveCommand:
     """Return the first direction in their order; the word before the first shape is the color."""
     direction = next((k for k, name in enumerate(DIRECTIONS) if name in text), -1)
     if "move" not in text or direction < 0:
-        return Command(code=UNPARSABLE)
+        return MoveCommand(code=UNPARSABLE)
     if tiles:
         match = re.search(r"tile (\d+)", text)
         tile, said = ((match[1], "tile"), match[0]) if match else (None, "")
@@ -136,7 +136,7 @@ def _lenient(
         if shape is not None:
             geom = (before, shape) if before in colours else None
             return _command(geom, f"{before} {word}", geoms, direction, _times(text))
-    return Command(code=UNPARSABLE)
+    return MoveCommand(code=UNPARSABLE)
 
 
 def _times(text: str) -> int:
@@ -149,12 +149,12 @@ def _times(text: str) -> int:
 
 def _command(
     geom: Geom | None, said: str, geoms: Sequence[Geom], direction: int, times: int = 1
-) -> Command:
+) -> MoveCommand:
     if geom is None:
-        return Command(code=UNPARSABLE)
+        return MoveCommand(code=UNPARSABLE)
     if geom not in geoms:
-        return Command(code=UNKNOWN_OBJECT, args={"piece": said})
-    return Command(list(geoms).index(geom), direction, times)
+        return MoveCommand(code=UNKNOWN_OBJECT, args={"piece": said})
+    return MoveCommand(list(geoms).index(geom), direction, times)
 
 
 def _entries(text: str) -> list[str]:
@@ -165,7 +165,7 @@ def _entries(text: str) -> list[str]:
 
 def read_listing(
     text: str, colours: Sequence[str], shapes: Sequence[str], drawn: bool = False
-) -> set[tuple[str, str, str]] | Command:
+) -> set[tuple[str, str, str]] | MoveCommand:
     """Return the pieces of a listing, ``<cell> <color> <shape>; …``: cell in capitals, color,
     shape; or what is wrong with it.
 
@@ -179,8 +179,8 @@ def read_listing(
     for entry in _entries(text):
         match = _LISTED.fullmatch(entry)
         if match is None:
-            return Command(code=UNPARSABLE)
+            return MoveCommand(code=UNPARSABLE)
         if args := _unknown((match[2], colours), (match[3], known)):
-            return Command(code=UNKNOWN_WORD, args=args)
+            return MoveCommand(code=UNKNOWN_WORD, args=args)
         found.add((match[1].upper(), match[2], known[match[3]]))
-    return found or Command(code=UNPARSABLE)
+    return found or MoveCommand(code=UNPARSABLE)

@@ -18,7 +18,7 @@ from clevrskills.suites.ivispar.commands import (
     UNKNOWN_OBJECT,
     UNKNOWN_WORD,
     UNPARSABLE,
-    Command,
+    MoveCommand,
     drawn_shape,
     read,
     read_listing,
@@ -228,7 +228,7 @@ class ListingEnv(BoardEnv):
     def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
         """Compare a listing with the pieces."""
         given = read_listing(str(text), self.colours, self.shapes, self._drawn)
-        if isinstance(given, Command):
+        if isinstance(given, MoveCommand):
             self.classes["illegal"] += 1
             return False, given.code, given.args
         there = self.pieces()

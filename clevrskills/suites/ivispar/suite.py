@@ -14,12 +14,12 @@ from clevrskills.core.report import Cell, Item, Measure, Number, Pivot, Protocol
 from clevrskills.core.suite import (
     DEFAULT_PRESET,
     NO_ROBOT,
-    Oracle,
+    EpisodeOracle,
+    MomentRenderer,
     Preset,
     Suite,
     TaskInfo,
     TaskTable,
-    TrajectoryRenderer,
     make_renderer,
 )
 from clevrskills.jobs.arguments import check_names
@@ -131,7 +131,7 @@ class IVisparSuite(Suite):
     def make(self, config: EnvConfig, **options: Any) -> Env:
         return self.family(config.task).make(config, **options)
 
-    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
         return self.family(env.task.key).oracle(env, interface)
 
     def draw(
@@ -159,7 +159,7 @@ class IVisparSuite(Suite):
     def criteria(self) -> Sequence[str]:
         return ("paper", "released")
 
-    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
+    def trajectory_renderer(self, config: EnvConfig) -> MomentRenderer | None:
         return make_renderer(self.family(config.task), config)
 
     def policies(self) -> Mapping[str, str]:

@@ -21,14 +21,14 @@ from clevrskills.suites.ivispar.interface import INDEX, TEXT
 from clevrskills.suites.ivispar.original import export_config, read_config
 from clevrskills.suites.ivispar.views import VIEWS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
-from clevrskills.tasks.bank import Bank
+from clevrskills.tasks.bank import WordingSet
 from clevrskills.tasks.bank_files import read_banks
 
 EPISODE_TAGS = ["k", "c1", "c2", "n", "set"]
 """Names of the tags of episodes."""
 
 
-def banks() -> Mapping[str, Bank]:
+def banks() -> Mapping[str, WordingSet]:
     """Return the sentence of each task."""
     return read_banks(Path(__file__).with_name("wordings"))
 

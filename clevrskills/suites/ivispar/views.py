@@ -30,7 +30,7 @@ class Marked(Enum):
 
 
 @dataclass(frozen=True)
-class View:
+class BoardView:
     """Settings of a view.
 
     Attributes:
@@ -55,14 +55,14 @@ class View:
         return self.base + labels + "@goal" * self.goal
 
 
-def _all_views() -> dict[str, View]:
-    views = [View("text", goal=goal) for goal in (False, True)]
-    views += [View(*entry) for entry in product(IMAGES, LABELS, (False, True))]  # type: ignore[arg-type]
-    views.append(View(SINGLE))
+def _all_views() -> dict[str, BoardView]:
+    views = [BoardView("text", goal=goal) for goal in (False, True)]
+    views += [BoardView(*entry) for entry in product(IMAGES, LABELS, (False, True))]  # type: ignore[arg-type]
+    views.append(BoardView(SINGLE))
     return {view.name: view for view in views}
 
 
-VIEWS: Mapping[str, View] = _all_views()
+VIEWS: Mapping[str, BoardView] = _all_views()
 """All views by name."""
 
 
@@ -72,7 +72,9 @@ def text_view(puzzle: Puzzle, cells: State) -> str:
     return "\n".join(f"{cell} {name}" for cell, name in zip(names, puzzle.name_of, strict=True))
 
 
-def draw_view(view: View, puzzle: Puzzle, cells: State, mark: Marked, seed: int = 0) -> np.ndarray:
+def draw_view(
+    view: BoardView, puzzle: Puzzle, cells: State, mark: Marked, seed: int = 0
+) -> np.ndarray:
     """Return an image of a board, (900, 1200, 3) uint8; of :data:`SINGLE` twice as wide.
 
     Args:
@@ -86,7 +88,10 @@ def draw_view(view: View, puzzle: Puzzle, cells: State, mark: Marked, seed: int 
         ClevrSkillsError: There is no renderer, for views in three dimensions.
     """
     if view.base == SINGLE:
-        boards = ((View("view3d"), puzzle.goal, Marked.GOAL), (View("view3d"), cells, mark))
+        boards = (
+            (BoardView("view3d"), puzzle.goal, Marked.GOAL),
+            (BoardView("view3d"), cells, mark),
+        )
         return np.hstack([draw_view(of, puzzle, there, said) for of, there, said in boards])
     if view.drawn:
         image, centres = draw_board(puzzle, cells, mark.value[1])
@@ -102,7 +107,7 @@ def draw_view(view: View, puzzle: Puzzle, cells: State, mark: Marked, seed: int 
 def _labelled(
     image: np.ndarray,
     centres: np.ndarray,
-    view: View,
+    view: BoardView,
     cells: State,
     size: int,
     mark: Marked,

@@ -12,7 +12,7 @@ from collections.abc import Collection
 import numpy as np
 
 from clevrskills.envs.recorder_view import RecorderView
-from clevrskills.suites.lohoravens.things import Scene, Thing
+from clevrskills.suites.lohoravens.things import FieldView, Thing
 
 CAPTIONS = ("caption_objects", "caption_positions", "caption_change")
 """Views in words: how many there are of each colour and kind; where each is, too; what moved in the
@@ -26,7 +26,7 @@ MOVED_M = 0.02
 """How far a thing is to have moved to be told of."""
 
 
-class Memory:
+class CaptionState:
     """Memory of captions in an episode that has just begun.
 
     Args:
@@ -38,7 +38,7 @@ class Memory:
     """
 
     def __init__(self, env: RecorderView) -> None:
-        scene = Scene(env)
+        scene = FieldView(env)
         self.hidden_at_start = {thing.key for thing in scene.movable if scene.covered(thing)}
         self.covering_at_start = [
             thing
@@ -55,9 +55,9 @@ class Memory:
         self._before = {thing.key: scene.xy(thing.slot) for thing in scene.movable}
         self._told = {thing.key: where(scene, thing, self._hidden) for thing in scene.movable}
 
-    def _look(self, env: RecorderView) -> Scene:
+    def _look(self, env: RecorderView) -> FieldView:
         """Observe the scene now; what is uncovered in it is hidden no more."""
-        scene = Scene(env)
+        scene = FieldView(env)
         self._hidden = {
             thing.key
             for thing in scene.movable
@@ -76,7 +76,7 @@ class Memory:
             lines.append(self._changes(scene, seen))
         return "\n".join(lines)
 
-    def _changes(self, scene: Scene, seen: list[Thing]) -> str:
+    def _changes(self, scene: FieldView, seen: list[Thing]) -> str:
         """Return what moved since the last turn began."""
         moved = [
             thing
@@ -115,7 +115,7 @@ def counted(things: list[Thing]) -> str:
     return f"There {verb} {_joined(parts)}."
 
 
-def where(scene: Scene, thing: Thing, hidden: Collection[str] = ()) -> str:
+def where(scene: FieldView, thing: Thing, hidden: Collection[str] = ()) -> str:
     """Return the area that a thing is in, and what it is on or in, but for what is hidden."""
     area = f"in the {scene.area(thing)} area"
     below = [

@@ -14,9 +14,9 @@ from clevrskills.core.threads import single_threaded
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import STATE_VIEW
 from clevrskills.jobs.arguments import check_names
-from clevrskills.suites.lohoravens.captions import CAPTIONS, Memory, true_statements
+from clevrskills.suites.lohoravens.captions import CAPTIONS, CaptionState, true_statements
 from clevrskills.suites.lohoravens.episode import turn_limit
-from clevrskills.suites.lohoravens.measures import Account
+from clevrskills.suites.lohoravens.measures import EpisodeMetrics
 from clevrskills.suites.lohoravens.noise import CLEAN, Noise, noise_generator
 
 HEIGHT_VIEW = "height"
@@ -65,9 +65,9 @@ class LoHoRavensEnv(ClevrSkillsEnv):
     def _start(self, options: dict[str, Any]) -> None:
         super()._start(options)
         self.turns = 0
-        self.memory = Memory(self)
+        self.memory = CaptionState(self)
         covering = [thing.slot for thing in self.memory.covering_at_start]
-        self.account = Account(self, covering)
+        self.account = EpisodeMetrics(self, covering)
 
     @property
     def turn_limit(self) -> int:

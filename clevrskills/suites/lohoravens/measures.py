@@ -41,7 +41,7 @@ MEASURES = (
 )
 
 
-class Account:
+class EpisodeMetrics:
     """Metrics of an episode, from its start on.
 
     Args:

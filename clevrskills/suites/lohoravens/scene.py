@@ -16,7 +16,7 @@ from clevrskills.suites.lohoravens.palette import texture_of
 from clevrskills.suites.lohoravens.predicates.figures import LINE_M, RING_M
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.things import AREAS, SIDES, area_bounds_m
-from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Size, Table
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Size, TableLayout
 
 SMALL_M, BIG_M = 0.04, 0.06
 """Sides of the two sizes of blocks."""
@@ -130,7 +130,7 @@ class FieldScene:
 
     def __init__(self, rng: EpisodeRng, slots: tuple[str, ...], gap_m: float = GAP_M) -> None:
         self.rng, self.slots = rng, slots
-        self._table: Table = rng.table(INNER, gap_m)
+        self._table: TableLayout = rng.table(INNER, gap_m)
         self._bodies: list[Body | None] = [None] * len(slots)
         self.blocks: list[Block] = []
 

@@ -11,7 +11,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Prompter
 from clevrskills.core.report import Cell, Item, Number, Pivot, Protocol
-from clevrskills.core.suite import DEFAULT_PRESET, Oracle, Preset, TaskInfo, find_interface
+from clevrskills.core.suite import DEFAULT_PRESET, EpisodeOracle, Preset, TaskInfo, find_interface
 from clevrskills.suites.lohoravens.published import HARD_TASKS, PUBLISHED, WORKSHOP_TASKS
 from clevrskills.suites.tabletop import TabletopSuite
 
@@ -156,7 +156,7 @@ class LoHoRavensSuite(TabletopSuite):
         pivots = Pivot("family", "moves"), Pivot("capability_count", "moves")
         return (*MEASURES, *pivots, PROTOCOL, *PUBLISHED)
 
-    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
         from clevrskills.sim.robots.delta_action import DELTA
         from clevrskills.suites.lohoravens.agents import MoveOracle, StepOracle
         from clevrskills.suites.lohoravens.env import LoHoRavensEnv

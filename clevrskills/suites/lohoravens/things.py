@@ -113,7 +113,7 @@ class Thing:
         return f"{self.color} {self.kind}"
 
 
-class Table:
+class FieldLayout:
     """Layout of one environment: poses, supports and zones by slot.
 
     Args:
@@ -248,7 +248,7 @@ def _gap_m(places: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     return found
 
 
-class Scene(Table):
+class FieldView(FieldLayout):
     """Present scene of the field, by name.
 
     Args:

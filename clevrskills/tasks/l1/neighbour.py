@@ -20,7 +20,7 @@ from clevrskills.tasks.layout import (
     EpisodeRng,
     Layout,
     LayoutError,
-    Table,
+    TableLayout,
     Workspace,
     pose_on_table,
 )
@@ -130,7 +130,7 @@ def _small(names: tuple[str, ...], radius_m: float) -> list[str]:
 
 def _beside_each_other(
     rng: EpisodeRng, items: list[Shape], direction: str
-) -> tuple[Table, list[Pose]]:
+) -> tuple[TableLayout, list[Pose]]:
     """Return a table with the first two of some shapes, one beside the other in a direction.
 
     Raises:

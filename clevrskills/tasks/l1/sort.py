@@ -9,7 +9,7 @@ from clevrskills.assets import Shape, shape
 from clevrskills.assets.splits import Pools
 from clevrskills.predicates import Inside, Predicate, Set
 from clevrskills.sim.body import Pose
-from clevrskills.tasks.layout import EpisodeRng, LayoutError, Table, pose_on_table
+from clevrskills.tasks.layout import EpisodeRng, LayoutError, TableLayout, pose_on_table
 from clevrskills.tasks.sorting import SortingTask
 
 AREA_CENTERS_M = ((-0.315, -0.2), (-0.315, 0.2), (-0.055, -0.165), (-0.055, 0.165))
@@ -39,7 +39,9 @@ class Sort(SortingTask):
     def movable(self, pools: Pools) -> Sequence[str]:
         return [name for name in pools.movable if shape(name).radius_m <= OBJECT_RADIUS_M]
 
-    def lay_areas(self, rng: EpisodeRng, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
+    def lay_areas(
+        self, rng: EpisodeRng, table: TableLayout, tiles: Sequence[Shape]
+    ) -> Sequence[Pose]:
         centers = rng.places.permutation(AREA_CENTERS_M)[: len(tiles)].tolist()
         for i, (tile, (x, y)) in enumerate(zip(tiles, centers, strict=True)):
             if not table.take(tile, x, y, 0.0):

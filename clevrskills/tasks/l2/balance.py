@@ -17,7 +17,7 @@ from clevrskills.tasks.layout import (
     EpisodeRng,
     Layout,
     LayoutError,
-    Table,
+    TableLayout,
     Workspace,
     pose_on_table,
 )
@@ -91,7 +91,7 @@ class Balance(Task):
         return Balanced(beam, plates, objects, roles["level"])
 
 
-def _scale(table: Table, camera: FixedCamera) -> list[Body]:
+def _scale(table: TableLayout, camera: FixedCamera) -> list[Body]:
     """Return foot, beam and plates; their places are taken."""
     foot, beam, plate = (shape(f"scale {part}") for part in ("foot", "beam", "plate"))
     stem_m = beam.half_extents[2] + plate.half_extents[2]

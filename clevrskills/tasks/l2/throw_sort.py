@@ -9,7 +9,7 @@ from clevrskills.assets import Shape
 from clevrskills.assets.splits import Pools
 from clevrskills.predicates import Hit, Predicate, Set
 from clevrskills.sim.body import Pose
-from clevrskills.tasks.layout import PRIMITIVE_SIZE_M, EpisodeRng, Table
+from clevrskills.tasks.layout import PRIMITIVE_SIZE_M, EpisodeRng, TableLayout
 from clevrskills.tasks.sorting import SortingTask
 from clevrskills.tasks.throwing import place_beyond
 
@@ -42,7 +42,9 @@ class ThrowSort(SortingTask):
     def movable(self, pools: Pools) -> Sequence[str]:
         return pools.primitive
 
-    def lay_areas(self, rng: EpisodeRng, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
+    def lay_areas(
+        self, rng: EpisodeRng, table: TableLayout, tiles: Sequence[Shape]
+    ) -> Sequence[Pose]:
         angles = rng.places.permutation(ANGLES_DEG)[: len(tiles)]
         around = [(angle - SPREAD_DEG, angle + SPREAD_DEG) for angle in angles]
         return [

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader
 from clevrskills.baselines.data.packed import PackedSource
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import (
-    Selection,
+    DemonstrationFilter,
     Windows,
     make_spec,
     packed,
@@ -53,7 +53,7 @@ def test_the_same_batches(
 ) -> None:
     roots = (demos, exported) if form == "language" else (demos,)
     sources = [open_source(root, config.cameras) for root in roots]
-    selection = Selection(prompt=form)
+    selection = DemonstrationFilter(prompt=form)
     plain = Windows(sources, config, selection, TOKENIZER)
     made = packed(sources, config, selection, tmp_path, 1)
     quick = Windows(made, config, selection, TOKENIZER)
@@ -64,8 +64,10 @@ def test_the_same_batches(
 
 @pytest.mark.slow
 def test_in_processes_that_are_started_anew(demos: Path, tmp_path: Path) -> None:
-    (source,) = packed([open_source(demos, HISTORY.cameras)], HISTORY, Selection(), tmp_path, 1)
-    windows = Windows([source], HISTORY, Selection(), TOKENIZER)
+    (source,) = packed(
+        [open_source(demos, HISTORY.cameras)], HISTORY, DemonstrationFilter(), tmp_path, 1
+    )
+    windows = Windows([source], HISTORY, DemonstrationFilter(), TOKENIZER)
     assert len(pickle.dumps(windows)) < 50_000  # no images are in it
     expected = windows[range(4)]
     loader = DataLoader(
@@ -83,7 +85,7 @@ def test_what_is_packed_is_not_decoded_again(
     demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = Path(shutil.copytree(demos, tmp_path / "copy"))
-    some = Selection(tasks=("reach",))
+    some = DemonstrationFilter(tasks=("reach",))
     packed([open_source(copy, HISTORY.cameras)], HISTORY, some, tmp_path / "cache", 1)
     (folder,) = (tmp_path / "cache").iterdir()
     with (folder / "index.jsonl").open("a") as file:
@@ -91,15 +93,19 @@ def test_what_is_packed_is_not_decoded_again(
     for video in copy.glob("reach/*/*.mp4"):
         video.unlink()
     source = open_source(copy, HISTORY.cameras)
-    (made,) = packed([source], HISTORY, Selection(), tmp_path / "cache", 1)
+    (made,) = packed([source], HISTORY, DemonstrationFilter(), tmp_path / "cache", 1)
     assert sorted(made.prompts) == list(range(len(source.demonstrations)))
-    windows = Windows([made], HISTORY, Selection(), TOKENIZER)
-    plain = Windows([open_source(demos, HISTORY.cameras)], HISTORY, Selection(), TOKENIZER)
+    windows = Windows([made], HISTORY, DemonstrationFilter(), TOKENIZER)
+    plain = Windows(
+        [open_source(demos, HISTORY.cameras)], HISTORY, DemonstrationFilter(), TOKENIZER
+    )
     every = range(len(plain))
     equal(windows[every], plain[every])
     # another size is something else, and cannot be made without the videos
     with pytest.raises(ClevrSkillsError, match=r"\.mp4"):
-        packed([source], replace(HISTORY, image_size=16), Selection(), tmp_path / "cache", 1)
+        packed(
+            [source], replace(HISTORY, image_size=16), DemonstrationFilter(), tmp_path / "cache", 1
+        )
 
 
 def test_episodes_of_the_same_names_made_anew_never_meet(demos: Path, tmp_path: Path) -> None:

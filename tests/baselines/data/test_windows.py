@@ -16,8 +16,8 @@ from clevrskills.baselines.data import windows as data
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import (
     Batches,
-    Order,
-    Selection,
+    DemonstrationFilter,
+    SampleOrder,
     Windows,
     fingerprint,
     make_spec,
@@ -33,7 +33,7 @@ STREAM = PolicyConfig(image_size=64, steps=8, starts_every=5, horizon=3, proprio
 
 def windows_of(root: Path, config: PolicyConfig, **selection: object) -> Windows:
     sources = [open_source(root, config.cameras)]
-    return Windows(sources, config, Selection(**selection), WordTokenizer())  # type: ignore[arg-type]
+    return Windows(sources, config, DemonstrationFilter(**selection), WordTokenizer())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("config", [HISTORY, STREAM])
@@ -75,7 +75,13 @@ def test_windows_are_the_same_from_memory(
     monkeypatch.setattr(data, "_PROMPTS", 0)
     source = open_source(demos, config.cameras)
     plain, kept, partly = (
-        Windows([source], replace(config, image_size=32), Selection(), WordTokenizer(), cache_bytes)
+        Windows(
+            [source],
+            replace(config, image_size=32),
+            DemonstrationFilter(),
+            WordTokenizer(),
+            cache_bytes,
+        )
         for cache_bytes in (0, 10**9, 1)
     )
     order = np.random.default_rng(0).permutation(len(plain))[::4]
@@ -128,7 +134,7 @@ def test_a_lerobot_export_gives_the_same(demos: Path, exported: Path) -> None:
         assert torch.equal(getattr(one, name), getattr(other, name))
     assert torch.equal(one.prompts.tokens, other.prompts.tokens) and not len(one.prompts.images)
     specs = [
-        make_spec([open_source(r, STREAM.cameras)], STREAM, Selection(prompt="language"))
+        make_spec([open_source(r, STREAM.cameras)], STREAM, DemonstrationFilter(prompt="language"))
         for r in (demos, exported)
     ]
     assert specs[0] == specs[1]
@@ -167,7 +173,7 @@ def test_prompts_with_pictures(demos: Path) -> None:
 
 
 def test_specification(demos: Path) -> None:
-    spec = make_spec([open_source(demos, HISTORY.cameras)], HISTORY, Selection())
+    spec = make_spec([open_source(demos, HISTORY.cameras)], HISTORY, DemonstrationFilter())
     shown = spec.observation
     assert (shown.history, shown.size_px, shown.prompt) == (3, 64, "multimodal")
     assert spec.state_parts == {"qpos": 3, "ee_pose": 7, "vacuum_on": 1, "holding": 1}
@@ -176,7 +182,7 @@ def test_specification(demos: Path) -> None:
         if value is None:
             value = np.quantile(actions, 0.99, axis=0)
         np.testing.assert_allclose(spec.statistics["action"][name], value, atol=1e-5)
-    stream = make_spec([open_source(demos, STREAM.cameras)], STREAM, Selection())
+    stream = make_spec([open_source(demos, STREAM.cameras)], STREAM, DemonstrationFilter())
     assert stream.observation.history == 1
 
 
@@ -199,7 +205,7 @@ def test_parts_of_the_demonstrations(demos: Path) -> None:
 
 def test_several_folders(demos: Path, exported: Path, tmp_path: Path) -> None:
     sources = [open_source(root, STREAM.cameras) for root in (demos, exported)]
-    selection = Selection(prompt="language")
+    selection = DemonstrationFilter(prompt="language")
     both = Windows(sources, STREAM, selection, WordTokenizer())
     assert len(both) == 2 * len(windows_of(demos, STREAM))
     one, other = both[[3]], both[[3 + len(both) // 2]]
@@ -223,15 +229,15 @@ def test_episodes_that_are_evaluated_on_are_refused(demos: Path, tmp_path: Path)
     first = min((copy / "reach").iterdir())
     first.rename(first.with_name("train_1000000003"))
     sources = [open_source(copy, ())]
-    assert Selection(tasks=("visit",)).choose(sources)
+    assert DemonstrationFilter(tasks=("visit",)).choose(sources)
     with pytest.raises(ClevrSkillsError, match="reach/train_1000000003 is of --frozen episodes"):
-        Selection().choose(sources)
+        DemonstrationFilter().choose(sources)
 
 
 def test_worker_processes_give_the_same(demos: Path) -> None:
     windows = windows_of(demos, STREAM)
     windows[[0]]  # files are open when the workers start
-    order = Order(windows, seed=3)
+    order = SampleOrder(windows, seed=3)
     loaders = [
         DataLoader(windows, batch_size=None, sampler=Batches(order, 3), num_workers=workers)  # type: ignore[arg-type]
         for workers in (0, 2)
@@ -251,34 +257,36 @@ def take(batches: Batches, count: int) -> list[list[int]]:
 
 def test_a_round_has_every_window_once(demos: Path) -> None:
     windows = windows_of(demos, STREAM)
-    order = Order(windows, seed=1)
+    order = SampleOrder(windows, seed=1)
     rounds = [order.round(k).tolist() for k in range(3)]
     assert all(sorted(r) == list(range(len(windows))) for r in rounds)
     assert rounds[0] != rounds[1] != rounds[2]
-    assert Order(windows, seed=1).round(1).tolist() == rounds[1]
-    assert Order(windows, seed=2).round(1).tolist() != rounds[1]
+    assert SampleOrder(windows, seed=1).round(1).tolist() == rounds[1]
+    assert SampleOrder(windows, seed=2).round(1).tolist() != rounds[1]
 
 
 def test_weights_of_tasks(demos: Path) -> None:
     windows = windows_of(demos, HISTORY)
     of = np.repeat(windows.tasks, windows.counts)
-    order = Order(windows, {"visit": 3.0}, seed=0)
+    order = SampleOrder(windows, {"visit": 3.0}, seed=0)
     drawn = of[np.concatenate([order.round(k) for k in range(4)])]
     assert (drawn == "visit").mean() == pytest.approx(0.75, abs=0.01)
-    assert (of[Order(windows, {}, 0).round(0)] == "visit").mean() == pytest.approx(0.5, abs=0.01)
-    alone = Order(windows, {"visit": 0.0}, seed=0).round(0)
+    assert (of[SampleOrder(windows, {}, 0).round(0)] == "visit").mean() == pytest.approx(
+        0.5, abs=0.01
+    )
+    alone = SampleOrder(windows, {"visit": 0.0}, seed=0).round(0)
     assert set(of[alone]) == {"reach"} and set(alone) == set(np.flatnonzero(of == "reach"))
     with pytest.raises(UnknownNameError, match="unknown task of the demonstrations 'sort'"):
-        Order(windows, {"sort": 1.0})
+        SampleOrder(windows, {"sort": 1.0})
     for bad in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ClevrSkillsError, match=f"weight of reach must be 0 or more, not {bad}"):
-            Order(windows, {"reach": bad})
+            SampleOrder(windows, {"reach": bad})
     with pytest.raises(ClevrSkillsError, match="all tasks have weight 0"):
-        Order(windows, {"reach": 0.0, "visit": 0.0})
+        SampleOrder(windows, {"reach": 0.0, "visit": 0.0})
 
 
 def test_batches_go_on_from_anywhere(demos: Path) -> None:
-    order = Order(windows_of(demos, STREAM), seed=1)
+    order = SampleOrder(windows_of(demos, STREAM), seed=1)
     size = 5
     count = 3 * len(order) // size
     everything = take(Batches(order, size), count)
@@ -291,7 +299,7 @@ def test_batches_go_on_from_anywhere(demos: Path) -> None:
 
 
 def test_processes_share_the_order(demos: Path) -> None:
-    order = Order(windows_of(demos, STREAM), seed=1)
+    order = SampleOrder(windows_of(demos, STREAM), seed=1)
     whole = take(Batches(order, 6), 5)
     parts = [take(Batches(order, 3, 0, rank, 2), 5) for rank in range(2)]
     for batch, one, other in zip(whole, *parts, strict=True):

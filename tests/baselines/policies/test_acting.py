@@ -42,7 +42,7 @@ def policy(demos: Path) -> LearnedPolicy:
 @pytest.fixture(scope="module")
 def saved(policy: LearnedPolicy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("checkpoint")
-    about = checkpoint.Description("bc", policy.config, policy.spec, {})
+    about = checkpoint.CheckpointDescription("bc", policy.config, policy.spec, {})
     checkpoint.write(folder, policy, about)
     return folder
 
@@ -117,10 +117,12 @@ class Spy(LearnedPolicy[PolicyConfig]):
 @pytest.fixture
 def spy(demos: Path, policy: LearnedPolicy) -> Spy:
     from clevrskills.baselines.data.sources import open_source
-    from clevrskills.baselines.data.windows import Selection, make_spec
+    from clevrskills.baselines.data.windows import DemonstrationFilter, make_spec
 
     config = PolicyConfig(image_size=32, steps=3, proprioception=True, cameras=("hand_camera",))
-    spied = Spy(config, make_spec([open_source(demos, config.cameras)], config, Selection()))
+    spied = Spy(
+        config, make_spec([open_source(demos, config.cameras)], config, DemonstrationFilter())
+    )
     spied.tokenizer = policy.tokenizer
     return spied
 
@@ -148,10 +150,10 @@ def test_what_a_policy_sees(spy: Spy) -> None:
 
 def test_what_a_policy_learns_from(spy: Spy, demos: Path) -> None:
     from clevrskills.baselines.data.sources import open_source
-    from clevrskills.baselines.data.windows import Selection, Windows
+    from clevrskills.baselines.data.windows import DemonstrationFilter, Windows
 
     windows = Windows(
-        [open_source(demos, spy.config.cameras)], spy.config, Selection(), spy.tokenizer
+        [open_source(demos, spy.config.cameras)], spy.config, DemonstrationFilter(), spy.tokenizer
     )
     raw = windows[range(len(windows))]
     spy(raw)

@@ -47,7 +47,7 @@ from clevrskills.baselines.policies.compact.perception import SceneWindows
 from clevrskills.baselines.policies.compact.policy import CompactPolicy
 from clevrskills.core.checkpoint import find
 from clevrskills.core.policy import PromptInput
-from clevrskills.dataset_tools.scenes.scene_set import Scene, SceneEpisode, Subgoal
+from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneEpisode, Subgoal
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.setting import TABLETOP
 
@@ -162,7 +162,7 @@ class DrawnScenes:
     def pixels(self, name: str) -> np.ndarray:
         return self.images[name]
 
-    def _scene(self, number: int) -> Scene:
+    def _scene(self, number: int) -> LabeledScene:
         order = [*COLORS] if number % 2 else [*COLORS][::-1]
         image = np.full((256, 256, 3), 128, np.uint8)
         for at, color in zip(TABLETOP.main_camera.pixels(BODIES), order, strict=True):
@@ -186,7 +186,7 @@ class DrawnScenes:
             *(np.full(7, np.nan, np.float32), BODIES[wanted]),
         )
         upright, boxes = np.tile(np.float32([1, 0, 0, 0]), (2, 1)), np.zeros((2, 4), np.int16)
-        return Scene(
+        return LabeledScene(
             *(episode, 0, False, f"{number}", f"{number}", 0, -1),
             *(BODIES, upright, boxes, np.ones(2, np.float32), goal),
         )

@@ -20,7 +20,7 @@ from learned_policies import (
 )
 
 from clevrskills.baselines import checkpoint, load
-from clevrskills.baselines.data.windows import Selection, Windows
+from clevrskills.baselines.data.windows import DemonstrationFilter, Windows
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import POLICIES as ALL
 from clevrskills.baselines.registry import policy_type
@@ -93,7 +93,9 @@ def test_it_sees_with_each_camera(demos: Path, name: str, camera: str) -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_prompts_without_images(demos: Path, name: str) -> None:
-    policy, windows = policy_and_windows(name, demos, selection=Selection(prompt="language"))
+    policy, windows = policy_and_windows(
+        name, demos, selection=DemonstrationFilter(prompt="language")
+    )
     batch = windows[[0, 1]]
     assert not len(batch.prompts.images)
     policy(batch)["loss"].backward()
@@ -143,7 +145,7 @@ def test_a_checkpoint_acts_as_before(made: Made, tmp_path: Path) -> None:
         for parameter in policy.parameters():
             if parameter.grad is not None:
                 parameter += 1e-3
-    about = checkpoint.Description(_name(policy), policy.config, policy.spec, {})
+    about = checkpoint.CheckpointDescription(_name(policy), policy.config, policy.spec, {})
     checkpoint.write(tmp_path, policy, about)
     again = load(tmp_path, "cpu")
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], rollout(again, {0: 1}, 3)[0])

@@ -8,8 +8,8 @@ import torch
 from clevrskills.baselines.policies.flamingo import (
     CrossAttention,
     GatedCrossAttention,
-    LookingModel,
     PerceiverResampler,
+    VisionConditionedLM,
 )
 from clevrskills.baselines.policies.stream_robolm.backbones import make_language_model
 from clevrskills.errors import UnknownNameError
@@ -55,11 +55,11 @@ def test_closed_gates_leave_a_language_model_as_it_was(name: str) -> None:
         shown.append(tokens)
         return block(tokens, images)
 
-    closed = LookingModel(model, 8, every=1)(look, inputs_embeds=inputs)
+    closed = VisionConditionedLM(model, 8, every=1)(look, inputs_embeds=inputs)
     torch.testing.assert_close(closed, expected)
     assert len(shown) == 2 and not torch.equal(*shown)
     torch.testing.assert_close(model(inputs_embeds=inputs).last_hidden_state, expected)
-    opened = LookingModel(model, 8, every=2, gate=1.0)
+    opened = VisionConditionedLM(model, 8, every=2, gate=1.0)
     assert list(opened.cross) == ["1"]
     assert (opened(look, inputs_embeds=inputs) - expected).abs().max() > 1e-2
     assert len(shown) == 3
@@ -67,7 +67,7 @@ def test_closed_gates_leave_a_language_model_as_it_was(name: str) -> None:
 
 def test_an_error_leaves_nothing_behind() -> None:
     model = make_language_model("tiny-opt").eval()
-    looking = LookingModel(model, 8, every=1)
+    looking = VisionConditionedLM(model, 8, every=1)
     inputs = torch.randn(1, 5, 64)
 
     def look(block: GatedCrossAttention, tokens: torch.Tensor) -> torch.Tensor:
@@ -82,7 +82,7 @@ def test_another_kind_of_language_model() -> None:
     model = make_language_model("tiny-opt")
     model.config.model_type = "parrot"
     with pytest.raises(UnknownNameError, match="unknown kind of language model 'parrot'; allowed"):
-        LookingModel(model, 8, every=1)
+        VisionConditionedLM(model, 8, every=1)
 
 
 def test_a_resampler_turns_many_features_into_a_few() -> None:

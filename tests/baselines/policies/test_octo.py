@@ -246,7 +246,7 @@ def test_a_published_t5_stays_as_it_is(demos: Path, t5: Path, tmp_path: Path) ->
     assert kept and all(name.startswith("text.") for name in kept)
     for name, tensor in policy.state_dict().items():
         assert torch.equal(tensor, before[name]) == (name in kept), name
-    about = checkpoint.Description("octo", policy.config, policy.spec, {})
+    about = checkpoint.CheckpointDescription("octo", policy.config, policy.spec, {})
     checkpoint.write(tmp_path, policy, about)
     assert not kept & read_tensors(tmp_path / "model.safetensors").keys()
     (tmp_path / "published").mkdir()
@@ -498,7 +498,7 @@ def test_published_weights_do_what_they_did(demos: Path, tmp_path: Path) -> None
 def test_a_checkpoint_does_not_need_them(demos: Path, tmp_path: Path) -> None:
     write_tree(octo_tree(), tmp_path / "octo")
     policy = new(demos, weights=str(tmp_path / "octo"))
-    about = checkpoint.Description("octo", policy.config, policy.spec, {})
+    about = checkpoint.CheckpointDescription("octo", policy.config, policy.spec, {})
     (tmp_path / "run").mkdir()
     checkpoint.write(tmp_path / "run", policy, about)
     shutil.rmtree(tmp_path / "octo")

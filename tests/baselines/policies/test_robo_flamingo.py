@@ -217,7 +217,7 @@ def test_a_checkpoint_does_not_need_them(demos: Path, tmp_path: Path) -> None:
     torch.save(publish(plain, plain.tokenizer.image), path)
     policy = make(demos, language_model=str(mpt), weights=str(path))
     assert plain.pretrained() - policy.pretrained() == {"language.model.wte.weight"}
-    about = checkpoint.Description("robo_flamingo", policy.config, policy.spec, {})
+    about = checkpoint.CheckpointDescription("robo_flamingo", policy.config, policy.spec, {})
     (tmp_path / "run").mkdir()
     checkpoint.write(tmp_path / "run", policy, about)
     path.unlink()

@@ -24,7 +24,10 @@ from transformers import AutoModel, ViTModel
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.batch import Observations, Prompts
-from clevrskills.baselines.policies.stream_robolm.backbones import ImageEncoder, make_language_model
+from clevrskills.baselines.policies.stream_robolm.backbones import (
+    PretrainedEncoder,
+    make_language_model,
+)
 from clevrskills.baselines.policies.stream_robolm.cache import window_mask
 from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM, StreamRoboLMConfig
 from clevrskills.baselines.registry import configuration
@@ -275,7 +278,7 @@ def backbones(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     make_language_model(request.param).save_pretrained(tmp_path / "language_model")
     words = ["<unk>", "<s>", "</s>", "move", "to", "the", "Put", "very", "near", "over"]
     save_tokenizer(tmp_path / "language_model", words, "</s>", "<unk>")
-    ImageEncoder("tiny-vit", 64).model.save_pretrained(tmp_path / "image_encoder")
+    PretrainedEncoder("tiny-vit", 64).model.save_pretrained(tmp_path / "image_encoder")
     return {name: str(tmp_path / name) for name in ("language_model", "image_encoder")}
 
 
@@ -290,7 +293,7 @@ def test_trained_backbones(demos: Path, tmp_path: Path, backbones: dict[str, str
     assert policy.tokenizer.encode("Put very near ") == [6, 7, 8]
     assert policy(windows[[0, 1]])["loss"].isfinite()
     # what was loaded and is not trained stays out of checkpoints
-    about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
+    about = checkpoint.CheckpointDescription("stream_robolm", policy.config, policy.spec, {})
     (tmp_path / "saved").mkdir()
     checkpoint.write(tmp_path / "saved", policy, about)
     kept = read_tensors(tmp_path / "saved" / WEIGHTS_FILE)
@@ -336,7 +339,7 @@ def test_a_checkpoint_does_not_need_what_was_trained(
     assert all(torch.equal(own[name], tensor) for name, tensor in images.state_dict().items())
     words = AutoModel.from_pretrained(tmp_path / "language_model").get_input_embeddings().weight
     assert torch.equal(policy.language.model.get_input_embeddings().weight, words)
-    about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
+    about = checkpoint.CheckpointDescription("stream_robolm", policy.config, policy.spec, {})
     (tmp_path / "saved").mkdir()
     checkpoint.write(tmp_path / "saved", policy, about)
     (tmp_path / "image_encoder/model.safetensors").unlink()
@@ -372,7 +375,7 @@ def test_a_checkpoint_takes_published_weights_from_another_folder(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # else it tries for long
     policy, _ = policy_and_windows("stream_robolm", demos, **backbones)
     (tmp_path / "saved").mkdir()
-    about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
+    about = checkpoint.CheckpointDescription("stream_robolm", policy.config, policy.spec, {})
     checkpoint.write(tmp_path / "saved", policy, about)
     (tmp_path / "moved").mkdir()
     for name in backbones:

@@ -15,7 +15,7 @@ from fake_source import SIZE, FakeEnv, FakeFilm, FakeOracle, FakeSource, FakeSta
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.sources import open_source
-from clevrskills.baselines.data.windows import Selection, Windows
+from clevrskills.baselines.data.windows import DemonstrationFilter, Windows
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
 from clevrskills.baselines.training.dagger_rollout import DaggerOracle, DaggerSuite
 from clevrskills.baselines.training.train import TrainArgs, train
@@ -196,7 +196,10 @@ def test_what_the_policy_did_is_not_learned(trained: Path, demos: Path, tmp_path
     root = args.out / "round_1/demos"
     config = load(trained, "cpu").config
     windows = Windows(
-        [open_source(root, config.cameras)], config, Selection(), load(trained, "cpu").tokenizer
+        [open_source(root, config.cameras)],
+        config,
+        DemonstrationFilter(),
+        load(trained, "cpu").tokenizer,
     )
     learned = int(windows[range(len(windows))].action_mask[..., 0].sum())
     steps = [episode.steps for episode in Dataset(root)]

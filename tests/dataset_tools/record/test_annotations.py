@@ -6,7 +6,7 @@ import trimesh
 
 from clevrskills.assets import shape
 from clevrskills.dataset_tools.record.annotations import Annotator, Sighting
-from clevrskills.sim.cameras import ROBOT_ID, TABLE_ID, Camera, View, to_buffer
+from clevrskills.sim.cameras import ROBOT_ID, TABLE_ID, Camera, CameraImage, to_buffer
 
 CAMERA = Camera("camera", 64, 48, 2 * np.arctan(0.75), {})  # focal length 32 pixels
 DOWN = np.array([[1.0, 0, 0, 0], [0, -1.0, 0, 0], [0, 0, -1.0, 1.0]])  # from 1 m above the origin
@@ -17,15 +17,15 @@ def pose(x: float, y: float, z: float, quaternion: tuple[float, ...] = (1, 0, 0,
     return np.array([x, y, z, *quaternion])
 
 
-def view(labels: np.ndarray | int = 0, depth_m: np.ndarray | float = 5.0) -> View:
+def view(labels: np.ndarray | int = 0, depth_m: np.ndarray | float = 5.0) -> CameraImage:
     size = (CAMERA.height, CAMERA.width)
     numbers = np.broadcast_to(np.asarray(labels, np.uint8), size)
     depth = np.broadcast_to(np.asarray(depth_m, float), size)
     table = np.arange(256, dtype=np.uint8)
-    return View(np.zeros((*size, 3), np.uint8), numbers, table, to_buffer(depth), DOWN)
+    return CameraImage(np.zeros((*size, 3), np.uint8), numbers, table, to_buffer(depth), DOWN)
 
 
-def look(poses: list[np.ndarray], seen: View | None = None, mesh: object = CUBE) -> Sighting:
+def look(poses: list[np.ndarray], seen: CameraImage | None = None, mesh: object = CUBE) -> Sighting:
     annotator = Annotator([mesh] * len(poses), {"camera": CAMERA})  # type: ignore[list-item]
     return annotator.look(np.array(poses).reshape(-1, 7), {"camera": seen or view()})["camera"]
 

@@ -17,7 +17,7 @@ from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.scenes.command import SceneArgs, scenes
 from clevrskills.dataset_tools.scenes.drawing import acted_bodies
-from clevrskills.dataset_tools.scenes.scene_set import NONE, Scene, SceneHeader, SceneSet
+from clevrskills.dataset_tools.scenes.scene_set import NONE, LabeledScene, SceneHeader, SceneSet
 from clevrskills.errors import ClevrSkillsError
 
 TASKS = ("pick", "place", "move_without_hitting", "trace")
@@ -54,7 +54,7 @@ def begun(demonstrations: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return out
 
 
-def started(scene: Scene) -> Any:
+def started(scene: LabeledScene) -> Any:
     """The environment of a scene's episode, just started."""
     suite, of = load_suite(), scene.episode
     env = suite.make(EnvConfig(of.task, of.split))

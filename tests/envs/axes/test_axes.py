@@ -15,7 +15,7 @@ from clevrskills.core.suite import load_suite
 from clevrskills.envs.axes import AXES, LEVELS, perturb
 from clevrskills.envs.axes.axis import Draft
 from clevrskills.envs.axes.semantic import looks_apart, misspeller
-from clevrskills.envs.disturber import Disturber
+from clevrskills.envs.disturber import DisturbanceInjector
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_sampling import keystep_scenes, scene_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -271,7 +271,7 @@ def test_what_is_held_goes_along_with_the_arm():
 
 
 def test_late_actions_are_carried_out_once():
-    late = Disturber([Disturbance("delay", 1, steps=3, by=1.0)], None)
+    late = DisturbanceInjector([Disturbance("delay", 1, steps=3, by=1.0)], None)
     given = [np.full(7, k / 10, np.float32) for k in range(1, 7)]
     moved = [late(action, k, False)[0] for k, action in enumerate(given)]
     assert np.allclose(moved, [0.1, 0.0, 0.2, 0.3, 0.5, 0.6])  # the fourth never arrives

@@ -19,7 +19,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.benchmark.command import BenchmarkArgs, benchmark
 from clevrskills.evaluation.benchmark.headline import headline_tables, headlines
-from clevrskills.evaluation.benchmark.protocol import Part, cell_tasks, cost_of_part, deviations
+from clevrskills.evaluation.benchmark.protocol import RunPart, cell_tasks, cost_of_part, deviations
 from clevrskills.evaluation.results import (
     Run,
     open_evaluations,
@@ -278,7 +278,7 @@ def test_protocols_of_the_package(name: str) -> None:
         for number in protocol.numbers:
             assert {*number.levels} <= levels and number.measure in measures
             assert {*number.trained_on} <= {*protocol.trained_on, "none"}
-        cost = cost_of_part(suite, Part(cell, tasks, cell.split, cell.episodes))
+        cost = cost_of_part(suite, RunPart(cell, tasks, cell.split, cell.episodes))
         expected = {"clevrskills": 1650, "ivispar": 300, "asgardbench": 108, "lohoravens": 900}
         assert cost.episodes == expected[name]
         assert 0 < cost.range_s[0] < cost.range_s[1]

@@ -10,7 +10,7 @@ import pytest
 
 from clevrskills.core.policy import GaveUp
 from clevrskills.evaluation.handover import director
-from clevrskills.evaluation.handover.director import NO_HANDOVER, STEADY, Director
+from clevrskills.evaluation.handover.director import NO_HANDOVER, STEADY, SubgoalSchedule
 
 LIMIT = 50
 
@@ -63,7 +63,7 @@ def make(
     )
     env = SimpleNamespace(goal=goal, outcome=leaves[0], subgoal_prompt=lambda leaf: leaf.name)
     suite = SimpleNamespace(tasks={}, oracle=lambda env: oracle)
-    return Director(suite, part), env, Actuator()  # type: ignore[arg-type]
+    return SubgoalSchedule(suite, part), env, Actuator()  # type: ignore[arg-type]
 
 
 def test_a_later_leaf_is_told_at_once_and_an_earlier_one_when_it_stays(

@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Evaluation:
     return opened
 
 
-def row(rows: list[tables.Row], task: str = "", level: str = "") -> tables.Row:
+def row(rows: list[tables.ResultRow], task: str = "", level: str = "") -> tables.ResultRow:
     (found,) = [r for r in rows if r.task == task and level in ("", r.level)]
     return found
 

@@ -15,7 +15,7 @@ from clevrskills.evaluation.results import open_evaluations
 from clevrskills.evaluation.robustness import shipped
 from clevrskills.evaluation.robustness.figure import robustness_figures
 from clevrskills.evaluation.robustness.kept import Kept, PerturbedQueue, kept_episodes
-from clevrskills.evaluation.robustness.screening import REVISION, PerturbedEpisode, Verdict
+from clevrskills.evaluation.robustness.screening import REVISION, PerturbedEpisode, ScreeningVerdict
 from clevrskills.evaluation.robustness.shipped import shipped_verdicts, write_verdicts
 from clevrskills.evaluation.robustness.tables import find_drops, robustness_tables
 from clevrskills.jobs.pool import TimedOut, WorkerDied
@@ -50,7 +50,7 @@ def test_axes_in_the_order_of_the_suite_without_level_0():
 
 
 def verdict(index, reason=""):
-    return Verdict("pick", "train", index, f"twin{index}", f"made{index}", reason)
+    return ScreeningVerdict("pick", "train", index, f"twin{index}", f"made{index}", reason)
 
 
 def test_rejected_ones_are_replaced_by_the_next():
@@ -76,9 +76,9 @@ def test_what_is_known_is_not_screened_again():
 
 
 def test_a_verdict_is_read_as_it_was_written():
-    assert Verdict.from_json(verdict(3, "hidden").to_json()) == verdict(3, "hidden")
+    assert ScreeningVerdict.from_json(verdict(3, "hidden").to_json()) == verdict(3, "hidden")
     with pytest.raises(ValueError):
-        Verdict.from_json(b'{"task": 3}')
+        ScreeningVerdict.from_json(b'{"task": 3}')
 
 
 def runs(tmp_path):
@@ -169,7 +169,9 @@ def test_shipped_verdicts_are_of_what_is_drawn_now(tmp_path, monkeypatch):
     frozen = SUITE.frozen("pick", "train")[:3]
     made = [SUITE.perturb(one, {"layout": 3}) for one in frozen]
     some = [
-        Verdict("pick", "train", k, f.content_hash, m.content_hash, "hidden" if k == 1 else "")
+        ScreeningVerdict(
+            "pick", "train", k, f.content_hash, m.content_hash, "hidden" if k == 1 else ""
+        )
         for k, (f, m) in enumerate(zip(frozen, made, strict=True))
     ]
     path = tmp_path / "screened.json"
@@ -194,7 +196,9 @@ def test_what_was_screened_under_another_revision_is_screened_anew(revision, tmp
     folder = tmp_path / "axes" / f"clevrskills-{revision}"
     journal = folder / "layout-3" / "pick_train.jsonl"
     journal.parent.mkdir(parents=True)
-    journal.write_text(Verdict("pick", "train", 0, twin, "made", "hidden").to_json() + "\n")
+    journal.write_text(
+        ScreeningVerdict("pick", "train", 0, twin, "made", "hidden").to_json() + "\n"
+    )
     (kept,) = kept_episodes(SUITE, [("pick", "train")], {"layout": 3}, 1, strict=False)
     assert list(kept.results) == ([0] if revision == REVISION else [])
 

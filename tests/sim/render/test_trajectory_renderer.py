@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import FAR_M, NEAR_M, ROBOT_ID, TABLE_ID, View, to_buffer
+from clevrskills.sim.cameras import FAR_M, NEAR_M, ROBOT_ID, TABLE_ID, CameraImage, to_buffer
 from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer, camera
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.setting import TABLETOP
@@ -43,7 +43,7 @@ def test_cameras_by_name() -> None:
 def test_depth_from_the_buffer() -> None:
     depth_m = np.array([[NEAR_M, 0.5, 1.2346, FAR_M]])
     blank = np.zeros((1, 4))
-    view = View(blank, blank, blank, to_buffer(depth_m).astype(np.float32), blank)
+    view = CameraImage(blank, blank, blank, to_buffer(depth_m).astype(np.float32), blank)
     assert to_buffer(depth_m)[0, [0, -1]] == pytest.approx([0.0, 1.0])
     assert view.depth_mm.tolist() == [[10, 500, 1235, 0]]
 

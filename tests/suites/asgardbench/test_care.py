@@ -7,9 +7,9 @@ from clevrskills.core.interface import turn_feedback
 from clevrskills.core.policy import GaveUp, PromptInput
 from clevrskills.core.suite import find_interface
 from clevrskills.suites.asgardbench import agents
-from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.layout import PlacedObject
 from clevrskills.suites.asgardbench.rules.verbs import apply
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import Household
 from clevrskills.suites.asgardbench.suite import AsgardBenchSuite
 from clevrskills.suites.asgardbench.tasks.care import Care
 from clevrskills.suites.asgardbench.tasks.instances import TABLE, Variant
@@ -27,10 +27,10 @@ def begin(episode):
 def needless(commands, dirty=(), task="cook_toast", **places):
     """How many repairs are in vain, of commands in a kitchen where a plate may be dirty."""
     kinds = ("Plate", "Bowl", "Bread", "Knife", "DishSponge", "Apple", "Tomato")
-    things = [Placed(k, k, "CounterTop_1", n, k in dirty) for n, k in enumerate(kinds)]
+    things = [PlacedObject(k, k, "CounterTop_1", n, k in dirty) for n, k in enumerate(kinds)]
     for kind, place in {"Apple": "CounterTop_2", **places}.items():
-        things = [t for t in things if t.type != kind] + [Placed(kind, kind, place, 0)]
-    house = World(room(4), things)
+        things = [t for t in things if t.type != kind] + [PlacedObject(kind, kind, place, 0)]
+    house = Household(room(4), things)
     care = Care(task, Variant(4), house)
     for command in commands.split("; "):
         assert apply(house, *command.split()).ok, command

@@ -5,13 +5,13 @@ from math import radians
 
 import pytest
 
-from clevrskills.suites.asgardbench.rules.camera import Camera
-from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.camera import AgentCamera
+from clevrskills.suites.asgardbench.rules.layout import PlacedObject
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
-from clevrskills.suites.asgardbench.rules.world import GONE, HAND, World
+from clevrskills.suites.asgardbench.rules.world import GONE, HAND, Household
 from clevrskills.suites.asgardbench.tasks.rooms import room
 
-AWAY = Camera(0.0, 0.0, 9.0, 0.0, radians(-30))
+AWAY = AgentCamera(0.0, 0.0, 9.0, 0.0, radians(-30))
 """Sees nothing."""
 THINGS = ("Mug", "Plate", "Pan", "Bread", "Egg", "Knife", "DishSponge", "Apple", "Fork", "Cup")
 BATH = ("SprayBottle", "Cloth", "HandTowel")
@@ -19,15 +19,15 @@ BATH = ("SprayBottle", "Cloth", "HandTowel")
 
 def world_of(label):
     if label == 13:
-        things = [Placed(k, k, "CounterTop_1", n) for n, k in enumerate(THINGS)]
-        things.append(Placed("Bowl", "Bowl", "CounterTop_2", 0))
-        return World(room(label), things)
+        things = [PlacedObject(k, k, "CounterTop_1", n) for n, k in enumerate(THINGS)]
+        things.append(PlacedObject("Bowl", "Bowl", "CounterTop_2", 0))
+        return Household(room(label), things)
     if label == 406:
-        things = [Placed(k, k, "CounterTop_1", n) for n, k in enumerate(BATH)]
-        return World(room(label), things, ("Mirror_1",))
-    things = [Placed("RemoteControl", "RemoteControl", "CoffeeTable_1", 0)]
-    things.append(Placed("Book", "Book", "CoffeeTable_1", 5))
-    return World(room(label), things)
+        things = [PlacedObject(k, k, "CounterTop_1", n) for n, k in enumerate(BATH)]
+        return Household(room(label), things, ("Mirror_1",))
+    things = [PlacedObject("RemoteControl", "RemoteControl", "CoffeeTable_1", 0)]
+    things.append(PlacedObject("Book", "Book", "CoffeeTable_1", 5))
+    return Household(room(label), things)
 
 
 def there(name, container, slot=0):

@@ -12,10 +12,10 @@ from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules import sight
 from clevrskills.suites.asgardbench.rules.camera import EYE_M, PITCH_DEG
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.layout import PlacedObject
 from clevrskills.suites.asgardbench.rules.slots import free_slots, grids
 from clevrskills.suites.asgardbench.rules.verbs import apply
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import Household
 from clevrskills.suites.asgardbench.suite import AsgardBenchSuite
 from clevrskills.suites.asgardbench.tasks.instances import TABLE, Variant
 from clevrskills.suites.asgardbench.tasks.rooms import (
@@ -89,7 +89,7 @@ def test_things_in_the_slots_of_a_room_do_not_meet(label):
         if fixture.type in ("Sofa", "ArmChair"):  # take nothing but remote controls
             continue
         for kind in ("Plate", "Pan", "Knife", "Apple"):
-            world = World(made, ())
+            world = Household(made, ())
             container = world.entities[fixture.id]
             boxes = []
             for number in range(60):
@@ -127,7 +127,7 @@ def test_a_large_thing_needs_a_block_of_cells():
 def test_every_slot_and_fixture_is_seen_from_where_one_stands(label):
     """Of an empty room, opened where need be."""
     made = room(label)
-    world = World(made, ())
+    world = Household(made, ())
     low, high = PITCH_DEG
     for fixture in made.fixtures:
         entity = world.entities[fixture.id]
@@ -160,8 +160,8 @@ def test_rooms_of_the_split_train_are_drawn():
 
 
 def test_what_is_hidden_by_another_thing_is_not_seen():
-    things = [Placed("Apple", "Apple", "CounterTop_1", 0)]
-    world = World(room(13), things)
+    things = [PlacedObject("Apple", "Apple", "CounterTop_1", 0)]
+    world = Household(room(13), things)
     apple = world.entities["Apple"]
     world.look_at(apple)
     assert world.visible(apple)
@@ -174,7 +174,7 @@ def test_what_is_hidden_by_another_thing_is_not_seen():
     world.pose = lambda e: (  # type: ignore[method-assign]
         (*(np.array((x, y)) - 0.15 * flat), z + 0.03, 0.0, 0.0)
         if e is pot
-        else World.pose(world, e)
+        else Household.pose(world, e)
     )
     world._key = []
     assert world.visible(pot) and not world.visible(apple)
@@ -194,7 +194,7 @@ def test_no_box_that_hides_something_is_passed_over(monkeypatch):
     monkeypatch.setattr(sight, "_hidden", compared)
     for task, which in (("cook_egg", 3), ("clean_mirror", 0)):
         variant = TABLE[task][which]
-        world = World(room(variant.label), set_up(task, variant, np.random.default_rng(1)))
+        world = Household(room(variant.label), set_up(task, variant, np.random.default_rng(1)))
         for kind in world.types[::3]:
             apply(world, "FIND", kind)
             apply(world, "OPEN", kind)
@@ -204,7 +204,7 @@ def test_no_box_that_hides_something_is_passed_over(monkeypatch):
 @pytest.mark.parametrize("task", ["coffee", "set_table", "clean_mirror", "turn_on_tv"])
 def test_what_is_found_is_seen(task):
     variant = TABLE[task][1]
-    world = World(room(variant.label), set_up(task, variant, np.random.default_rng(1)))
+    world = Household(room(variant.label), set_up(task, variant, np.random.default_rng(1)))
     start = world
     for kind in start.types:
         world = start.copy()
@@ -227,7 +227,9 @@ def test_the_same_of_instances_that_are_drawn(task):
 
 def _nothing_is_overlooked(episode):
     variant = Variant.from_json(episode.start["variant"])
-    start = house_of(episode.task, variant, [Placed(**thing) for thing in episode.start["things"]])
+    start = house_of(
+        episode.task, variant, [PlacedObject(**thing) for thing in episode.start["things"]]
+    )
     for fixture in start.fixtures.values():
         there = start.contents(start.entities[fixture.id])
         if fixture.type in catalogue().openable or not there:
@@ -240,6 +242,6 @@ def _nothing_is_overlooked(episode):
 
 def test_a_table_is_looked_at_standing():
     made = next(f for f in room(4).fixtures if f.type == "DiningTable")
-    world = World(room(4), ())
+    world = Household(room(4), ())
     world.look_at(world.entities[made.id])
     assert world.camera.z_m == EYE_M

@@ -10,7 +10,7 @@ import pytest
 from clevrskills.suites.asgardbench.env import house_of
 from clevrskills.suites.asgardbench.predicates import HouseWorld, met_now
 from clevrskills.suites.asgardbench.rules.verbs import apply
-from clevrskills.suites.asgardbench.rules.world import GONE, World
+from clevrskills.suites.asgardbench.rules.world import GONE, Household
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations
 from clevrskills.suites.asgardbench.tasks.instances import TABLE, draw_variant
 from clevrskills.suites.asgardbench.tasks.rooms import room
@@ -32,7 +32,7 @@ def test_a_plan_reaches_the_goal_which_its_last_command_completes(task, which):
     variant = TABLE[task][which]
     things = set_up(task, variant, np.random.default_rng((0, which % 99, crc32(task.encode()))))
     dirty = ("Mirror_1",) if task == "clean_mirror" else ()
-    start = World(room(variant.label), things, dirty)
+    start = Household(room(variant.label), things, dirty)
     start.locations = locations(task, variant)
     plan = solve(task, variant, start)
     for reading in READINGS:
@@ -51,7 +51,7 @@ def test_a_plan_reaches_the_goal_which_its_last_command_completes(task, which):
 def test_shorter_plans_reach_the_goal_and_need_all_of_their_commands():
     variant = TABLE["put_away_food"][1]
     things = set_up("put_away_food", variant, np.random.default_rng(3))
-    start = World(room(variant.label), things)
+    start = Household(room(variant.label), things)
     goal = goal_of("put_away_food", variant, "paper", start)
     plan = solve("put_away_food", variant, start)
     short = shorten(plan, start, goal)

@@ -8,10 +8,10 @@ import pytest
 
 from clevrskills.suites.asgardbench.rules.camera import aimed
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.layout import PlacedObject
 from clevrskills.suites.asgardbench.rules.slots import cells_of
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed, apply
-from clevrskills.suites.asgardbench.rules.world import GONE, HAND, World
+from clevrskills.suites.asgardbench.rules.world import GONE, HAND, Household
 from clevrskills.suites.asgardbench.tasks.instances import TABLE
 from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.setup import set_up
@@ -19,10 +19,10 @@ from clevrskills.suites.asgardbench.tasks.setup import set_up
 
 def kitchen():
     kinds = ("Mug", "Plate", "Pan", "Bread", "Egg", "Knife", "DishSponge", "Apple")
-    things = [Placed(k, k, "CounterTop_1", n) for n, k in enumerate(kinds)]
-    things.append(Placed("Bowl", "Bowl", "CounterTop_2", 0, dirty=True))
-    things.append(Placed("Tomato", "Tomato", "Fridge_1", 0))
-    return World(room(13), things)
+    things = [PlacedObject(k, k, "CounterTop_1", n) for n, k in enumerate(kinds)]
+    things.append(PlacedObject("Bowl", "Bowl", "CounterTop_2", 0, dirty=True))
+    things.append(PlacedObject("Tomato", "Tomato", "Fridge_1", 0))
+    return Household(room(13), things)
 
 
 CASES = (
@@ -157,7 +157,7 @@ def test_random_commands_break_nothing(task, many):
     """In the slow part, more than 100,000 of them."""
     rng = np.random.default_rng((7, crc32(task.encode())))
     variant = TABLE[task][0]
-    world = World(room(variant.label), set_up(task, variant, rng))
+    world = Household(room(variant.label), set_up(task, variant, rng))
     accepted = 0
     for _ in range(many):
         hashed = world.state_hash

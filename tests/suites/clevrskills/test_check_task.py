@@ -6,29 +6,29 @@ import pytest
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.solvers.requirements import planner_obstacle
-from clevrskills.suites.clevrskills.check_task import CheckTaskArgs, Report, check_task, report
+from clevrskills.suites.clevrskills.check_task import CheckTaskArgs, TaskReport, check_task, report
 from clevrskills.suites.clevrskills.faults import unfair
-from clevrskills.suites.clevrskills.task_checks import OF_SCENES, Check, keys_in, run_checks
+from clevrskills.suites.clevrskills.task_checks import OF_SCENES, TaskCheck, keys_in, run_checks
 from clevrskills.tasks import task
 from tests.support.foreign import installed
 
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
-GOOD = Check("starts", "must", True, "fine", "none")
-BAD = Check("oracle", "must", False, "solves none", "write a skill")
-WEAK = Check("variety", "should", False, "one wording", "say more")
+GOOD = TaskCheck("starts", "must", True, "fine", "none")
+BAD = TaskCheck("oracle", "must", False, "solves none", "write a skill")
+WEAK = TaskCheck("variety", "should", False, "one wording", "say more")
 
 
 def test_only_what_must_hold_decides():
-    assert Report("sort", (GOOD, WEAK)).ok
-    assert not Report("sort", (GOOD, BAD)).ok
-    data = json.loads(json.dumps(Report("sort", (GOOD, BAD)).to_json()))
+    assert TaskReport("sort", (GOOD, WEAK)).ok
+    assert not TaskReport("sort", (GOOD, BAD)).ok
+    data = json.loads(json.dumps(TaskReport("sort", (GOOD, BAD)).to_json()))
     assert data["ok"] is False and data["checks"][1]["mend"] == "write a skill"
-    unknown = Check("zero", "must", None, "not run", "")
-    assert not Report("sort", (GOOD, unknown)).ok
-    assert str(Report("sort", (GOOD, unknown))).splitlines()[2:] == [
+    unknown = TaskCheck("zero", "must", None, "not run", "")
+    assert not TaskReport("sort", (GOOD, unknown)).ok
+    assert str(TaskReport("sort", (GOOD, unknown))).splitlines()[2:] == [
         "  must    zero         --  not run"
     ]
-    lines = str(Report("sort", (GOOD, BAD, WEAK))).splitlines()
+    lines = str(TaskReport("sort", (GOOD, BAD, WEAK))).splitlines()
     assert lines[0] == "sort: does not pass" and "NO" in lines[2] and "write a skill" in lines[3]
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.suites.clevrskills.check_task import Report
+from clevrskills.suites.clevrskills.check_task import TaskReport
 from clevrskills.suites.clevrskills.new_task import NewTaskArgs, new_task
 from tests.support.foreign import installed
 
@@ -76,7 +76,9 @@ def test_the_tests_that_are_written_run(tmp_path, split):
     with installed(root, root / "tests"):
         tests = import_module("test_hang_up")
         tests.test_the_predicate_holds_where_it_should(split)
-        tests.report = lambda key, episodes: Report(key, ())  # the real one runs with slow tests
+        tests.report = lambda key, episodes: TaskReport(
+            key, ()
+        )  # the real one runs with slow tests
         tests.test_the_task_passes_its_checks()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import COLOURS, SHAPES
-from clevrskills.suites.ivispar.commands import Command, read, read_listing
+from clevrskills.suites.ivispar.commands import MoveCommand, read, read_listing
 
 GEOMS = [("red", "cube"), ("blue", "sphere"), ("yellow", "pyramid"), ("green", "cylinder")]
 TILES = [(str(k), "tile") for k in range(1, 9)]
@@ -84,8 +84,8 @@ TABLE: dict[str, tuple[object, object]] = {
 }
 
 
-def expected(entry: object) -> Command:
-    return Command(code=entry) if isinstance(entry, str) else Command(*entry)  # type: ignore[misc]
+def expected(entry: object) -> MoveCommand:
+    return MoveCommand(code=entry) if isinstance(entry, str) else MoveCommand(*entry)  # type: ignore[misc]
 
 
 def test_an_unknown_word_is_named() -> None:
@@ -94,7 +94,7 @@ def test_an_unknown_word_is_named() -> None:
     assert read("move red cube north", GEOMS, COLOURS, SHAPES).args["word"] == "north"
     assert read("move tile x left", TILES, COLOURS, SHAPES).args["word"] == "x"
     listed = read_listing("A1 red cube; B2 pink cube", COLOURS, SHAPES)
-    assert isinstance(listed, Command) and listed.args["word"] == "pink"
+    assert isinstance(listed, MoveCommand) and listed.args["word"] == "pink"
 
 
 def test_the_table_is_long() -> None:
@@ -112,10 +112,12 @@ def test_geoms(text: str, lenient: bool) -> None:
 def test_names_of_drawn_shapes_where_they_are_shown() -> None:
     for shape, piece in (("square", 0), ("circle", 1), ("triangle", 2), ("hexagon", 3)):
         text = f"move {GEOMS[piece][0]} {shape} up"
-        assert read(text, GEOMS, COLOURS, SHAPES, drawn=True) == Command(piece, UP)
-        assert read(text, GEOMS, COLOURS, SHAPES, drawn=True, lenient=True) == Command(piece, UP)
+        assert read(text, GEOMS, COLOURS, SHAPES, drawn=True) == MoveCommand(piece, UP)
+        assert read(text, GEOMS, COLOURS, SHAPES, drawn=True, lenient=True) == MoveCommand(
+            piece, UP
+        )
         assert read(text, GEOMS, COLOURS, SHAPES).code == WORD
-    assert read("move red cube up", GEOMS, COLOURS, SHAPES, drawn=True) == Command(0, UP)
+    assert read("move red cube up", GEOMS, COLOURS, SHAPES, drawn=True) == MoveCommand(0, UP)
 
 
 def test_only_words_of_the_set() -> None:
@@ -126,13 +128,13 @@ def test_tiles() -> None:
     for lenient in (False, True):
         for k, way in enumerate(DIRECTIONS):
             command = read(f"move tile 5 {way}", TILES, COLOURS, SHAPES, lenient=lenient)
-            assert command == Command(4, k)
+            assert command == MoveCommand(4, k)
         assert read("move tile 9 left", TILES, COLOURS, SHAPES, lenient=lenient).code == UNKNOWN
         wrong = NO if lenient else WORD
         assert read("move red cube left", TILES, COLOURS, SHAPES, lenient=lenient).code == wrong
         assert read("move tile five left", TILES, COLOURS, SHAPES, lenient=lenient).code == wrong
     # a number names a tile, and repeats nothing
-    assert read("move tile 5 left 2", TILES, COLOURS, SHAPES, lenient=True) == Command(4, LEFT)
+    assert read("move tile 5 left 2", TILES, COLOURS, SHAPES, lenient=True) == MoveCommand(4, LEFT)
 
 
 @pytest.mark.parametrize(
@@ -154,10 +156,10 @@ def test_tiles() -> None:
 )
 def test_listings(text: str, found: set | str) -> None:
     said = read_listing(text, COLOURS, SHAPES)
-    assert (said.code if isinstance(said, Command) else said) == found
+    assert (said.code if isinstance(said, MoveCommand) else said) == found
 
 
 def test_a_listing_may_name_shapes_as_they_are_drawn() -> None:
     text, found = "A1 red square; B2 blue sphere", {("A1", "red", "cube"), ("B2", "blue", "sphere")}
-    assert isinstance(read_listing(text, COLOURS, SHAPES), Command)
+    assert isinstance(read_listing(text, COLOURS, SHAPES), MoveCommand)
     assert read_listing(text, COLOURS, SHAPES, drawn=True) == found

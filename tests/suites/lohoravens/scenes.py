@@ -8,7 +8,7 @@ import torch
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.envs.scene_sampling import DrawnScene, draw_scene
 from clevrskills.sim.tensor_world import TensorWorld
-from clevrskills.suites.lohoravens.solver.rehearsal import Placed, rehearse
+from clevrskills.suites.lohoravens.solver.rehearsal import MoveOutcome, rehearse
 from clevrskills.suites.lohoravens.tasks import tasks
 from clevrskills.tasks.base import task
 
@@ -28,7 +28,7 @@ class Solved:
     """
 
     scene: DrawnScene
-    plan: tuple[Placed, ...]
+    plan: tuple[MoveOutcome, ...]
     end: TensorWorld
 
     def world(self) -> TensorWorld:
@@ -45,7 +45,9 @@ def draw(key: str, seed: int, split: str = "train") -> DrawnScene:
     return draw_scene(task(key), seed, split, "ur5e", prompt_index=0)
 
 
-def solve(scene: DrawnScene, world: TensorWorld, limit: int = MOST_TURNS) -> list[Placed] | None:
+def solve(
+    scene: DrawnScene, world: TensorWorld, limit: int = MOST_TURNS
+) -> list[MoveOutcome] | None:
     """What the solver does in a world of a scene, as an episode that began as drawn goes on."""
     return rehearse(scene.goal, world, scene.goal.initial_state(scene.start), limit)
 

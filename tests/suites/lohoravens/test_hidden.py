@@ -14,7 +14,7 @@ from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.setting import SETTING
 from clevrskills.suites.lohoravens.tasks import tasks
-from clevrskills.suites.lohoravens.things import Scene
+from clevrskills.suites.lohoravens.things import FieldView
 from clevrskills.tasks.base import task
 from tests.suites.lohoravens.field import block
 from tests.support.visibility import visible_share
@@ -117,7 +117,7 @@ def test_words_find_what_is_hidden_once_it_is_free() -> None:
 def test_the_solver_takes_a_pyramid_apart_from_the_top() -> None:
     env = LoHoRavensEnv("hidden_in_pyramid", obs_mode="none", render_backend="none")
     env.reset(seed=1)
-    scene = Scene(env)
+    scene = FieldView(env)
     lowest = [scene.by_slot[int(k)] for k in env.layouts[0].roles["objects"]]
     assert all(scene.covered(thing) for thing in lowest)
     assert {thing.key for thing in lowest} < set(env.memory.hidden_at_start)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from clevrskills.core.policy import Message
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.suites.asgardbench.imagined import Imagined, imagine
+from clevrskills.suites.asgardbench.imagined import BeliefWorld, imagine
 from clevrskills.suites.asgardbench.prompts.prompter import (
     OBJECTS,
     REMEMBERED,
@@ -95,7 +95,7 @@ def _told(text: str) -> Iterator[_Told]:
             yield _Told(found[1], found[2] or "", (found[3] or "").split(", "))
 
 
-def _believe(house: Imagined, told: Sequence[_Told]) -> None:
+def _believe(house: BeliefWorld, told: Sequence[_Told]) -> None:
     """Take for true what is told of things and fixtures."""
     data = catalogue()
     taken: set[str] = set()
@@ -136,19 +136,19 @@ def _believe(house: Imagined, told: Sequence[_Told]) -> None:
             fixture.dirty, fixture.sprayed = "dirty" in states, "sprayed" in states
 
 
-def _where(house: Imagined, thing: Entity) -> str:
+def _where(house: BeliefWorld, thing: Entity) -> str:
     """Type of what a thing is directly in or on, or :data:`HAND`."""
     parent = house.entities.get(thing.parent)
     return thing.parent if parent is None else parent.type
 
 
-def _slot(house: Imagined, container: Entity) -> int:
+def _slot(house: BeliefWorld, container: Entity) -> int:
     """A slot that is free, be it one that no container has."""
     taken = {e.slot for e in house.contents(container)}
     return next(k for k in range(len(taken) + 1) if k not in taken)
 
 
-def _see(house: Imagined, view: str) -> None:
+def _see(house: BeliefWorld, view: str) -> None:
     """Take for true what is seen now."""
     held = re.search(r"^In hand: (\w+)$", view, re.MULTILINE)
     kind = held[1] if held else NOTHING
@@ -162,7 +162,7 @@ def _see(house: Imagined, view: str) -> None:
             thing.parent, thing.slot = HAND, 0
 
 
-def _conclude(house: Imagined, last: Sequence[str], view: str) -> None:
+def _conclude(house: BeliefWorld, last: Sequence[str], view: str) -> None:
     """What follows from the last command: what was looked for and is not seen is behind a door."""
     verb, kind, how, why = last
     if how == "Failure" and "is dirty" in why:
@@ -178,7 +178,7 @@ def _conclude(house: Imagined, last: Sequence[str], view: str) -> None:
                 thing.parent, thing.slot = container.id, _slot(house, container)
 
 
-def _memory(house: Imagined) -> Iterator[str]:
+def _memory(house: BeliefWorld) -> Iterator[str]:
     """What is known of the household, where it is otherwise than imagined, and what was done."""
     for verb, what in house.events:
         yield f"Done: {verb} {what}"

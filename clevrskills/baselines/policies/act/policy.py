@@ -45,7 +45,7 @@ class ActionChunkingConfig(SmallEncoderConfig):
 
 
 @dataclass(frozen=True)
-class Memory:
+class ActState:
     """State of an episode in progress.
 
     Attributes:
@@ -84,12 +84,12 @@ class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
         actions = self._actions(batch.observations, self.scene.prompt(batch.prompts))
         return {"loss": masked_mean((actions - batch.actions).abs(), batch.action_mask)}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
-        return [Memory(aim) for aim in self.scene.prompt(prompts)]
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[ActState]:
+        return [ActState(aim) for aim in self.scene.prompt(prompts)]
 
     def step(
-        self, observations: Observations, memories: list[Memory]
-    ) -> tuple[Tensor, list[Memory]]:
+        self, observations: Observations, memories: list[ActState]
+    ) -> tuple[Tensor, list[ActState]]:
         chunks = self._actions(observations, torch.stack([m.aim for m in memories]))[:, -1]
         actions, after = [], []
         for memory, chunk in zip(memories, chunks, strict=True):

@@ -16,7 +16,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts
-from clevrskills.baselines.policies.bc.slots import Sight, SlotEncoder, SlotEncoderConfig
+from clevrskills.baselines.policies.bc.slots import SlotEncoder, SlotEncoderConfig, VisualOutput
 from clevrskills.baselines.policies.layers import mlp
 from clevrskills.baselines.policies.losses import (
     PLACE_SCALE_M,
@@ -155,7 +155,7 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         mask: Tensor,
         told_places: Tensor | None = None,
         told_waypoint: Tensor | None = None,
-    ) -> tuple[Tensor, Sight, Tensor]:
+    ) -> tuple[Tensor, VisualOutput, Tensor]:
         """Return at each step the next actions, (B, T, H, 7), the last entry as the logit of vacuum
         on, what is seen, and the next waypoint (N, 9), as :func:`_waypoints` gives it; in training,
         where the objects are that the sub-task names, (N, 2, 3), and that waypoint are told.

@@ -62,7 +62,7 @@ class SlotEncoderConfig(PolicyConfig):
 
 
 @dataclass(frozen=True)
-class Sight:
+class VisualOutput:
     """Visual features at N control steps.
 
     Attributes:
@@ -77,7 +77,7 @@ class Sight:
     looks: list[Tensor]
 
 
-class Features(nn.Module):
+class VisualFeatures(nn.Module):
     """Features of an image, (N, 3, S, S) -> (N, C, S / patch, S / patch): of its patches, and then
     of what is around them.
     """
@@ -105,7 +105,7 @@ class PromptReader(nn.Module):
         super().__init__()
         self.words = nn.Embedding(vocabulary, config.width)
         self.place = nn.Parameter(torch.randn(PROMPT_LENGTH, config.width) * 0.02)
-        self.features = Features(config.channels, config.layers, 2 * config.patch_px)
+        self.features = VisualFeatures(config.channels, config.layers, 2 * config.patch_px)
         self.look = nn.Conv2d(config.channels, _LOOKS, 1)
         self.image = nn.Linear(2 * config.channels + 2 * _LOOKS, config.width)
         layer = transformer_layer(config.width, config.heads, 2 * config.width)
@@ -129,7 +129,7 @@ class PromptReader(nn.Module):
         return encoded
 
 
-class Look(nn.Module):
+class SlotAttention(nn.Module):
     """Attention of slots (B, K, width) over the features (B, C, h, w) of an image: what is seen,
     where, and how clearly -> (B, K, width); and the logits of the first head, (B, K, h w).
     """
@@ -153,14 +153,14 @@ class Look(nn.Module):
         return told, logits.unflatten(1, (-1, self.heads))[:, :, 0]
 
 
-class Round(nn.Module):
+class RefinementStep(nn.Module):
     """Slots read the prompt, look at each image, then attend to each other and think."""
 
     def __init__(self, config: SlotEncoderConfig) -> None:
         super().__init__()
         width = config.width
         self.read = nn.MultiheadAttention(width, config.heads, batch_first=True)
-        self.looks = nn.ModuleDict({camera: Look(config) for camera in config.cameras})
+        self.looks = nn.ModuleDict({camera: SlotAttention(config) for camera in config.cameras})
         self.share = nn.MultiheadAttention(width, config.heads, batch_first=True)
         self.think = mlp(width, 2 * width, width)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(4))
@@ -200,15 +200,15 @@ class SlotEncoder(nn.Module):
         width = config.width
         self.prompt = PromptReader(config, vocabulary)
         sizes = config.channels, config.layers, config.patch_px
-        self.images = nn.ModuleDict({camera: Features(*sizes) for camera in config.cameras})
+        self.images = nn.ModuleDict({camera: VisualFeatures(*sizes) for camera in config.cameras})
         self.slots = nn.Parameter(torch.randn(config.slots, width) * 0.5)
         self.state = mlp(max(state_size, 1), width, width)
-        self.rounds = nn.ModuleList(Round(config) for _ in range(config.rounds))
+        self.rounds = nn.ModuleList(RefinementStep(config) for _ in range(config.rounds))
         self.norm = nn.LayerNorm(width)
         self.tell = nn.Linear(width, 3)
         self.size = (config.slots + 1) * width
 
-    def forward(self, observations: Observations, prompt: Tensor, mask: Tensor) -> Sight:
+    def forward(self, observations: Observations, prompt: Tensor, mask: Tensor) -> VisualOutput:
         """Return the visual features at each control step.
 
         Args:
@@ -229,7 +229,7 @@ class SlotEncoder(nn.Module):
             slots, looks = each(slots, prompt, mask, features)
         slots = self.norm(slots)
         places = self.tell(slots[:, :PLACES])
-        return Sight(torch.cat([slots.flatten(1), state], -1), places, looks)
+        return VisualOutput(torch.cat([slots.flatten(1), state], -1), places, looks)
 
 
 _LOOKS = 16  # features whose places are looked for in the images of prompts

@@ -44,7 +44,7 @@ class Words(nn.Module):
         return looks[:, 0], looks[:, 1]
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """A convolution around which the input is passed, scaled and shifted by words.
 
     Args:
@@ -72,7 +72,7 @@ def _scaled(x: Tensor, by: Tensor) -> Tensor:
     return x * (1 + scale) + shift
 
 
-class Seeing(nn.Module):
+class VisualStream(nn.Module):
     """The stream that sees: an image down to a quarter, an eighth and a sixteenth of its size.
 
     Args:
@@ -82,11 +82,11 @@ class Seeing(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.first = nn.Conv2d(4 + 2, 3 * width, STRIDE, stride=STRIDE)
-        self.fine = Block(3 * width)
+        self.fine = ResidualBlock(3 * width)
         self.second = nn.Conv2d(3 * width, 4 * width, 2, stride=2)
-        self.middle = Block(4 * width)
+        self.middle = ResidualBlock(4 * width)
         self.third = nn.Conv2d(4 * width, 4 * width, 2, stride=2)
-        self.coarse = Block(4 * width)
+        self.coarse = ResidualBlock(4 * width)
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Map images (B, 4, H, W) -> features (B, 3 width, H / 4, W / 4), (B, 4 width, H / 8, W /
@@ -100,7 +100,7 @@ class Seeing(nn.Module):
         return functional.relu(fine), functional.relu(middle), coarse
 
 
-class Hearing(nn.Module):
+class LanguageStream(nn.Module):
     """The stream that hears: what is seen, as words have it, at an eighth of the size.
 
     Args:
@@ -112,7 +112,7 @@ class Hearing(nn.Module):
         super().__init__()
         channels = 4 * width
         self.enter = nn.Conv2d(channels + 2, channels, 1)
-        self.coarse = nn.ModuleList([Block(channels, words) for _ in range(3)])
+        self.coarse = nn.ModuleList([ResidualBlock(channels, words) for _ in range(3)])
         self.up, self.middle, self.last = (nn.Conv2d(channels, channels, 1) for _ in range(3))
         self.scale = nn.Linear(words, 2 * channels)
 
@@ -134,7 +134,7 @@ def _places(images: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Features:
+class StreamFeatures:
     """Features of both streams: of instructions and of the images they refer to.
 
     Attributes:
@@ -152,7 +152,7 @@ class Features:
     place: Tensor
 
 
-class Heat(nn.Module):
+class AffordanceHead(nn.Module):
     """A heat map: what the words look for in what is seen, and what the stream that hears adds.
 
     Args:
@@ -167,7 +167,7 @@ class Heat(nn.Module):
         self.cells = nn.Linear(fine, STRIDE * STRIDE)
         self.add = nn.Conv2d(heard, (2 * STRIDE) ** 2, 1)
 
-    def forward(self, features: Features, look: Tensor) -> Tensor:
+    def forward(self, features: StreamFeatures, look: Tensor) -> Tensor:
         """Return the logits (B, H, W) for a look at the words (B, W)."""
         counts = torch.bincount(features.scenes, minlength=len(features.fine)).tolist()
         weights = self.cells.weight * (1 + self.of(look))[:, None]  # (B, 16, C)
@@ -196,13 +196,13 @@ class TwoStreams(nn.Module):
         self.config, width, words = config, config.width, config.words
         fine, heard = 3 * width, 4 * width
         self.words = Words(config.vocabulary, words)
-        self.seeing, self.hearing = Seeing(width), Hearing(width, 2 * words)
-        self.pick, self.place = (Heat(fine, heard, words) for _ in range(2))
+        self.seeing, self.hearing = VisualStream(width), LanguageStream(width, 2 * words)
+        self.pick, self.place = (AffordanceHead(fine, heard, words) for _ in range(2))
         self.key, self.query = (nn.Conv2d(fine, 8, 1) for _ in range(2))
         self.end = mlp(heard + 2 * words, 64, 64, 1, activation=nn.ReLU)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    def forward(self, images: Tensor, words: Tensor, scenes: Tensor) -> Features:
+    def forward(self, images: Tensor, words: Tensor, scenes: Tensor) -> StreamFeatures:
         """Return features of words (B, L) that are said of images: those at ``scenes`` (B,), which
         rise.
         """
@@ -210,9 +210,9 @@ class TwoStreams(nn.Module):
         fine, middle, coarse = self.seeing(images)
         looks = torch.cat((pick, place), dim=-1)
         heard = self.hearing(middle[scenes], coarse[scenes], looks)
-        return Features(fine, scenes, heard, pick, place)
+        return StreamFeatures(fine, scenes, heard, pick, place)
 
-    def turn(self, features: Features, picks: Tensor, places: Tensor) -> Tensor:
+    def turn(self, features: StreamFeatures, picks: Tensor, places: Tensor) -> Tensor:
         """Return logits of how far to turn, (B, turns), for picks and places (B, 2) in pixels."""
         angles = STEP_RAD * torch.arange(self.config.turns, device=picks.device)
         queries = self._crops(self.query(features.fine), features.scenes, picks, angles)
@@ -239,7 +239,7 @@ class TwoStreams(nn.Module):
         crops = functional.grid_sample(features[scenes], flat, align_corners=False)
         return crops.reshape(batch, depth, len(angles), side, side).transpose(1, 2)
 
-    def ended(self, features: Features) -> Tensor:
+    def ended(self, features: StreamFeatures) -> Tensor:
         """Return the logits of whether there is nothing left to do, (B,)."""
         seen = features.heard.detach().amax((-1, -2))
         looks = (features.pick.detach(), features.place.detach())

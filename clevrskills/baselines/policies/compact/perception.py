@@ -37,7 +37,7 @@ from clevrskills.baselines.policies.compact.network import (
 from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
 from clevrskills.core import geometry
 from clevrskills.core.policy import PromptInput
-from clevrskills.dataset_tools.scenes.scene_set import Scene, SceneEpisode, SceneSet
+from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneEpisode, SceneSet
 
 BODIES = 10
 """Bodies of a scene that are learned from, at most."""
@@ -127,7 +127,7 @@ class SceneWindows:
 
     Attributes:
         tasks: Task of each scene.
-        counts: Ones: see :class:`~clevrskills.baselines.data.windows.Order`.
+        counts: Ones: see :class:`~clevrskills.baselines.data.windows.SampleOrder`.
     """
 
     def __init__(self, scenes: SceneSet, tokenizer: Tokenizer, length: int, seed: int) -> None:
@@ -186,7 +186,7 @@ class SceneWindows:
             pointed=torch.tensor(pointed),
         )
 
-    def _prompt(self, scene: Scene, words_only: bool) -> tuple[EncodedPrompt, list[int]]:
+    def _prompt(self, scene: LabeledScene, words_only: bool) -> tuple[EncodedPrompt, list[int]]:
         """Return a scene's prompt, and where it shows the object of each role."""
         episode, nowhere = scene.episode, [0] * ROLES
         if words_only:
@@ -213,7 +213,7 @@ def _placeholders(text: str) -> list[str]:
     return ["{" + part.partition("}")[0] + "}" for part in text.split("{")[1:]]
 
 
-def _labels(scenes: Sequence[Scene]) -> dict[str, Tensor]:
+def _labels(scenes: Sequence[LabeledScene]) -> dict[str, Tensor]:
     bodies = np.full((len(scenes), BODIES, 3), np.nan, np.float32)
     targets = np.full((len(scenes), 3), np.nan, np.float32)
     for row, target, scene in zip(bodies, targets, scenes, strict=True):
@@ -246,7 +246,7 @@ def _labels(scenes: Sequence[Scene]) -> dict[str, Tensor]:
     }
 
 
-def _colors(rng: np.random.Generator, scene: Scene, pointed: Sequence[int]) -> np.ndarray:
+def _colors(rng: np.random.Generator, scene: LabeledScene, pointed: Sequence[int]) -> np.ndarray:
     """Return the matrix (3, 3) that the colors of a scene are multiplied by: exchanged channels,
     unless the prompt names an object in words.
     """

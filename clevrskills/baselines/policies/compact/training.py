@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrskills.baselines.checkpoint import Description
+from clevrskills.baselines.checkpoint import CheckpointDescription
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.track import Track, track_of
-from clevrskills.baselines.data.windows import Order, Selection, files_of, fingerprint
+from clevrskills.baselines.data.windows import (
+    DemonstrationFilter,
+    SampleOrder,
+    files_of,
+    fingerprint,
+)
 from clevrskills.baselines.policies.compact.demonstrations import ControlWindows, rows_of
 from clevrskills.baselines.policies.compact.network import SIZE_PX
 from clevrskills.baselines.policies.compact.perception import SceneWindows
@@ -40,7 +45,7 @@ class CompactTraining(TrainingConfig):
 
     scenes: SceneSet | None = None
 
-    def make(self, latest: Path | None) -> tuple[LearnedPolicy, Any, Order]:
+    def make(self, latest: Path | None) -> tuple[LearnedPolicy, Any, SampleOrder]:
         """Return the policy, what it is trained on, and in what order."""
         policy, windows, order = super().make(latest)
         assert isinstance(policy, CompactPolicy)
@@ -96,7 +101,11 @@ class CompactTraining(TrainingConfig):
 
 
 def prepare(
-    args: TrainArgs, name: str, config: PolicyConfig, start: Path | None, before: Description | None
+    args: TrainArgs,
+    name: str,
+    config: PolicyConfig,
+    start: Path | None,
+    before: CheckpointDescription | None,
 ) -> CompactTraining:
     """Read what a training run on scenes or demonstrations is about.
 
@@ -107,7 +116,7 @@ def prepare(
     if args.prompt == "language":
         raise ClevrSkillsError(f"--prompt language is not for {name}")
     splits = tuple(all_splits(load_suite())[:1])
-    selection = Selection(args.task, args.level, splits)
+    selection = DemonstrationFilter(args.task, args.level, splits)
     weights = weights_of(args)
     kinds = {(root / HEADER_FILE).is_file() for root in args.data}
     if kinds == {True}:

@@ -93,7 +93,7 @@ class JATConfig(PolicyConfig):
         return self.prompt_tokens + 2 * self.steps
 
 
-class ImageEncoder(nn.Module):
+class ResNetEncoder(nn.Module):
     """Images as one token each: blocks of convolution, instance normalization and attention to
     channels, then one linear map.
 
@@ -106,7 +106,7 @@ class ImageEncoder(nn.Module):
     def __init__(self, size_px: int, channels: Sequence[int], width: int) -> None:
         super().__init__()
         before = (_CHANNELS, *channels[:-1])
-        self.blocks = nn.ModuleList(Block(*both) for both in zip(before, channels, strict=True))
+        self.blocks = nn.ModuleList(ConvBlock(*both) for both in zip(before, channels, strict=True))
         side = size_px
         for _ in channels:
             side = -(-side // 2)
@@ -121,7 +121,7 @@ class ImageEncoder(nn.Module):
         return token
 
 
-class Block(nn.Module):
+class ConvBlock(nn.Module):
     """Half the width and height, and channels weighted by what the whole image has of them.
 
     Args:
@@ -148,7 +148,7 @@ class Block(nn.Module):
 
 
 @dataclass(frozen=True)
-class Memory:
+class JatState:
     """State of an episode in progress."""
 
     prompt: Tensor  # the tokens of the prompt, (L, width)
@@ -195,7 +195,7 @@ class JAT(LearnedPolicy[JATConfig]):
                 eos_token_id=None,
             )
         )
-        self.image_encoder = ImageEncoder(config.image_size, config.channels, config.width)
+        self.image_encoder = ResNetEncoder(config.image_size, config.channels, config.width)
         self.continuous_encoder = nn.Linear(config.vector, config.width)
         self.continuous_decoder = nn.Linear(config.width, config.vector)
 
@@ -217,17 +217,17 @@ class JAT(LearnedPolicy[JATConfig]):
         predicted = self.say(batch.observations, batch.prompts, actions)
         return {"loss": masked_mean((predicted - actions) ** 2, batch.action_mask[:, :, 0])}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[JatState]:
         tokens, mask = self._read(prompts)
         nothing = tokens[0, :0]
         return [
-            Memory(row[exists], nothing, DynamicCache())
+            JatState(row[exists], nothing, DynamicCache())
             for row, exists in zip(tokens, mask, strict=True)
         ]
 
     def step(
-        self, observations: Observations, memories: list[Memory]
-    ) -> tuple[Tensor, list[Memory]]:
+        self, observations: Observations, memories: list[JatState]
+    ) -> tuple[Tensor, list[JatState]]:
         images = self._see(observations)[:, 0]
         both = [self._step(*one) for one in zip(images, memories, strict=True)]
         return torch.stack([action for action, _ in both]), [memory for _, memory in both]
@@ -253,7 +253,7 @@ class JAT(LearnedPolicy[JATConfig]):
         predicted: Tensor = self.continuous_decoder(hidden[:, mask.shape[1] :: 2])
         return predicted
 
-    def _step(self, image: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+    def _step(self, image: Tensor, memory: JatState) -> tuple[Tensor, JatState]:
         """Go on by an image's token (width,) in one episode: the action (7,)."""
         if len(memory.steps) == 2 * self.config.steps:  # the window is full
             rest = memory.steps[2 * (self.config.starts_every or 0) :]

@@ -52,7 +52,7 @@ _BASE = OctoConfig(
 
 
 @dataclass(frozen=True)
-class Memory:
+class OctoState:
     """State of an episode in progress."""
 
     task: Tensor  # the tokens of the task, (K, width)
@@ -159,13 +159,13 @@ class Octo(LearnedPolicy[OctoConfig]):
         share = self.config.color_share
         return change_colors(images, share) if share else images
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[OctoState]:
         generators = [Generator().manual_seed(seed) for seed in seeds]
-        return [Memory(*both) for both in zip(self._read(prompts), generators, strict=True)]
+        return [OctoState(*both) for both in zip(self._read(prompts), generators, strict=True)]
 
     def step(
-        self, observations: Observations, memories: list[Memory]
-    ) -> tuple[Tensor, list[Memory]]:
+        self, observations: Observations, memories: list[OctoState]
+    ) -> tuple[Tensor, list[OctoState]]:
         readout = self.read_out(observations, [memory.task for memory in memories])[:, -1]
         return self.head.sample(readout, [memory.generator for memory in memories]), memories
 

@@ -53,7 +53,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: OctoConfig) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(TransformerBlock(config) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.width, eps=_EPSILON)
 
     def forward(self, tokens: Tensor, visible: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ class Transformer(nn.Module):
         return after
 
 
-class Block(nn.Module):
+class TransformerBlock(nn.Module):
     """A layer of the transformer. Its mask is one for all heads: torch's own layers copy it for
     each of them, which for a thousand tokens takes gigabytes.
     """

@@ -33,7 +33,7 @@ def load_published(policy: LearnedPolicy[OctoConfig], name: str) -> None:
     Raises:
         ClevrSkillsError: They are not there, or do not fit.
     """
-    tree = _Tree(_read(hub_file(name, WEIGHTS_FILE)), name)
+    tree = _FlaxTree(_read(hub_file(name, WEIGHTS_FILE)), name)
     state = policy.state_dict()
     weights = _converted(tree, policy.config)
     for ours, tensor in weights.items():
@@ -49,7 +49,7 @@ def load_published(policy: LearnedPolicy[OctoConfig], name: str) -> None:
     policy.load_state_dict(weights, strict=False)
 
 
-class _Tree:
+class _FlaxTree:
     """Arrays of Flax by their path, as tensors the way torch has them."""
 
     def __init__(self, tree: Mapping[str, Any], name: str) -> None:
@@ -89,7 +89,7 @@ class _Tree:
         }
 
 
-def _converted(tree: _Tree, config: OctoConfig) -> dict[str, Tensor]:
+def _converted(tree: _FlaxTree, config: OctoConfig) -> dict[str, Tensor]:
     """Return the weights by this package's names."""
     weights = tree.kernel("words", f"{_BODY}/task_language_projection")
     weights["word_places"] = tree.array(f"{_BODY}/task_language_pos_embedding")[0]
@@ -112,7 +112,7 @@ def _converted(tree: _Tree, config: OctoConfig) -> dict[str, Tensor]:
     return weights | _converted_head(tree, config.head_blocks)
 
 
-def _converted_head(tree: _Tree, blocks: int) -> dict[str, Tensor]:
+def _converted_head(tree: _FlaxTree, blocks: int) -> dict[str, Tensor]:
     weights = {"head.frequencies": tree.array(f"{_HEAD}/time_preprocess/kernel")[:, 0]}
     for n in range(2):
         weights |= tree.kernel(f"head.time.{2 * n}", f"{_HEAD}/cond_encoder/Dense_{n}")

@@ -34,8 +34,8 @@ from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mea
 from clevrskills.baselines.policies.augmentation import shift
 from clevrskills.baselines.policies.flamingo import (
     GatedCrossAttention,
-    LookingModel,
     PerceiverResampler,
+    VisionConditionedLM,
 )
 from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.layers import mlp
@@ -119,7 +119,7 @@ class Instructions:
 
 
 @dataclass(frozen=True)
-class Memory:
+class FlamingoState:
     """State of an episode in progress."""
 
     instruction: Instructions  # what is read with each image, of one episode
@@ -199,7 +199,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         )
         dtype = language_dtype(config.language_dtype)
         model = make_language_model(config.language_model, dtype)
-        self.language = LookingModel(
+        self.language = VisionConditionedLM(
             model, width, config.cross_every, config.cross_heads, config.gate
         )
         self.image_token = nn.Parameter(torch.randn(self.language.width) * 0.02)
@@ -253,18 +253,18 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
             for camera, most in zip(images, most_px, strict=False)
         }
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[FlamingoState]:
         read = self._read(prompts)
         answered = self._prompt_answers(read, prompts)
         nothing = read.tokens.new_zeros(0, self.language.width)
         return [
-            Memory(Instructions(tokens[exists], exists[exists]), answers, nothing)
+            FlamingoState(Instructions(tokens[exists], exists[exists]), answers, nothing)
             for tokens, exists, answers in zip(read.tokens, read.mask, answered, strict=True)
         ]
 
     def step(
-        self, observations: Observations, memories: list[Memory]
-    ) -> tuple[Tensor, list[Memory]]:
+        self, observations: Observations, memories: list[FlamingoState]
+    ) -> tuple[Tensor, list[FlamingoState]]:
         read = Instructions(
             pad_sequence([m.instruction.tokens for m in memories], batch_first=True),
             pad_sequence([m.instruction.mask for m in memories], batch_first=True),
@@ -276,7 +276,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         actions = torch.cat([pose, gripper.sign()], -1)[:, -1]
         kept = self.config.steps - 1
         after = [
-            Memory(m.instruction, m.prompt, k[len(k) - min(len(k), kept) :])
+            FlamingoState(m.instruction, m.prompt, k[len(k) - min(len(k), kept) :])
             for m, k in zip(memories, known, strict=True)
         ]
         return self.normalize_action(actions), after

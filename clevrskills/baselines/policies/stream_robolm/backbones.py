@@ -121,7 +121,7 @@ def load_trained(model: PreTrainedModel, what: str, name: str, **options: Any) -
         model.load_state_dict(found.state_dict())
 
 
-class ImageEncoder(nn.Module):
+class PretrainedEncoder(nn.Module):
     """A vision transformer (Dosovitskiy et al. 2020, arXiv 2010.11929), trained further from the
     weights that :meth:`start` loads.
 
@@ -220,8 +220,8 @@ class ConvolutionalEncoder(nn.Module):
 
 def make_image_encoder(
     name: str, image_size: int, recompute: bool
-) -> ImageEncoder | ConvolutionalEncoder:
-    """Return an image encoder by its name; see :class:`ImageEncoder`."""
+) -> PretrainedEncoder | ConvolutionalEncoder:
+    """Return an image encoder by its name; see :class:`PretrainedEncoder`."""
     if name == CONVOLUTIONAL_ENCODER:
         return ConvolutionalEncoder(image_size)
-    return ImageEncoder(name, image_size, recompute)
+    return PretrainedEncoder(name, image_size, recompute)

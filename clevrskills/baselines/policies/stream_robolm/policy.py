@@ -34,7 +34,7 @@ from torch.nn import functional
 from transformers import DynamicCache
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.flamingo import GatedCrossAttention, Look, LookingModel
+from clevrskills.baselines.policies.flamingo import GatedCrossAttention, Look, VisionConditionedLM
 from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.layers import mlp
 from clevrskills.baselines.policies.losses import (
@@ -48,7 +48,7 @@ from clevrskills.baselines.policies.losses import (
 from clevrskills.baselines.policies.stream_robolm.backbones import (
     RANDOM_LANGUAGE_MODELS,
     ConvolutionalEncoder,
-    ImageEncoder,
+    PretrainedEncoder,
     load_trained,
     make_image_encoder,
     make_language_model,
@@ -130,7 +130,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Memory:
+class StreamState:
     """State of an episode in progress."""
 
     begun: Stream  # the prompt alone
@@ -139,7 +139,7 @@ class Memory:
     streams: tuple[Stream, ...]  # the oldest one first
 
 
-class Sight(nn.Module):
+class ImageContext(nn.Module):
     """Image tokens: encoder, embeddings of the source (prompt or camera), and attention from other
     tokens.
 
@@ -149,7 +149,7 @@ class Sight(nn.Module):
     """
 
     def __init__(
-        self, images: ImageEncoder | ConvolutionalEncoder, cameras: tuple[str, ...]
+        self, images: PretrainedEncoder | ConvolutionalEncoder, cameras: tuple[str, ...]
     ) -> None:
         super().__init__()
         self.images = images
@@ -275,10 +275,10 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         super().__init__(config, spec)
         self.tokenizer = make_tokenizer(config.language_model, RANDOM_LANGUAGE_MODELS)
         images = make_image_encoder(config.image_encoder, config.image_size, config.recompute)
-        self.sight = Sight(images, config.cameras)
+        self.sight = ImageContext(images, config.cameras)
         dtype = language_dtype(config.language_dtype)
         model = make_language_model(config.language_model, config.lora_rank, dtype)
-        self.language = LookingModel(
+        self.language = VisionConditionedLM(
             model, images.width, config.cross_every, config.cross_heads, config.gate
         )
         self.image_token = nn.Parameter(torch.randn(self.language.width) * 0.02)
@@ -320,7 +320,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             total = total + config.place_weight * parts["place"]
         return {"loss": total, **parts}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[StreamState]:
         tokens, mask = self._read(prompts)
         cache = DynamicCache()
         self.language(
@@ -333,13 +333,13 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         )
         zeros = tokens.new_zeros(self.config.lstm_layers, 1, self.config.lstm_width)
         return [
-            Memory(Stream(cut(cache, row, slice(length)), 0, (zeros, zeros)), length, 0, ())
+            StreamState(Stream(cut(cache, row, slice(length)), 0, (zeros, zeros)), length, 0, ())
             for row, length in enumerate(mask.sum(1).tolist())
         ]
 
     def step(
-        self, observations: Observations, memories: list[Memory]
-    ) -> tuple[Tensor, list[Memory]]:
+        self, observations: Observations, memories: list[StreamState]
+    ) -> tuple[Tensor, list[StreamState]]:
         live = [self._live(memory) for memory in memories]
         flat = [stream for streams in live for stream in streams]
         counts = torch.tensor([len(streams) for streams in live], device=self.device)
@@ -367,7 +367,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             read.append(Stream(kept, stream.age + 1, state))
         first = counts.cumsum(0) - counts  # the oldest stream of each episode
         after = [
-            Memory(m.begun, m.prompt, m.age + 1, tuple(read[k : k + n]))
+            StreamState(m.begun, m.prompt, m.age + 1, tuple(read[k : k + n]))
             for m, k, n in zip(memories, first.tolist(), counts.tolist(), strict=True)
         ]
         said = self._say(out[first, -1])[0][:, :1]  # an image is read at each control step
@@ -375,7 +375,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             said = decide_vacuum(said, self.normalize_action)
         return said, after
 
-    def _live(self, memory: Memory) -> list[Stream]:
+    def _live(self, memory: StreamState) -> list[Stream]:
         """Return streams of an episode that read its next control step, the oldest one first."""
         streams = [s for s in memory.streams if s.age < self.config.steps]
         if memory.age % (self.config.starts_every or self.config.steps) == 0:

@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 
 @dataclass
-class Sentences:
+class SentenceIndex:
     """Numbers different sentences in the order of their first use."""
 
     indices: dict[str, int] = field(default_factory=dict)
@@ -240,7 +240,7 @@ class LeRobotWriter(ABC):
         self._selection, self._splits = by_split(selection)
         self.out, self.first = out, self._selection.first()
         self.fps = int(self.first.info["fps"])
-        self.tasks, self.subtasks = Sentences(), Sentences()
+        self.tasks, self.subtasks = SentenceIndex(), SentenceIndex()
         self._asked = set[str]()
         self.episodes = self.frames = 0
         self._statistics = Statistics()

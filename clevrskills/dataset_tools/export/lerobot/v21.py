@@ -25,10 +25,10 @@ VIDEO_PATH = f"videos/{_CHUNK}/{{video_key}}/episode_{{episode_index:06d}}.mp4"
 
 def write(selection: Selection, out: Path) -> None:
     """Write all episodes as a LeRobotDataset v2.1."""
-    _Writer(selection, out).write()
+    _WriterV21(selection, out).write()
 
 
-class _Writer(LeRobotWriter):
+class _WriterV21(LeRobotWriter):
     """Writer of version 2.1."""
 
     version, data_path, video_path = "v2.1", DATA_PATH, VIDEO_PATH

@@ -30,7 +30,7 @@ EPISODES_PATH = f"meta/episodes/{_NAME}.parquet"
 
 def write(selection: Selection, out: Path) -> None:
     """Write all episodes as a LeRobotDataset v3.0."""
-    _Writer(selection, out).write()
+    _WriterV30(selection, out).write()
 
 
 def write_v31(selection: Selection, out: Path) -> None:
@@ -38,7 +38,7 @@ def write_v31(selection: Selection, out: Path) -> None:
 
     lerobot reads them from version 0.6 on; earlier versions refuse such files.
     """
-    _Writer(selection, out, language=True).write()
+    _WriterV30(selection, out, language=True).write()
 
 
 @dataclass
@@ -147,7 +147,7 @@ class _Videos:
             self._file = None
 
 
-class _Writer(LeRobotWriter):
+class _WriterV30(LeRobotWriter):
     """Writer of version 3, with or without language columns."""
 
     version, data_path, video_path = "v3.0", DATA_PATH, VIDEO_PATH

@@ -10,23 +10,23 @@ import numpy as np
 
 from clevrskills.assets.outlines import rounded_rectangle
 from clevrskills.assets.solids import box, loft
-from clevrskills.suites.asgardbench.drawing.stage import SIZE_PX, Stage, model
-from clevrskills.suites.asgardbench.models.model import Model, Piece, State, rod
+from clevrskills.suites.asgardbench.drawing.stage import SIZE_PX, RenderStage, model
+from clevrskills.suites.asgardbench.models.model import FixtureModel, Piece, State, rod
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.models.style import Style, style
-from clevrskills.suites.asgardbench.models.surfaces import Contrast, Surface
+from clevrskills.suites.asgardbench.models.surfaces import Appearance, Contrast
 from clevrskills.suites.asgardbench.rules.layout import Fixture
 from clevrskills.suites.asgardbench.rules.sight import HELD_FORWARD_M, held_low_m
 from clevrskills.suites.asgardbench.rules.slots import Pose
-from clevrskills.suites.asgardbench.rules.world import GONE, Entity, World
+from clevrskills.suites.asgardbench.rules.world import GONE, Entity, Household
 
 WALL_M = 2.6
 SHELL, HAND = "room", "hand"
 """Keys of what is no entity: walls and floor, and the hand."""
 SHADOWS_M = 3.4
 """Half the width of the square in which there are shadows."""
-_SKIN = Surface((0.86, 0.66, 0.52))
-_SLEEVE = Surface((0.28, 0.38, 0.52), "fabric", (0.20, 0.28, 0.40), 0.04)
+_SKIN = Appearance((0.86, 0.66, 0.52))
+_SLEEVE = Appearance((0.28, 0.38, 0.52), "fabric", (0.20, 0.28, 0.40), 0.04)
 
 
 class HouseScene:
@@ -39,11 +39,11 @@ class HouseScene:
 
     def __init__(self, contrast: Contrast = "high", size_px: int = SIZE_PX) -> None:
         self._contrast: Contrast = contrast
-        self.stage = Stage(SHADOWS_M, size_px, contrast)
+        self.stage = RenderStage(SHADOWS_M, size_px, contrast)
         self._label = 0
         self._there: set[Hashable] = set()
 
-    def image(self, world: World, hand: bool = True) -> np.ndarray:
+    def image(self, world: Household, hand: bool = True) -> np.ndarray:
         """Return what the agent sees.
 
         Args:
@@ -56,7 +56,7 @@ class HouseScene:
         self.sync(world, hand)
         return self.stage.image()
 
-    def sync(self, world: World, hand: bool = True) -> None:
+    def sync(self, world: Household, hand: bool = True) -> None:
         """Show exactly what there is in a household, but for what is shut in, from where the agent
         looks.
         """
@@ -98,12 +98,12 @@ class HouseScene:
         drawn = model(fixture.model, state, self._contrast, look, fixture.width_m)
         self.stage.show_model(key, drawn, fixture.origin, state)
 
-    def _show_thing(self, world: World, entity: Entity) -> None:
+    def _show_thing(self, world: Household, entity: Entity) -> None:
         state = state_of(entity)
         drawn = model(entity.type, state, self._contrast)
         self.stage.show_at(entity.id, drawn, self.pose_of(world, entity), state)
 
-    def pose_of(self, world: World, entity: Entity) -> np.ndarray:
+    def pose_of(self, world: Household, entity: Entity) -> np.ndarray:
         """Return the pose of a thing's model in the room (4, 4), for the last camera."""
         middle = np.eye(4)
         middle[:3, 3] = -shape(entity.type).middle
@@ -154,10 +154,10 @@ def _matrix(pose: Pose) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _shell(width_m: float, depth_m: float, look: Style) -> Model:
+def _shell(width_m: float, depth_m: float, look: Style) -> FixtureModel:
     """Return floor, four walls and skirting boards."""
     wide, deep = 1000 * width_m, 1000 * depth_m
-    white = Surface((0.96, 0.96, 0.95))
+    white = Appearance((0.96, 0.96, 0.95))
     pieces = [Piece(box(wide, deep, 20, bottom=-20), look.floor)]
     for side in (-1, 1):
         x, y = side * (wide / 2 + 20), side * (deep / 2 + 20)
@@ -167,11 +167,11 @@ def _shell(width_m: float, depth_m: float, look: Style) -> Model:
             Piece(box(14, deep, 80, x=x - side * 26), white),
             Piece(box(wide, 14, 80, y=y - side * 26), white),
         ]
-    return Model(*pieces)
+    return FixtureModel(*pieces)
 
 
 @lru_cache(maxsize=1)
-def _hand() -> Model:
+def _hand() -> FixtureModel:
     """Return a right hand that holds something from below and from the right; x to the right, y
     forward, z up, from the lower end of what is held, mm.
     """
@@ -188,4 +188,4 @@ def _hand() -> Model:
     sleeve = rod([(-150, -55, -88), (-420, -160, -230)], [46, 60], 18)
     skin = [(part, _SKIN) for part in (palm, *fingers, thumb, wrist)]
     pieces = [Piece(part.turned("z", 90), paint) for part, paint in (*skin, (sleeve, _SLEEVE))]
-    return Model(*pieces)
+    return FixtureModel(*pieces)

@@ -7,11 +7,11 @@ from functools import lru_cache
 import numpy as np
 import sapien
 
-from clevrskills.suites.asgardbench.models.surfaces import Color, Surface, texture
+from clevrskills.suites.asgardbench.models.surfaces import Appearance, Color, texture
 
 
 @lru_cache(maxsize=1024)
-def material(surface: Surface) -> sapien.render.RenderMaterial:
+def material(surface: Appearance) -> sapien.render.RenderMaterial:
     """Return SAPIEN's material of a surface, uploaded once."""
     made = sapien.render.RenderMaterial(base_color=[1, 1, 1, 1], roughness=0.9)
     if surface.pattern == "plain" and surface.overlay is None and not surface.mirrors:

@@ -14,9 +14,9 @@ from clevrskills.assets.meshes import TEXTURE_PERIOD_M, render_mesh
 from clevrskills.sim.render.offscreen import OffscreenScene, looking_at, render_device
 from clevrskills.suites.asgardbench.drawing.materials import material
 from clevrskills.suites.asgardbench.models.catalogue import builder
-from clevrskills.suites.asgardbench.models.model import Look, Model, Piece, State
+from clevrskills.suites.asgardbench.models.model import BuildInput, FixtureModel, Piece, State
 from clevrskills.suites.asgardbench.models.style import PLAIN, Style
-from clevrskills.suites.asgardbench.models.surfaces import Contrast, Surface
+from clevrskills.suites.asgardbench.models.surfaces import Appearance, Contrast
 
 SIZE_PX = 1024
 FOV_RAD = radians(60)
@@ -35,11 +35,11 @@ Pose = tuple[float, float, float, float]
 class _Shown:
     """An entity of the household, drawn: one SAPIEN entity for what stays and one a joint."""
 
-    model: Model
+    model: FixtureModel
     bodies: dict[str | None, sapien.Entity]
 
 
-class Stage:
+class RenderStage:
     """Models on a stage.
 
     Args:
@@ -71,11 +71,11 @@ class Stage:
         state = state or State()
         self.show_model(key, model(kind, state, self._contrast), pose, state)
 
-    def show_model(self, key: Hashable, drawn: Model, pose: Pose, state: State) -> None:
+    def show_model(self, key: Hashable, drawn: FixtureModel, pose: Pose, state: State) -> None:
         """Show a model that is not in the list of types."""
         self.show_at(key, drawn, _matrix(pose), state)
 
-    def show_at(self, key: Hashable, drawn: Model, base: np.ndarray, state: State) -> None:
+    def show_at(self, key: Hashable, drawn: FixtureModel, base: np.ndarray, state: State) -> None:
         """Show a model at any pose, a matrix (4, 4)."""
         there = self._shown.get(key)
         if there is None or there.model is not drawn:
@@ -142,7 +142,7 @@ class Stage:
         numbers, keys = self.segmentation()
         return np.isin(numbers, [number for number, owner in keys.items() if owner == key])
 
-    def _bodies(self, drawn: Model) -> dict[str | None, sapien.Entity]:
+    def _bodies(self, drawn: FixtureModel) -> dict[str | None, sapien.Entity]:
         groups: dict[str | None, list[sapien.render.RenderShape]] = {}
         for (joint, surface), pieces in _grouped(drawn).items():
             groups.setdefault(joint, []).append(_shape(pieces, surface))
@@ -156,17 +156,17 @@ def model(
     contrast: Contrast = "high",
     style: Style = PLAIN,
     width_m: float = 0.0,
-) -> Model:
+) -> FixtureModel:
     """Return the model of a type in a state, in the style of a room and of a width.
 
     Raises:
         ValueError: The type is unknown.
     """
-    return builder(kind)(Look(state, contrast, style, 1000 * width_m))
+    return builder(kind)(BuildInput(state, contrast, style, 1000 * width_m))
 
 
-def _grouped(drawn: Model) -> dict[tuple[str | None, Surface], list[Piece]]:
-    groups: dict[tuple[str | None, Surface], list[Piece]] = {}
+def _grouped(drawn: FixtureModel) -> dict[tuple[str | None, Appearance], list[Piece]]:
+    groups: dict[tuple[str | None, Appearance], list[Piece]] = {}
     # what moves is drawn first: doors hide the insides, which then need no shading
     for piece in sorted(drawn.pieces, key=lambda piece: piece.joint is None):
         if piece.use == "rules":
@@ -194,7 +194,7 @@ def mesh(piece: Piece) -> Mesh:
     return vertices, normals, uvs.astype(np.float32), faces
 
 
-def _shape(pieces: list[Piece], surface: Surface) -> sapien.render.RenderShapeTriangleMesh:
+def _shape(pieces: list[Piece], surface: Appearance) -> sapien.render.RenderShapeTriangleMesh:
     meshes = [mesh(piece) for piece in pieces]
     starts = np.cumsum([0, *(len(vertices) for vertices, *_ in meshes)])
     faces = [m[3] + start for m, start in zip(meshes, starts[:-1], strict=True)]

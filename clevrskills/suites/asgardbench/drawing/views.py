@@ -11,11 +11,11 @@ import numpy as np
 
 from clevrskills.suites.asgardbench.models.surfaces import Contrast
 from clevrskills.suites.asgardbench.rules.sight import SIZE_PX
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import Household
 
 
 @dataclass(frozen=True)
-class View:
+class DrawingView:
     """Settings of the agent's view.
 
     Attributes:
@@ -27,16 +27,16 @@ class View:
     hand: bool = True
 
 
-VIEWS: Mapping[str, View] = {
-    "first_person": View(),
-    "first_person-medium": View("medium"),
-    "first_person-low": View("low"),
-    "first_person-no_hand": View(hand=False),
+VIEWS: Mapping[str, DrawingView] = {
+    "first_person": DrawingView(),
+    "first_person-medium": DrawingView("medium"),
+    "first_person-low": DrawingView("low"),
+    "first_person-no_hand": DrawingView(hand=False),
 }
 """All views in first person, by name."""
 
 
-def draw_view(name: str, world: World, size_px: int | None = None) -> np.ndarray:
+def draw_view(name: str, world: Household, size_px: int | None = None) -> np.ndarray:
     """Return what the agent sees, (size, size, 3) uint8.
 
     Args:

@@ -13,10 +13,10 @@ from clevrskills.assets.solids import Patch, Solid, lathe, loft, vessel
 from clevrskills.suites.asgardbench.models.style import PLAIN, Style
 from clevrskills.suites.asgardbench.models.surfaces import (
     STRENGTH,
+    Appearance,
     Color,
     Contrast,
     Overlay,
-    Surface,
 )
 
 Liquid = Literal["water", "coffee", "wine"]
@@ -49,7 +49,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Joint:
+class ModelJoint:
     """Joint between the pieces of a fixture.
 
     Attributes:
@@ -91,12 +91,12 @@ class Piece:
     """
 
     solid: Solid
-    surface: Surface
+    surface: Appearance
     joint: str | None = None
     use: Literal["both", "drawn", "rules"] = "both"
 
 
-class Model:
+class FixtureModel:
     """All that is drawn of a thing or fixture: its frame is on the floor or on what it stands on,
     z up; a fixture's front faces −y.
 
@@ -105,7 +105,7 @@ class Model:
         joints: The joints that some of them move by, by name.
     """
 
-    def __init__(self, *pieces: Piece, **joints: Joint) -> None:
+    def __init__(self, *pieces: Piece, **joints: ModelJoint) -> None:
         self.pieces, self.joints = pieces, joints
 
     @property
@@ -120,7 +120,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Look:
+class BuildInput:
     """Input of a builder.
 
     Attributes:
@@ -139,19 +139,19 @@ class Look:
     def strength(self) -> float:
         return STRENGTH[self.contrast]
 
-    def dirt(self, surface: Surface) -> Surface:
+    def dirt(self, surface: Appearance) -> Appearance:
         """Return the surface, dirty if the state says so."""
         return self._over(surface, "dirt", self.state.dirty)
 
-    def browned(self, surface: Surface) -> Surface:
+    def browned(self, surface: Appearance) -> Appearance:
         """Return the surface, browned if the state says so."""
         return self._over(surface, "browned", self.state.cooked)
 
-    def lit(self, off: Color, on: Color) -> Surface:
+    def lit(self, off: Color, on: Color) -> Appearance:
         """Return the surface of a lamp, ring or screen."""
         share = self.strength * self.state.on
         color = blend(off, on, share)
-        return Surface(color, glow=0.9 if self.state.on else 0.0, strength=self.strength)
+        return Appearance(color, glow=0.9 if self.state.on else 0.0, strength=self.strength)
 
     def liquid(self, radius_mm: float, z_mm: float, below: Color) -> tuple[Piece, ...]:
         """Return the level of what fills a vessel, a disc; nothing where it is empty."""
@@ -159,13 +159,13 @@ class Look:
             return ()
         color = blend(below, LIQUID_COLOR[self.state.filled], self.strength)
         disc = lathe([(radius_mm, z_mm - 1.0), (radius_mm, z_mm)], 32)
-        return (Piece(disc, Surface(color)),)
+        return (Piece(disc, Appearance(color)),)
 
-    def _over(self, surface: Surface, overlay: Overlay, there: bool) -> Surface:
+    def _over(self, surface: Appearance, overlay: Overlay, there: bool) -> Appearance:
         return surface.with_overlay(overlay if there else None, self.strength)
 
 
-Builder = Callable[[Look], Model]
+Builder = Callable[[BuildInput], FixtureModel]
 
 
 def blend(a: Color, b: Color, share: float) -> Color:
@@ -252,8 +252,8 @@ def revolved(profile: Sequence[tuple[float, float]], n: int = 40) -> Solid:
 def hollow(
     outer: Sequence[tuple[float, float]],
     inner: Sequence[tuple[float, float]],
-    outside: Surface,
-    inside: Surface,
+    outside: Appearance,
+    inside: Appearance,
 ) -> tuple[Piece, Piece]:
     """Build a round vessel: `outer` surface (radius, z) up to the rim, `inner` down, mm."""
     shell = revolved([(0.01, outer[0][1]), *outer, inner[0]])
@@ -262,7 +262,7 @@ def hollow(
     return Piece(shell, outside), Piece(lining, inside)
 
 
-def scaled(model: Model, share: float) -> Model:
+def scaled(model: FixtureModel, share: float) -> FixtureModel:
     """Return a model without joints, made smaller or larger."""
     pieces = (replace(p, solid=p.solid.transformed(share * np.eye(3))) for p in model.pieces)
-    return Model(*pieces)
+    return FixtureModel(*pieces)

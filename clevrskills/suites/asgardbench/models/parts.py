@@ -12,9 +12,9 @@ from clevrskills.assets.solids import Solid, Station, tube
 from clevrskills.assets.tables import check_table, read_toml
 from clevrskills.suites.asgardbench.models.model import (
     Builder,
-    Joint,
-    Look,
-    Model,
+    BuildInput,
+    FixtureModel,
+    ModelJoint,
     Piece,
     arc3,
     ball,
@@ -24,7 +24,7 @@ from clevrskills.suites.asgardbench.models.model import (
     round_vessel,
     scaled,
 )
-from clevrskills.suites.asgardbench.models.surfaces import SHARED, Surface
+from clevrskills.suites.asgardbench.models.surfaces import SHARED, Appearance
 
 _MODEL = {"parts": list, "surfaces": dict, "joints": dict, "scale": float}
 _PART: dict[str, type] = {
@@ -55,7 +55,7 @@ def read_models(path: Path) -> Mapping[str, Builder]:
     return {kind: partial(_model, table) for kind, table in models.items()}
 
 
-def _model(table: Mapping[str, Any], look: Look) -> Model:
+def _model(table: Mapping[str, Any], look: BuildInput) -> FixtureModel:
     own = {name: _surface(look, **entries) for name, entries in table.get("surfaces", {}).items()}
     room = {f"style.{name}": value for name, value in vars(look.style).items()}
     surfaces = {**SHARED, **room, **own}
@@ -73,23 +73,23 @@ def _model(table: Mapping[str, Any], look: Look) -> Model:
         else:
             joint, use = part.get("joint"), part.get("use", "both")
             pieces += [Piece(copy, surface, joint, use) for copy in placed(part, _solid(part))]
-    joints = {name: Joint(**entries) for name, entries in table.get("joints", {}).items()}
-    return scaled(Model(*pieces), table["scale"]) if "scale" in table else Model(*pieces, **joints)
+    joints = {name: ModelJoint(**entries) for name, entries in table.get("joints", {}).items()}
+    return scaled(FixtureModel(*pieces), table["scale"]) if "scale" in table else FixtureModel(*pieces, **joints)
 
 
 def _surface(
-    look: Look,
+    look: BuildInput,
     color: Sequence[float],
     lit: Sequence[float] = (),
     dirt: bool = False,
     second: Sequence[float] = (0.0, 0.0, 0.0),
     **entries: Any,
-) -> Surface:
+) -> Appearance:
     """Return a surface; of a lamp its color off, and `lit` on; `dirt`: it shows when dirty."""
     (r, g, b), (r2, g2, b2) = color, second
     if lit:
         return look.lit((r, g, b), (lit[0], lit[1], lit[2]))
-    surface = Surface((r, g, b), second=(r2, g2, b2), **entries)
+    surface = Appearance((r, g, b), second=(r2, g2, b2), **entries)
     return look.dirt(surface) if dirt else surface
 
 

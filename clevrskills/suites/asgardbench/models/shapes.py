@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from clevrskills.suites.asgardbench.models.catalogue import builder, thing_builders
-from clevrskills.suites.asgardbench.models.model import Look, Model, Piece, State
+from clevrskills.suites.asgardbench.models.model import BuildInput, FixtureModel, Piece, State
 
 POINTS = {True: 24, False: 48}
 """How many points of a thing, and of a fixture, stand for all of it."""
@@ -24,7 +24,7 @@ _SAMPLES, _GRID = 4000, 24
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class ModelShape:
     """Size of a model and what it hides, in its own frame, metres.
 
     Attributes:
@@ -53,14 +53,14 @@ class Shape:
 
 
 @cache
-def shape(kind: str, width_m: float = 0.0) -> Shape:
+def shape(kind: str, width_m: float = 0.0) -> ModelShape:
     """Return the shape of what is drawn as a kind, of a width if it is made to measure.
 
     Raises:
         ValueError: The kind is unknown.
     """
     build, thing = builder(kind), kind in thing_builders()
-    models = [build(Look(State(open=k), width_mm=1000 * width_m)) for k in (False, True)]
+    models = [build(BuildInput(State(open=k), width_mm=1000 * width_m)) for k in (False, True)]
     low, high = models[0].bounds_m()
     points, boxes = [], []
     for model, opened in zip(models, (False, True), strict=True):
@@ -73,10 +73,10 @@ def shape(kind: str, width_m: float = 0.0) -> Shape:
     cloud = _samples(_triangles(models[0], State()), _SAMPLES)
     along_x, along_y, along_z = (_silhouette(np.delete(cloud, k, axis=1)) for k in range(3))
     areas = (along_x, along_y, along_z)
-    return Shape(low, high, (points[0], points[1]), (boxes[0], boxes[1]), areas)
+    return ModelShape(low, high, (points[0], points[1]), (boxes[0], boxes[1]), areas)
 
 
-def _moved(model: Model, piece: Piece, state: State, points_mm: np.ndarray) -> np.ndarray:
+def _moved(model: FixtureModel, piece: Piece, state: State, points_mm: np.ndarray) -> np.ndarray:
     points = points_mm / 1000
     if piece.joint is None:
         return points
@@ -84,7 +84,7 @@ def _moved(model: Model, piece: Piece, state: State, points_mm: np.ndarray) -> n
     return points @ pose[:3, :3].T + pose[:3, 3]
 
 
-def _triangles(model: Model, state: State) -> np.ndarray:
+def _triangles(model: FixtureModel, state: State) -> np.ndarray:
     """Return all triangles (n, 3, 3), metres."""
     return np.concatenate(
         [
@@ -118,7 +118,7 @@ def _block(triangles: np.ndarray) -> np.ndarray:
     return np.concatenate([middle - half, middle + half])[None]
 
 
-def _boxes(model: Model, state: State) -> np.ndarray:
+def _boxes(model: FixtureModel, state: State) -> np.ndarray:
     """Return a box for each convex part that is no rod."""
     found = []
     for piece in model.solids:

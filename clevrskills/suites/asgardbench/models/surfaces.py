@@ -37,7 +37,7 @@ _OVERLAY_COLOR: dict[Overlay, Color] = {
 
 
 @dataclass(frozen=True)
-class Surface:
+class Appearance:
     """Appearance of a piece of a model.
 
     Attributes:
@@ -62,7 +62,7 @@ class Surface:
     strength: float = 1.0
     repeats: int = 1
 
-    def with_overlay(self, overlay: Overlay | None, strength: float = 1.0) -> Surface:
+    def with_overlay(self, overlay: Overlay | None, strength: float = 1.0) -> Appearance:
         """Return the surface with something on it; that takes its gloss."""
         if overlay is None:
             return self
@@ -78,14 +78,14 @@ class Surface:
         return self.gloss > 0 and self.pattern == "plain" and self.overlay is None
 
 
-STEEL = Surface((0.66, 0.68, 0.71), gloss=0.75)
-BLACK = Surface((0.09, 0.09, 0.10), gloss=0.15)
-HANDLE = Surface((0.14, 0.10, 0.08), gloss=0.1)
-WOOD = Surface((0.66, 0.45, 0.25), "wood", (0.42, 0.26, 0.13), 0.12)
-DARK_WOOD = Surface((0.40, 0.26, 0.16), "wood", (0.24, 0.14, 0.08), 0.7)
-WHITE, ENAMEL = Surface((0.95, 0.95, 0.94)), Surface((0.93, 0.94, 0.94))
-LINING, GREY = Surface((0.90, 0.94, 0.96)), Surface((0.62, 0.64, 0.66))
-PORCELAIN, SHADE = Surface((0.95, 0.95, 0.94), gloss=0.3), Surface((0.10, 0.10, 0.11))
+STEEL = Appearance((0.66, 0.68, 0.71), gloss=0.75)
+BLACK = Appearance((0.09, 0.09, 0.10), gloss=0.15)
+HANDLE = Appearance((0.14, 0.10, 0.08), gloss=0.1)
+WOOD = Appearance((0.66, 0.45, 0.25), "wood", (0.42, 0.26, 0.13), 0.12)
+DARK_WOOD = Appearance((0.40, 0.26, 0.16), "wood", (0.24, 0.14, 0.08), 0.7)
+WHITE, ENAMEL = Appearance((0.95, 0.95, 0.94)), Appearance((0.93, 0.94, 0.94))
+LINING, GREY = Appearance((0.90, 0.94, 0.96)), Appearance((0.62, 0.64, 0.66))
+PORCELAIN, SHADE = Appearance((0.95, 0.95, 0.94), gloss=0.3), Appearance((0.10, 0.10, 0.11))
 SHARED = {
     **{"steel": STEEL, "black": BLACK, "handle": HANDLE, "wood": WOOD, "white": WHITE},
     **{"enamel": ENAMEL, "lining": LINING, "grey": GREY, "porcelain": PORCELAIN, "shade": SHADE},
@@ -93,7 +93,7 @@ SHARED = {
 """Surfaces of several models, by name."""
 
 
-def texture(surface: Surface) -> np.ndarray:
+def texture(surface: Appearance) -> np.ndarray:
     """Return the image of a surface, (n, n, 3) sRGB in 0 to 1, deterministic."""
     n = TEXTURE_PX
     if surface.mirrors:
@@ -109,7 +109,7 @@ def _seed(*words: object) -> int:
     return crc32(repr(words).encode())
 
 
-def _stained(image: np.ndarray, surface: Surface) -> np.ndarray:
+def _stained(image: np.ndarray, surface: Appearance) -> np.ndarray:
     """Draw dried spills with dark rims, and splashes around them."""
     n = len(image)
     x, y = patterns.grid(n)
@@ -150,7 +150,7 @@ def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
     return places
 
 
-def _seared(image: np.ndarray, surface: Surface) -> np.ndarray:
+def _seared(image: np.ndarray, surface: Appearance) -> np.ndarray:
     """Draw golden brown all over, with dark parallel sear marks, which no dirt has."""
     n = len(image)
     x, _ = patterns.grid(n)
@@ -161,7 +161,7 @@ def _seared(image: np.ndarray, surface: Surface) -> np.ndarray:
     return image + (over - image) * surface.strength
 
 
-def _wetted(image: np.ndarray, surface: Surface) -> np.ndarray:
+def _wetted(image: np.ndarray, surface: Appearance) -> np.ndarray:
     """Draw droplets."""
     field = patterns.noise(len(image), _seed("droplets"), 14, 26)
     mask = np.clip((field - np.quantile(field, 1 - _COVERAGE)) / 0.05 + 0.5, 0, 1)
@@ -169,7 +169,7 @@ def _wetted(image: np.ndarray, surface: Surface) -> np.ndarray:
     return image + (over - image) * (mask * surface.strength)[..., None]
 
 
-def _reflections(surface: Surface) -> np.ndarray:
+def _reflections(surface: Appearance) -> np.ndarray:
     """Return what a body mirrors, by azimuth (u) and height (v, upwards) of the normal."""
     n = TEXTURE_PX
     u, v = patterns.grid(n)
@@ -182,17 +182,17 @@ def _reflections(surface: Surface) -> np.ndarray:
     return image + (1 - image) * light
 
 
-def _plain(surface: Surface, n: int) -> np.ndarray:
+def _plain(surface: Appearance, n: int) -> np.ndarray:
     return np.asarray(surface.color) * np.ones((n, n, 1))
 
 
-def _wood(surface: Surface, n: int) -> np.ndarray:
+def _wood(surface: Appearance, n: int) -> np.ndarray:
     grain = patterns.noise(n, _seed(surface.color), 2, 60, stretch=14)
     bands = patterns.noise(n, _seed(surface.color, 2), 1, 6, stretch=10)
     return patterns.mix(surface.color, surface.second, 0.45 * grain + 0.4 * bands).swapaxes(0, 1)
 
 
-def _planks(surface: Surface, n: int) -> np.ndarray:
+def _planks(surface: Appearance, n: int) -> np.ndarray:
     image = _wood(surface, n)
     x, y = patterns.grid(n)
     board = np.floor(y * 5)
@@ -202,7 +202,7 @@ def _planks(surface: Surface, n: int) -> np.ndarray:
     return image * tone[..., None] * np.where(gap, 0.6, 1.0)[..., None]
 
 
-def _tiles(surface: Surface, n: int) -> np.ndarray:
+def _tiles(surface: Appearance, n: int) -> np.ndarray:
     x, y = patterns.grid(n)
     row = np.floor(y * 2)
     shifted = (x + 0.5 * row * (surface.second[0] < 0.99)) % 1
@@ -211,26 +211,26 @@ def _tiles(surface: Surface, n: int) -> np.ndarray:
     return patterns.mix(_plain(surface, n) * tone[..., None], surface.second, joint.astype(float))
 
 
-def _stone(surface: Surface, n: int) -> np.ndarray:
+def _stone(surface: Appearance, n: int) -> np.ndarray:
     cloud = patterns.noise(n, _seed(surface.color), 1, 8)
     fine = patterns.noise(n, _seed(surface.color, 2), 30, 90)
     vein = np.exp(-((np.abs(patterns.noise(n, 11, 1, 5) - 0.5) / 0.02) ** 2))
     return patterns.mix(surface.color, surface.second, 0.25 * cloud + 0.2 * fine + 0.35 * vein)
 
 
-def _fabric(surface: Surface, n: int) -> np.ndarray:
+def _fabric(surface: Appearance, n: int) -> np.ndarray:
     x, y = patterns.grid(n)
     weave = 0.5 + 0.25 * np.sin(2 * np.pi * 32 * x) + 0.25 * np.sin(2 * np.pi * 32 * y)
     mottled = patterns.noise(n, _seed(surface.color), 3, 30)
     return patterns.mix(surface.color, surface.second, 0.35 * weave + 0.3 * mottled)
 
 
-def _speckle(surface: Surface, n: int) -> np.ndarray:
+def _speckle(surface: Appearance, n: int) -> np.ndarray:
     field = patterns.noise(n, _seed(surface.color), 12, 40)
     return patterns.mix(surface.color, surface.second, np.clip((field - 0.7) * 8, 0, 1))
 
 
-def _gradient(surface: Surface, n: int) -> np.ndarray:
+def _gradient(surface: Appearance, n: int) -> np.ndarray:
     x, y = patterns.grid(n)
     streak = np.exp(-((((x + 0.7 * y) % 1 - 0.5) / 0.07) ** 2)) * 0.35
     streak += np.exp(-((((x + 0.7 * y) % 1 - 0.68) / 0.02) ** 2)) * 0.3
@@ -238,7 +238,7 @@ def _gradient(surface: Surface, n: int) -> np.ndarray:
     return image + (1 - image) * streak[..., None]
 
 
-def _print(surface: Surface, n: int) -> np.ndarray:
+def _print(surface: Appearance, n: int) -> np.ndarray:
     """Draw lines of text with a heading and a picture."""
     x, y = patterns.grid(n)
     line = (np.floor(y * 28) % 2 == 0) & (np.abs((x * 3) % 1 - 0.5) < 0.43)
@@ -249,7 +249,7 @@ def _print(surface: Surface, n: int) -> np.ndarray:
     return patterns.mix(surface.color, surface.second, mask.astype(float))
 
 
-def _view(surface: Surface, n: int) -> np.ndarray:
+def _view(surface: Appearance, n: int) -> np.ndarray:
     """Draw hills under a sky with a sun: the view out of a window or on a screen."""
     x, y = patterns.grid(n)
     sky = patterns.mix((0.80, 0.91, 0.98), (0.36, 0.62, 0.90), np.clip(y * 1.6 - 0.6, 0, 1))

@@ -8,8 +8,8 @@ from clevrskills.assets.outlines import circle, rounded_rectangle
 from clevrskills.assets.solids import Solid, box, lathe, loft, prism, vessel
 from clevrskills.suites.asgardbench.models.model import (
     Builder,
-    Look,
-    Model,
+    BuildInput,
+    FixtureModel,
     Piece,
     arc3,
     ball,
@@ -22,19 +22,19 @@ from clevrskills.suites.asgardbench.models.surfaces import (
     BLACK,
     HANDLE,
     STEEL,
+    Appearance,
     Color,
-    Surface,
 )
 
-RED = Surface((0.78, 0.10, 0.10), gloss=0.35)
-LEAF = Surface((0.22, 0.52, 0.16))
-LABEL = Surface((0.96, 0.93, 0.84), "print", (0.30, 0.26, 0.22), 0.09)
+RED = Appearance((0.78, 0.10, 0.10), gloss=0.35)
+LEAF = Appearance((0.22, 0.52, 0.16))
+LABEL = Appearance((0.96, 0.93, 0.84), "print", (0.30, 0.26, 0.22), 0.09)
 
 
-def pot(look: Look) -> Model:
+def pot(look: BuildInput) -> FixtureModel:
     """Build a deep steel pot with two ears."""
-    steel = look.dirt(Surface((0.70, 0.72, 0.75), gloss=0.7))
-    inside = look.dirt(Surface((0.50, 0.52, 0.55), gloss=0.2))
+    steel = look.dirt(Appearance((0.70, 0.72, 0.75), gloss=0.7))
+    inside = look.dirt(Appearance((0.50, 0.52, 0.55), gloss=0.2))
     shell = hollow(
         [(98, 0), (104, 4), (105, 100), (108, 103)], [(102, 103), (100, 10), (94, 8)], steel, inside
     )
@@ -52,29 +52,29 @@ def pot(look: Look) -> Model:
         for side in (-1, 1)
     ]
     pieces = (*shell, *ears)
-    return Model(*pieces, *look.liquid(101.2, 92, inside.color))
+    return FixtureModel(*pieces, *look.liquid(101.2, 92, inside.color))
 
 
-def kettle(look: Look) -> Model:
+def kettle(look: BuildInput) -> FixtureModel:
     """Build a round-bellied kettle with spout, lid, handle, and a band of glass at its content."""
-    body = Surface((0.13, 0.42, 0.38), gloss=0.45)
+    body = Appearance((0.13, 0.42, 0.38), gloss=0.45)
     belly = lathe([(84, 0), (92, 6), (96, 40), (84, 84), (58, 112), (44, 118)], 40)
     lid = lathe([(46, 117), (44, 122), (14, 128), (9, 130), (12, 138), (10, 146), (2, 148)], 32)
     spout = rod([(80, 0, 56), (112, 0, 84), (132, 0, 116), (146, 0, 124)], [18, 14, 10, 9])
     hoop = rod(arc3((0, 0, 92), 88, 20, 160, "xz", 13), 7)
-    pale = Surface((0.86, 0.90, 0.90))
+    pale = Appearance((0.86, 0.90, 0.90))
     band = lathe([(94.6, 16), (97.4, 40), (91.5, 66)], 40)
     gauge = [Piece(box(26, 10, 66, y=-91, bottom=18), pale, use="rules")]
     gauge.append(Piece(band, pale, use="drawn"))
     if look.state.filled is not None:
         level = look.liquid(1, 1, pale.color)[0].surface
         gauge.append(Piece(lathe([(95.6, 18), (98.4, 40), (94.6, 57)], 40), level, use="drawn"))
-    return Model(
+    return FixtureModel(
         Piece(belly, body), Piece(lid, STEEL), Piece(spout, body), Piece(hoop, HANDLE), *gauge
     )
 
 
-def spoon(look: Look) -> Model:
+def spoon(look: BuildInput) -> FixtureModel:
     """Build a table spoon."""
     neck = lying([(-110, 15, 4, 0), (-60, 10, 4, 3), (30, 8, 4, 8), (52, 10, 4, 8)])
     outline = [
@@ -86,25 +86,27 @@ def spoon(look: Look) -> Model:
         ([(float(x), float(y)) for x, y in ring], z)
         for ring, z in zip(outline, heights, strict=True)
     ]
-    return Model(Piece(neck, STEEL), Piece(vessel(rings[:3], rings[3:]), STEEL))
+    return FixtureModel(Piece(neck, STEEL), Piece(vessel(rings[:3], rings[3:]), STEEL))
 
 
-def salt_shaker(look: Look) -> Model:
+def salt_shaker(look: BuildInput) -> FixtureModel:
     """Build a white shaker with a grey cap that has holes."""
     body = lathe([(24, 0), (26, 3), (20, 50), (18, 66)], 32)
     cap = lathe([(19, 66), (20, 68), (19, 80), (12, 88), (4, 90)], 32)
     holes = tuple(
         Piece(
             lathe([(2.2, 88), (2.0, 90.5)], 10).moved(x=7 * np.cos(k), y=7 * np.sin(k)),
-            Surface((0.05, 0.05, 0.05)),
+            Appearance((0.05, 0.05, 0.05)),
         )
         for k in np.arange(5) * 2 * np.pi / 5
     )
-    return Model(Piece(body, Surface((0.95, 0.95, 0.94), gloss=0.3)), Piece(cap, STEEL), *holes)
+    return FixtureModel(
+        Piece(body, Appearance((0.95, 0.95, 0.94), gloss=0.3)), Piece(cap, STEEL), *holes
+    )
 
 
-def _bottle(look: Look, glass: Color, label: Surface, tall: float) -> Model:
-    body = Surface(glass, gloss=0.6)
+def _bottle(look: BuildInput, glass: Color, label: Appearance, tall: float) -> FixtureModel:
+    body = Appearance(glass, gloss=0.6)
     k = tall / 300
     shape = lathe(
         [(34, 0), (37, 4), (37, 180 * k), (30, 205 * k), (15, 230 * k), (14, tall - 12)], 32
@@ -117,20 +119,20 @@ def _bottle(look: Look, glass: Color, label: Surface, tall: float) -> Model:
         level = look.liquid(1, 1, glass)[0].surface
         for low, high in ((4, 54 * k), (141 * k, 178 * k)):  # below the label and above it
             pieces.append(Piece(lathe([(37.6, low), (37.6, high)], 32), level))
-    return Model(*pieces)
+    return FixtureModel(*pieces)
 
 
-def wine_bottle(look: Look) -> Model:
+def wine_bottle(look: BuildInput) -> FixtureModel:
     """Build a tall dark green bottle."""
     return _bottle(look, (0.10, 0.24, 0.12), LABEL, 310)
 
 
-def bottle(look: Look) -> Model:
+def bottle(look: BuildInput) -> FixtureModel:
     """Build a clear-blue water bottle."""
-    return _bottle(look, (0.66, 0.83, 0.90), Surface((0.95, 0.55, 0.15)), 230)
+    return _bottle(look, (0.66, 0.83, 0.90), Appearance((0.95, 0.55, 0.15)), 230)
 
 
-def cell_phone(look: Look) -> Model:
+def cell_phone(look: BuildInput) -> FixtureModel:
     """Build a smartphone, screen up; its icons shine when on."""
     body = prism(rounded_rectangle(74, 152, 10), 9)
     screen = prism(rounded_rectangle(67, 144, 7), 0.6, 9)
@@ -141,42 +143,42 @@ def cell_phone(look: Look) -> Model:
         for k in range(12):
             icon = box(11, 11, 0.8, x=-21 + 21 * (k % 3), y=50 - 24 * (k // 3), bottom=9.6)
             color = blend((0.05, 0.06, 0.08), colors[(k + k // 3) % 3], look.strength)
-            pieces.append(Piece(icon, Surface(color, glow=0.6, strength=look.strength)))
-    return Model(*pieces)
+            pieces.append(Piece(icon, Appearance(color, glow=0.6, strength=look.strength)))
+    return FixtureModel(*pieces)
 
 
 def _textile(
-    look: Look, color: Color, second: Color, width: float, depth: float, layers: int
-) -> Model:
-    surface = look.dirt(Surface(color, "fabric", second, 0.04))
-    band = look.dirt(Surface(second, "fabric", color, 0.04))
+    look: BuildInput, color: Color, second: Color, width: float, depth: float, layers: int
+) -> FixtureModel:
+    surface = look.dirt(Appearance(color, "fabric", second, 0.04))
+    band = look.dirt(Appearance(second, "fabric", color, 0.04))
     folds = [
         Piece(prism(rounded_rectangle(width - 3 * k, depth - 3 * k, 9), 9, 9.5 * k), surface)
         for k in range(layers)
     ]
     stripe = box(22, depth - 3 * layers, 1.2, x=width / 2 - 45, bottom=9.5 * layers - 0.5)
-    return Model(*folds, Piece(stripe, band))
+    return FixtureModel(*folds, Piece(stripe, band))
 
 
-def cloth(look: Look) -> Model:
+def cloth(look: BuildInput) -> FixtureModel:
     """Build a cleaning cloth, folded once."""
     return _textile(look, (0.95, 0.80, 0.25), (0.80, 0.35, 0.20), 180, 150, 2)
 
 
-def hand_towel(look: Look) -> Model:
+def hand_towel(look: BuildInput) -> FixtureModel:
     """Build a small folded towel."""
     return _textile(look, (0.36, 0.62, 0.78), (0.92, 0.95, 0.98), 210, 150, 4)
 
 
-def towel(look: Look) -> Model:
+def towel(look: BuildInput) -> FixtureModel:
     """Build a large folded bath towel."""
-    plain = Look(type(look.state)(), look.contrast)
+    plain = BuildInput(type(look.state)(), look.contrast)
     return _textile(plain, (0.87, 0.50, 0.45), (0.98, 0.90, 0.86), 275, 200, 6)
 
 
-def pillow(look: Look) -> Model:
+def pillow(look: BuildInput) -> FixtureModel:
     """Build a soft square pillow with piping."""
-    body = Surface((0.86, 0.60, 0.22), "fabric", (0.72, 0.44, 0.12), 0.08)
+    body = Appearance((0.86, 0.60, 0.22), "fabric", (0.72, 0.44, 0.12), 0.08)
     rings = []
     for angle in np.linspace(-np.pi / 2, np.pi / 2, 13):
         r, z = max(float(np.cos(angle)) ** 0.55, 0.02), float(np.sin(angle))
@@ -185,13 +187,13 @@ def pillow(look: Look) -> Model:
             for x, y in rounded_rectangle(250, 250, 30)
         ]
         rings.append((pinch, 48 + 48 * z))
-    return Model(Piece(loft(rings), body))
+    return FixtureModel(Piece(loft(rings), body))
 
 
-def boots(look: Look) -> Model:
+def boots(look: BuildInput) -> FixtureModel:
     """Build a pair of brown ankle boots."""
-    leather = Surface((0.40, 0.22, 0.10), gloss=0.2)
-    sole = Surface((0.10, 0.08, 0.07))
+    leather = Appearance((0.40, 0.22, 0.10), gloss=0.2)
+    sole = Appearance((0.10, 0.08, 0.07))
     pieces = []
     for x in (-52, 52):
         outline = [(x + 0.44 * a, b) for a, b in rounded_rectangle(100 * 2, 270, 80)]
@@ -210,13 +212,13 @@ def boots(look: Look) -> Model:
             lace = rod(
                 [(x - 16, 14 - 14 * k + 2, 126 - 14 * k), (x + 16, 14 - 14 * k, 126 - 14 * k)], 3, 6
             )
-            pieces.append(Piece(lace.moved(y=-30 + 12 * k, z=20), Surface((0.9, 0.8, 0.5))))
-    return Model(*pieces)
+            pieces.append(Piece(lace.moved(y=-30 + 12 * k, z=20), Appearance((0.9, 0.8, 0.5))))
+    return FixtureModel(*pieces)
 
 
-def apple_sliced(look: Look) -> Model:
+def apple_sliced(look: BuildInput) -> FixtureModel:
     """Build a wedge of an apple: white flesh, red skin, seeds."""
-    flesh = Surface((0.97, 0.93, 0.76))
+    flesh = Appearance((0.97, 0.93, 0.76))
     turn = np.linspace(-0.6, 0.6, 9)
     profile = [(10.0, 2.0), (26.0, 4.0), (38.0, 24.0), (38.0, 46.0), (26.0, 62.0), (10.0, 64.0)]
 
@@ -229,7 +231,7 @@ def apple_sliced(look: Look) -> Model:
 
     body, core = wedge(0, 1.0, 0.0), wedge(2, 1.05, -0.5)
     seeds = [
-        Piece(ball(2, 3, 5, 6).moved(9, y, 28), Surface((0.25, 0.12, 0.05))) for y in (-7.5, 7.5)
+        Piece(ball(2, 3, 5, 6).moved(9, y, 28), Appearance((0.25, 0.12, 0.05))) for y in (-7.5, 7.5)
     ]
     lay = [
         Piece(piece.solid.turned("y", 90).turned("z", 90).moved(z=0), piece.surface)
@@ -238,20 +240,20 @@ def apple_sliced(look: Look) -> Model:
     return _standing(lay)
 
 
-def tomato(look: Look) -> Model:
+def tomato(look: BuildInput) -> FixtureModel:
     """Build a flat orange-red tomato with a green star."""
-    skin = Surface((0.90, 0.24, 0.09), gloss=0.5)
+    skin = Appearance((0.90, 0.24, 0.09), gloss=0.5)
     body = ball(40, 40, 29, 14, 0.03, 6)
     star = [
         (r * float(np.cos(k * np.pi / 5)), r * float(np.sin(k * np.pi / 5)))
         for k, r in enumerate((26.0, 6.0) * 5)
     ]
     stem = rod([(0, 0, 56), (2, 0, 66)], 3, 8)
-    return Model(Piece(body, skin), Piece(prism(star, 2.5, 56.5), LEAF), Piece(stem, LEAF))
+    return FixtureModel(Piece(body, skin), Piece(prism(star, 2.5, 56.5), LEAF), Piece(stem, LEAF))
 
 
 def _disc(
-    radius: float, thick: float, skin: Surface, flesh: Surface, squash: float = 1.0
+    radius: float, thick: float, skin: Appearance, flesh: Appearance, squash: float = 1.0
 ) -> tuple[Piece, ...]:
     def stretched(solid: Solid) -> Solid:
         return solid.transformed(np.diag([1.0, squash, 1.0]))
@@ -261,83 +263,85 @@ def _disc(
     return Piece(stretched(rim), skin), Piece(stretched(face), flesh)
 
 
-def tomato_sliced(look: Look) -> Model:
+def tomato_sliced(look: BuildInput) -> FixtureModel:
     """Build a round slice with chambers of seeds."""
-    flesh = look.browned(Surface((0.93, 0.42, 0.30)))
+    flesh = look.browned(Appearance((0.93, 0.42, 0.30)))
     chambers = [
         Piece(
             prism(circle(7, 12, 20 * float(np.cos(k)), 20 * float(np.sin(k))), 12),
-            Surface((0.97, 0.72, 0.36)),
+            Appearance((0.97, 0.72, 0.36)),
         )
         for k in np.arange(5) * 2 * np.pi / 5
     ]
-    rim = Surface((0.85, 0.16, 0.08))
-    return Model(*_disc(36, 11, rim, flesh), *chambers)
+    rim = Appearance((0.85, 0.16, 0.08))
+    return FixtureModel(*_disc(36, 11, rim, flesh), *chambers)
 
 
-def potato(look: Look) -> Model:
+def potato(look: BuildInput) -> FixtureModel:
     """Build a brown lumpy ellipsoid with eyes; dark and split open when cooked."""
-    raw = Surface((0.80, 0.65, 0.42), "speckle", (0.55, 0.40, 0.22), 0.09)
+    raw = Appearance((0.80, 0.65, 0.42), "speckle", (0.55, 0.40, 0.22), 0.09)
     body = ball(54, 38, 33, 14, 0.04, 3)
     pieces = [Piece(body, look.browned(raw))]
     if look.state.cooked:
         flesh = blend(raw.color, (1.0, 0.93, 0.55), look.strength)
         cut = [(-22, 0), (-10, -5), (10, -6), (22, 0), (9, 6), (-11, 5)]
-        pieces.append(Piece(prism(cut, 7, 60), Surface(flesh)))
-    return Model(*pieces)
+        pieces.append(Piece(prism(cut, 7, 60), Appearance(flesh)))
+    return FixtureModel(*pieces)
 
 
-def potato_sliced(look: Look) -> Model:
+def potato_sliced(look: BuildInput) -> FixtureModel:
     """Build an oval slice with a brown rim."""
-    flesh = look.browned(Surface((0.95, 0.88, 0.58)))
-    rim = Surface((0.56, 0.40, 0.22))
-    return Model(*_disc(40, 10, rim, flesh, 0.75))
+    flesh = look.browned(Appearance((0.95, 0.88, 0.58)))
+    rim = Appearance((0.56, 0.40, 0.22))
+    return FixtureModel(*_disc(40, 10, rim, flesh, 0.75))
 
 
-def lettuce(look: Look) -> Model:
+def lettuce(look: BuildInput) -> FixtureModel:
     """Build a head of ruffled leaves."""
     tones = ((0.34, 0.60, 0.18), (0.48, 0.72, 0.24), (0.62, 0.82, 0.36))
-    pieces = [Piece(ball(62, 62, 54, 14, 0.05, 5), Surface(tones[0]))]
+    pieces = [Piece(ball(62, 62, 54, 14, 0.05, 5), Appearance(tones[0]))]
     for k in range(13):
         turn = 2.4 * k
         size = 52 - 1.6 * k
         leaf = ball(size, 14, size * 0.9, 10, 0.12, 9)
         tilted = leaf.moved(y=34 - 2.2 * k, z=-4).turned("x", -14 + k)
-        surface = Surface(tones[k % 3])
+        surface = Appearance(tones[k % 3])
         pieces.append(Piece(tilted.turned("z", float(np.degrees(turn))).moved(z=6 + k), surface))
     return _standing(pieces)
 
 
-def lettuce_sliced(look: Look) -> Model:
+def lettuce_sliced(look: BuildInput) -> FixtureModel:
     """Build loose ruffled leaf pieces."""
     pieces = []
     for k in range(4):
         leaf = ball(36 - 3 * k, 26 - 2 * k, 5, 8, 0.16, 7).turned("y", 12 - 8 * k)
         tone = ((0.40, 0.66, 0.20), (0.60, 0.80, 0.34))[k % 2]
-        pieces.append(Piece(leaf.turned("z", 70.0 * k).moved(z=6.0 * k), Surface(tone)))
+        pieces.append(Piece(leaf.turned("z", 70.0 * k).moved(z=6.0 * k), Appearance(tone)))
     return _standing(pieces)
 
 
-def bread_sliced(look: Look) -> Model:
+def bread_sliced(look: BuildInput) -> FixtureModel:
     """Build a slice of bread, lying: pale crumb in a brown crust; toasted when cooked."""
     outline = [*rounded_rectangle(88, 66, 10)]
     bump = [(x * (1.0 if y < 12 else 1.12), y * (1.0 if y < 12 else 1.15)) for x, y in outline]
     crumb_outline = [(0.88 * x, 0.88 * y) for x, y in bump]
-    crumb = look.browned(Surface((0.98, 0.92, 0.74), "speckle", (0.90, 0.80, 0.58), 0.05))
-    crust = Surface((0.60, 0.34, 0.12))
-    return Model(Piece(prism(bump, 16), crust), Piece(prism(crumb_outline, 17.2, -0.6), crumb))
+    crumb = look.browned(Appearance((0.98, 0.92, 0.74), "speckle", (0.90, 0.80, 0.58), 0.05))
+    crust = Appearance((0.60, 0.34, 0.12))
+    return FixtureModel(
+        Piece(prism(bump, 16), crust), Piece(prism(crumb_outline, 17.2, -0.6), crumb)
+    )
 
 
-def egg(look: Look) -> Model:
+def egg(look: BuildInput) -> FixtureModel:
     """Build a white egg, lying a little tilted."""
     shape = lathe(
         [(22 * np.sin(t) ** 0.9 + 0.1, 30 - 30 * np.cos(t) * (1 if t < 1.57 else 0.85))
          for t in np.linspace(0.02, 3.12, 16)], 28)  # fmt: skip
     body = shape.turned("y", 78)
-    return _standing([Piece(body, Surface((0.97, 0.93, 0.88), gloss=0.15))])
+    return _standing([Piece(body, Appearance((0.97, 0.93, 0.88), gloss=0.15))])
 
 
-def egg_cracked(look: Look) -> Model:
+def egg_cracked(look: BuildInput) -> FixtureModel:
     """Build an egg out of its shell: glassy white with a yolk; cooked: opaque with a brown edge."""
     done = look.strength * look.state.cooked
     white = blend((0.70, 0.74, 0.66), (1.0, 1.0, 0.98), done)
@@ -351,16 +355,16 @@ def egg_cracked(look: Look) -> Model:
     inner = [(0.9 * x, 0.9 * y) for x, y in blob]
     top = [(0.8 * x, 0.8 * y) for x, y in blob]
     dome = ball(20, 20, 12, 10).moved(6, 4, 0)
-    return Model(
-        Piece(loft([(blob, 0), (inner, 4)]), Surface(edge)),
-        Piece(loft([(inner, 3), (top, 6)]), Surface(white)),
-        Piece(dome, Surface(yolk, gloss=0.5 * (1 - 0.7 * done))),
+    return FixtureModel(
+        Piece(loft([(blob, 0), (inner, 4)]), Appearance(edge)),
+        Piece(loft([(inner, 3), (top, 6)]), Appearance(white)),
+        Piece(dome, Appearance(yolk, gloss=0.5 * (1 - 0.7 * done))),
     )
 
 
-def _standing(pieces: list[Piece]) -> Model:
+def _standing(pieces: list[Piece]) -> FixtureModel:
     low = min(piece.solid.bounds()[0, 2] for piece in pieces)
-    return Model(*(Piece(piece.solid.moved(z=-low), piece.surface) for piece in pieces))
+    return FixtureModel(*(Piece(piece.solid.moved(z=-low), piece.surface) for piece in pieces))
 
 
 BUILDERS: dict[str, Builder] = {

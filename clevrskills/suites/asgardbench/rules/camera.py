@@ -49,7 +49,7 @@ WALL_M = 0.15
 
 
 @dataclass(frozen=True)
-class Camera:
+class AgentCamera:
     """A pose of the agent's eye.
 
     Attributes:
@@ -114,12 +114,12 @@ class Camera:
         return across / depth, above / depth, depth
 
 
-def aimed(eye: tuple[float, float, float], target: tuple[float, float, float]) -> Camera:
+def aimed(eye: tuple[float, float, float], target: tuple[float, float, float]) -> AgentCamera:
     """Return a camera that looks at a point, as far as it can turn up or down."""
     ahead, aside = target[0] - eye[0], target[1] - eye[1]
     pitch = degrees(atan2(eye[2] - target[2], hypot(ahead, aside)))
     low, high = PITCH_DEG
-    return Camera(*eye, atan2(aside, ahead), radians(min(max(pitch, low), high)))
+    return AgentCamera(*eye, atan2(aside, ahead), radians(min(max(pitch, low), high)))
 
 
 OTHERS = ((0.0, -0.2), (-0.3, 0.0), (0.3, 0.0), (-0.55, 0.1), (0.55, 0.1), (0.0, 0.5), (-0.9, 0.4),
@@ -130,7 +130,7 @@ away, metres."""
 
 def before(
     room: Room, fixture: Fixture, target: tuple[float, float, float], whole: bool
-) -> Iterator[Camera]:
+) -> Iterator[AgentCamera]:
     """Yield cameras from which the agent may look at something in or on a fixture, the usual one
     first.
 

@@ -25,7 +25,7 @@ class Container:
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class TypeCatalog:
     """Knowledge of the types.
 
     Attributes:
@@ -65,12 +65,12 @@ class Catalogue:
 
 
 @cache
-def catalogue() -> Catalogue:
+def catalogue() -> TypeCatalog:
     """Return the catalogue of ``catalogue.json``."""
     path = Path(__file__).parent.parent / "catalogue.json"
     data = json.loads(path.read_text(encoding="utf-8"))
     things = data["things"]
-    return Catalogue(
+    return TypeCatalog(
         sizes={kind: entry["size"] for kind, entry in things.items()},
         fits={kind: frozenset(entry["fits"]) for kind, entry in things.items()},
         fixtures=frozenset(data["fixtures"]),

@@ -64,7 +64,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedObject:
     """A thing at the start of an instance.
 
     Attributes:

@@ -10,7 +10,7 @@ from math import cos, sin
 import numpy as np
 
 from clevrskills.suites.asgardbench.models.shapes import shape
-from clevrskills.suites.asgardbench.rules.camera import HALF_VIEW, Camera
+from clevrskills.suites.asgardbench.rules.camera import HALF_VIEW, AgentCamera
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
 from clevrskills.suites.asgardbench.rules.slots import Origin, Pose, origin_of
 
@@ -101,7 +101,7 @@ def reach(kind: str, width_m: float) -> float:
     return float(np.linalg.norm(points - made.middle, axis=1).max())
 
 
-def may_see(camera: Camera, place: tuple[float, float, float], reach_m: float) -> bool:
+def may_see(camera: AgentCamera, place: tuple[float, float, float], reach_m: float) -> bool:
     """Return whether a ball is in the image at all; of what is far off, no."""
     x, y, z = (a - b for a, b in zip(place, camera.eye, strict=True))
     (fx, fy, fz), (rx, ry, _), (ux, uy, uz) = camera.forward, camera.right, camera.up
@@ -130,7 +130,7 @@ def held_low_m(high_m: float) -> float:
 
 
 def sees(
-    camera: Camera,
+    camera: AgentCamera,
     points: np.ndarray,
     areas_m2: tuple[float, float, float],
     yaw: float,

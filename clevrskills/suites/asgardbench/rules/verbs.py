@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.world import GONE, HAND, Entity, World
+from clevrskills.suites.asgardbench.rules.world import GONE, HAND, Entity, Household
 
 VERBS = (
     *("CLEAN", "CLOSE", "DRINK", "EMPTY", "FIND", "OPEN", "PICKUP", "PUT", "SLICE", "SPRAY"),
@@ -40,7 +40,7 @@ class Result:
     args: dict[str, str] = field(default_factory=dict)
 
 
-def apply(world: World, verb: str, kind: str) -> Result:
+def apply(world: Household, verb: str, kind: str) -> Result:
     """Do a verb with an object of a type, if that can be done; else nothing changes but where the
     agent stands: it goes near what it sees, to see why.
 
@@ -63,7 +63,7 @@ def canonical(text: str) -> str:
     return f"{found[1].upper().replace(' ', '_')} {found[2]}" if found else ""
 
 
-def allowed(world: World, verb: str, kind: str) -> bool:
+def allowed(world: Household, verb: str, kind: str) -> bool:
     """Return whether a verb would be done."""
     if verb == "PUT":
         fits = catalogue().fits.get(world.held_type, ())
@@ -75,7 +75,7 @@ def allowed(world: World, verb: str, kind: str) -> bool:
     return any(not any(CHECKS[code](world, e) for code in codes) for e in there)
 
 
-def _apply(world: World, verb: str, kind: str) -> tuple[str, str]:
+def _apply(world: Household, verb: str, kind: str) -> tuple[str, str]:
     """Return the code, and the type that it is about, if that is another."""
     if kind not in world.types:
         return "UNKNOWN_OBJECT", ""
@@ -101,7 +101,7 @@ def _apply(world: World, verb: str, kind: str) -> tuple[str, str]:
 
 
 def _other(
-    world: World, verb: str, first: Entity, others: Iterator[Entity]
+    world: Household, verb: str, first: Entity, others: Iterator[Entity]
 ) -> tuple[str, Entity | None]:
     """Return what any verb but PUT comes to, and with what it was done."""
     checks, effect = RULES[verb]
@@ -116,7 +116,7 @@ def _other(
     return codes[0], None
 
 
-def instances(world: World, verb: str, kind: str) -> Iterator[Entity]:
+def instances(world: Household, verb: str, kind: str) -> Iterator[Entity]:
     """Yield what a type may mean, the likeliest first: what was last used of it, else what is seen,
     by angle and distance; what serves the goal already comes last.
     """
@@ -134,33 +134,33 @@ def instances(world: World, verb: str, kind: str) -> Iterator[Entity]:
         yield from world.nearest([entity for entity in group if entity.id != first])
 
 
-def _twin(world: World, name: str) -> str:
+def _twin(world: Household, name: str) -> str:
     """Return the knob of a burner, or the burner of a knob."""
     kind, _, number = name.partition("_")
     other = f"{'StoveKnob' if kind == 'StoveBurner' else 'StoveBurner'}_{number}"
     return other if other in world.entities else ""
 
 
-def _use(world: World, entity: Entity) -> None:
+def _use(world: Household, entity: Entity) -> None:
     """Remember what a type meant, and look at it."""
     world.found[entity.type] = world.last_used = entity.id
     _approach(world, entity)
 
 
-def _approach(world: World, entity: Entity) -> None:
+def _approach(world: Household, entity: Entity) -> None:
     """Go before something and look at it, unless it is in the hand."""
     if not world.in_hand(entity):
         world.look_at(entity)
 
 
-def _is_low(world: World, entity: Entity) -> bool:
+def _is_low(world: Household, entity: Entity) -> bool:
     """Return whether it lies on no counter or table; an egg may be cracked anywhere."""
     if entity.type == "Egg":
         return False
     return world.parent_type(entity) not in TOPS or world.place(entity)[2] < TOP_M
 
 
-def _is_blocked(world: World, entity: Entity) -> bool:
+def _is_blocked(world: Household, entity: Entity) -> bool:
     """Return whether it is a faucet above something that must not get wet."""
     if entity.type != "Faucet":
         return False
@@ -169,7 +169,7 @@ def _is_blocked(world: World, entity: Entity) -> bool:
 
 
 _COFFEE, _MIRROR = "CoffeeMachine", "Mirror"
-CHECKS: Mapping[str, Callable[[World, Entity], bool]] = {
+CHECKS: Mapping[str, Callable[[Household, Entity], bool]] = {
     "HAND_FULL": lambda w, e: w.held is not None,
     "NOT_HELD": lambda w, e: w.held is None,
     "NEEDS_KNIFE": lambda w, e: e.type != "Egg" and "Knife" not in w.held_type,
@@ -211,29 +211,29 @@ CHECKS: Mapping[str, Callable[[World, Entity], bool]] = {
 # ---- effects ----
 
 
-def _find(world: World, entity: Entity) -> None:
+def _find(world: Household, entity: Entity) -> None:
     shut = world.shut_in(entity)
     if shut is not None and shut.type in ("Cabinet", "Drawer"):
         shut.open = True
         world.opened[shut.type] = world.found[shut.type] = shut.id
 
 
-def _pick_up(world: World, entity: Entity) -> None:
+def _pick_up(world: Household, entity: Entity) -> None:
     world.focus = entity.parent if entity.parent in world.entities else world.focus
     entity.parent, entity.slot = HAND, 0
 
 
-def _open(world: World, entity: Entity) -> None:
+def _open(world: Household, entity: Entity) -> None:
     entity.open = True
     world.opened[entity.type] = entity.id
 
 
-def _close(world: World, entity: Entity) -> None:
+def _close(world: Household, entity: Entity) -> None:
     entity.open = False
     world.opened.pop(entity.type, None)
 
 
-def _slice(world: World, entity: Entity) -> None:
+def _slice(world: Household, entity: Entity) -> None:
     kind = catalogue().slices[entity.type]
     parent, slot = world.entities.get(entity.parent), entity.slot
     where = entity.parent
@@ -249,23 +249,23 @@ def _slice(world: World, entity: Entity) -> None:
         world.focus = where if where in world.entities else world.focus
 
 
-def _clean(world: World, entity: Entity) -> None:
+def _clean(world: Household, entity: Entity) -> None:
     entity.dirty = entity.sprayed = False
 
 
-def _switch(world: World, entity: Entity, on: bool) -> None:
+def _switch(world: Household, entity: Entity, on: bool) -> None:
     entity.on = on
     if entity.type.startswith("Stove") and (twin := _twin(world, entity.id)):
         world.entities[twin].on = on
 
 
-def _switch_on(world: World, entity: Entity) -> None:
+def _switch_on(world: Household, entity: Entity) -> None:
     _switch(world, entity, True)
     if entity.type == "CoffeeMachine":
         world.contents(entity)[0].filled = "coffee"
 
 
-def _switch_off(world: World, entity: Entity) -> None:
+def _switch_off(world: Household, entity: Entity) -> None:
     _switch(world, entity, False)
     vessels: Iterable[Entity] = ()
     if world.released:
@@ -277,11 +277,11 @@ def _switch_off(world: World, entity: Entity) -> None:
             thing.filled = ""
 
 
-def _empty(world: World, entity: Entity) -> None:
+def _empty(world: Household, entity: Entity) -> None:
     entity.filled = ""
 
 
-def _drink(world: World, entity: Entity) -> None:
+def _drink(world: Household, entity: Entity) -> None:
     world.events.append(("DRINK", entity.filled))
     world.held_while_drinking = entity.id if entity.parent == HAND else ""
     entity.filled = ""
@@ -289,13 +289,13 @@ def _drink(world: World, entity: Entity) -> None:
         entity.dirty = True
 
 
-def _spray(world: World, entity: Entity) -> None:
+def _spray(world: Household, entity: Entity) -> None:
     world.events.append(("SPRAY", "Mirror" if world.released else entity.type))
     if entity.type == "Mirror":
         entity.sprayed = True
 
 
-RULES: Mapping[str, tuple[Sequence[str], Callable[[World, Entity], None]]] = {
+RULES: Mapping[str, tuple[Sequence[str], Callable[[Household, Entity], None]]] = {
     "FIND": ((), _find),
     "PICKUP": (("HAND_FULL", "NOT_VISIBLE", "INSIDE_CLOSED", "NOT_PICKUPABLE"), _pick_up),
     "OPEN": (("NOT_VISIBLE", "NOT_OPENABLE", "ALREADY_OPEN", "DEVICE_ON"), _open),
@@ -330,7 +330,7 @@ RULES: Mapping[str, tuple[Sequence[str], Callable[[World, Entity], None]]] = {
 :data:`PUT_CHECKS` and a function of its own."""
 
 
-PUT_CHECKS: Mapping[str, Callable[[World, Entity], bool]] = {
+PUT_CHECKS: Mapping[str, Callable[[Household, Entity], bool]] = {
     "NOT_HELD": CHECKS["NOT_HELD"],
     "NOT_VISIBLE": CHECKS["NOT_VISIBLE"],
     "TARGET_DIRTY": lambda w, e: e.dirty and e.type in _VESSELS,
@@ -340,7 +340,7 @@ PUT_CHECKS: Mapping[str, Callable[[World, Entity], bool]] = {
 """The same of PUT, in order; then it looks for room in all that the type may mean."""
 
 
-def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, Entity | None]:
+def _put(world: Household, first: Entity, others: Iterator[Entity]) -> tuple[str, Entity | None]:
     """Return what PUT comes to, and in or on what the thing is then."""
     code = next((code for code, check in PUT_CHECKS.items() if check(world, first)), "")
     thing = world.held
@@ -363,7 +363,7 @@ def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, En
     return "NO_SPACE", None
 
 
-def _settle(world: World) -> None:
+def _settle(world: Household) -> None:
     """Let devices work: water washes and fills, heat cooks."""
     data = catalogue()
     for device in [e for e in world.entities.values() if e.on]:

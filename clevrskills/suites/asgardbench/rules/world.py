@@ -12,9 +12,15 @@ import numpy as np
 
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules import slots
-from clevrskills.suites.asgardbench.rules.camera import CROUCHED_M, EYE_M, Camera, aimed, before
+from clevrskills.suites.asgardbench.rules.camera import (
+    CROUCHED_M,
+    EYE_M,
+    AgentCamera,
+    aimed,
+    before,
+)
 from clevrskills.suites.asgardbench.rules.catalogue import SIZES, catalogue
-from clevrskills.suites.asgardbench.rules.layout import Fixture, Placed, Room
+from clevrskills.suites.asgardbench.rules.layout import Fixture, PlacedObject, Room
 from clevrskills.suites.asgardbench.rules.sight import (
     fixture_blocks,
     fixture_points,
@@ -67,7 +73,7 @@ class Entity:
         return self.type in SHUTTING and not self.open
 
 
-class World:
+class Household:
     """A room with all that is in it.
 
     Args:
@@ -89,7 +95,9 @@ class World:
 
     released = False
 
-    def __init__(self, room: Room, things: Sequence[Placed], dirty: Sequence[str] = ()) -> None:
+    def __init__(
+        self, room: Room, things: Sequence[PlacedObject], dirty: Sequence[str] = ()
+    ) -> None:
         self.room = room
         self.fixtures: dict[str, Fixture] = {fixture.id: fixture for fixture in room.fixtures}
         self.entities: dict[str, Entity] = {
@@ -112,12 +120,12 @@ class World:
             room.fixtures[0].id,
         )
         self._key: list[tuple[str, str, int, bool]] = []
-        self._views: dict[Camera, dict[str, bool]] = {}
+        self._views: dict[AgentCamera, dict[str, bool]] = {}
         self._fixed_of: dict[tuple[str, ...], np.ndarray] = {}
         self._things: dict[tuple[Any, ...], np.ndarray] = {}
-        self.camera: Camera = aimed((0.0, 0.0, EYE_M), self.place(self.entities[self.focus]))
+        self.camera: AgentCamera = aimed((0.0, 0.0, EYE_M), self.place(self.entities[self.focus]))
 
-    def copy(self) -> World:
+    def copy(self) -> Household:
         """Return another world in the same state."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)

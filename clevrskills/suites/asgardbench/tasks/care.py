@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import Household
 from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant
 from clevrskills.suites.asgardbench.tasks.setup import needed_types
 from clevrskills.suites.asgardbench.tasks.solver import DEVICES
@@ -25,7 +25,7 @@ class Care:
         needless: How many repairs were needless.
     """
 
-    def __init__(self, task: str, variant: Variant, house: World) -> None:
+    def __init__(self, task: str, variant: Variant, house: Household) -> None:
         self.needless = 0
         slices = catalogue().slices
         needed = needed_types(task, variant)
@@ -37,7 +37,7 @@ class Care:
         self._wet: set[str] = set()  # water runs over it
         self._note(house)
 
-    def turn(self, verb: str, house: World) -> None:
+    def turn(self, verb: str, house: Household) -> None:
         """Take note of a verb, which led to this household."""
         used = house.entities[house.last_used]
         parent, dirty = self._before.get(used.id, ("", False))
@@ -59,5 +59,5 @@ class Care:
         self._wet = wet
         self._note(house)
 
-    def _note(self, house: World) -> None:
+    def _note(self, house: Household) -> None:
         self._before = {e.id: (e.parent, e.dirty) for e in house.entities.values()}

@@ -18,7 +18,7 @@ from clevrskills.suites.asgardbench.predicates import (
     Stored,
 )
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import Household
 from clevrskills.suites.asgardbench.tasks.instances import Variant
 
 READINGS = ("paper", "released", "strict")
@@ -30,7 +30,7 @@ COOKED = {
 }
 
 
-def goal_of(task: str, variant: Variant, reading: str, house: World) -> Predicate:
+def goal_of(task: str, variant: Variant, reading: str, house: Household) -> Predicate:
     """Return the goal of an instance.
 
     Args:
@@ -131,7 +131,7 @@ _LEAVES: Mapping[str, Callable[[str, Variant, str], list[Leaf]]] = {
 """Leaves of the goal of each family, of an instance in a reading."""
 
 
-def tidy(reading: str, house: World) -> Set | None:
+def tidy(reading: str, house: Household) -> Set | None:
     """Return what must be switched off and closed at the end, in kitchens."""
     if not house.of_type("Fridge"):
         return None

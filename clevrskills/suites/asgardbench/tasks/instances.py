@@ -14,7 +14,7 @@ import numpy as np
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.tasks.rooms import TRAIN, room
-from clevrskills.tasks.bank import Bank, Wording
+from clevrskills.tasks.bank import Wording, WordingSet
 from clevrskills.tasks.bank_files import read_banks
 
 
@@ -140,7 +140,7 @@ FAMILIES: Mapping[str, Family] = {key: Family() for key in TABLE} | {
 """The families by name."""
 
 
-def banks() -> Mapping[str, Bank]:
+def banks() -> Mapping[str, WordingSet]:
     """Return the sentences of each family."""
     return read_banks(Path(__file__).parents[1] / "wordings")
 

@@ -12,13 +12,13 @@ from clevrskills.core.goal import tree
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.suites.asgardbench.predicates import Contained, StateIs, Stored, met_now
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed, apply
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import Household
 
 BUDGET = 6000
 """Verbs that a search tries, at most."""
 
 
-def shortest(plan: Sequence[str], start: World, goal: Predicate, budget: int = BUDGET) -> int:
+def shortest(plan: Sequence[str], start: Household, goal: Predicate, budget: int = BUDGET) -> int:
     """Return the length of the shortest plan that names no other types than a plan does; 0: the
     search was given up.
 
@@ -32,7 +32,7 @@ def shortest(plan: Sequence[str], start: World, goal: Predicate, budget: int = B
     counts = Counter(entity.type for entity in start.entities.values())
     several = {kind for kind, times in counts.items() if times > 1}
     order, best = count(), {_key(start, several): 0}
-    queue: list[tuple[int, int, int, World]] = [(_left(goal, start), 0, next(order), start)]
+    queue: list[tuple[int, int, int, Household]] = [(_left(goal, start), 0, next(order), start)]
     while queue:
         _, minus, _, house = heapq.heappop(queue)
         done = -minus
@@ -59,7 +59,7 @@ def shortest(plan: Sequence[str], start: World, goal: Predicate, budget: int = B
     return 0
 
 
-def _key(house: World, several: set[str]) -> tuple[Any, ...]:
+def _key(house: Household, several: set[str]) -> tuple[Any, ...]:
     """Return what the rest of a plan depends on."""
     meant = [(kind, house.found.get(kind), house.opened.get(kind)) for kind in sorted(several)]
     rows = [
@@ -70,7 +70,7 @@ def _key(house: World, several: set[str]) -> tuple[Any, ...]:
     return tuple(rows), len(house.events), house.camera, house.focus, looked, tuple(meant)
 
 
-def _left(goal: Predicate, house: World) -> int:
+def _left(goal: Predicate, house: Household) -> int:
     """Return verbs that are left, at the least: two for each thing that is not in its place, one
     for each other part of the goal.
     """

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.layout import Placed, Room
-from clevrskills.suites.asgardbench.rules.world import Entity, World
+from clevrskills.suites.asgardbench.rules.layout import PlacedObject, Room
+from clevrskills.suites.asgardbench.rules.world import Entity, Household
 from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant
 from clevrskills.suites.asgardbench.tasks.rooms import room
 
@@ -54,7 +54,7 @@ NEEDED = {
 """What a family needs, next to the objects that its sentence names."""
 
 
-def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Placed, ...]:
+def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[PlacedObject, ...]:
     """Return what lies where at the start.
 
     Args:
@@ -65,7 +65,7 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
     there, needed = room(variant.label), needed_types(task, variant)
     kinds = list(ALWAYS[there.kind])
     kinds += [kind for kind in SOMETIMES[there.kind] if rng.random() < 0.4]
-    world, placed = World(there, ()), []
+    world, placed = Household(there, ()), []
     washed = bool(variant.dirty) or task == "coffee"
     in_sink = _sink(there, [k for k in kinds if k not in needed], washed, rng)
     on_table = _table(task, [k for k in kinds if k not in needed | in_sink], rng)
@@ -88,7 +88,7 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
         filled = "coffee" if kind == "Mug" and variant.coffee else ""
         if kind == "WineBottle":
             filled = "wine"
-        placed.append(Placed(kind, kind, fixture, slot, kind in variant.dirty, filled))
+        placed.append(PlacedObject(kind, kind, fixture, slot, kind in variant.dirty, filled))
     return tuple(placed)
 
 
@@ -122,7 +122,7 @@ def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str
 
 
 def _place(
-    world: World,
+    world: Household,
     there: Room,
     thing: Entity,
     places: Sequence[str],

@@ -11,7 +11,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.verbs import TOPS, apply
-from clevrskills.suites.asgardbench.rules.world import SHUTTING, Entity, World
+from clevrskills.suites.asgardbench.rules.world import SHUTTING, Entity, Household
 from clevrskills.suites.asgardbench.tasks.instances import Variant
 
 RESTS = (*TOPS, "CoffeeTable", "TVStand", "Shelf", "Sofa", "Cabinet", "Fridge")
@@ -25,7 +25,7 @@ class StuckError(ClevrSkillsError):
     """A step of a plan was refused."""
 
 
-def solve(task: str, variant: Variant, world: World) -> list[str]:
+def solve(task: str, variant: Variant, world: Household) -> list[str]:
     """Return a plan for an instance, as commands; what is done already is not done again.
 
     Args:
@@ -39,7 +39,7 @@ def solve(task: str, variant: Variant, world: World) -> list[str]:
     return solved(task, variant, world)[0]
 
 
-def solved(task: str, variant: Variant, world: World) -> tuple[list[str], World, bool]:
+def solved(task: str, variant: Variant, world: Household) -> tuple[list[str], Household, bool]:
     """Return the same, with the world at the end of the plan, and whether the solver had to
     improvise: the usual place was full, or what it had opened was out of sight.
     """
@@ -50,7 +50,7 @@ def solved(task: str, variant: Variant, world: World) -> tuple[list[str], World,
     return solver.plan, solver.world, solver.improvised
 
 
-def shorten(plan: Sequence[str], world: World, goal: Predicate) -> list[str]:
+def shorten(plan: Sequence[str], world: Household, goal: Predicate) -> list[str]:
     """Return a plan without what can be left out: no single command of it can be dropped without
     missing the goal.
 
@@ -76,7 +76,7 @@ def shorten(plan: Sequence[str], world: World, goal: Predicate) -> list[str]:
     return plan
 
 
-def reaches(plan: Sequence[str], world: World, goal: Predicate) -> int:
+def reaches(plan: Sequence[str], world: Household, goal: Predicate) -> int:
     """Return after how many commands of a plan the goal holds; 0: never, or one is refused."""
     house = world.copy()
     for done, command in enumerate(plan, 1):
@@ -93,7 +93,7 @@ _METHODS = dict.fromkeys(("put_away_food", "put_away_dishes", "put_away_silverwa
 class _Solver:
     """Procedures that each bring about what they are named after."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Household) -> None:
         self.world = world
         self.plan: list[str] = []
         self.rests: tuple[str, ...] = RESTS

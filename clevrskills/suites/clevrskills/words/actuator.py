@@ -17,7 +17,7 @@ from clevrskills.predicates import Predicate
 from clevrskills.solvers.motion import Actions, Arm, PlanFailed
 from clevrskills.solvers.skills import skill_for
 from clevrskills.solvers.skills.put_down import put_aside
-from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, Command, read
+from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, SkillCommand, read
 
 WAIT_STEPS = 20
 """Control steps of ``wait``, and in which what was done may come to rest."""
@@ -81,7 +81,7 @@ class SkillActuator:
         if command.code:
             return self._turn(0, 0.0, command)
         if command.action == PUT_DOWN and int(self._env.world.held[0]) < 0:
-            return self._turn(0, 0.0, Command(code="NOTHING_HELD"))
+            return self._turn(0, 0.0, SkillCommand(code="NOTHING_HELD"))
         entropy = (self._env.episode_seed, crc32(b"words"), self._env.elapsed_steps.item())
         generator = np.random.default_rng(np.random.SeedSequence(entropy))
         if command.leaf is None:
@@ -106,18 +106,18 @@ class SkillActuator:
             return False
 
         done = arm.carry_out(actions, MOST_STEPS, on_step, look)
-        ended = Command(code="DONE")
+        ended = SkillCommand(code="DONE")
         if done.failure is not None:
             code = "UNREACHABLE" if isinstance(done.failure, PlanFailed) else "FAILED"
-            ended = Command(code=code, args={"reason": str(done.failure)})
+            ended = SkillCommand(code=code, args={"reason": str(done.failure)})
         elif not done.whole:
-            ended = Command(code="TIMED_OUT")
+            ended = SkillCommand(code="TIMED_OUT")
         elif commanded is not None and not commanded.holds:
             if not bool(self._env.outcome.holds[0]):
-                ended = Command(code="NOT_ACHIEVED")
+                ended = SkillCommand(code="NOT_ACHIEVED")
         return self._turn(done.steps, done.reward, ended)
 
-    def _turn(self, steps: int, reward: float, ended: Command) -> Turn:
+    def _turn(self, steps: int, reward: float, ended: SkillCommand) -> Turn:
         return Turn.after(
             self._env.outcome,
             self._turns >= self.limit,

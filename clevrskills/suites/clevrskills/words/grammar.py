@@ -53,7 +53,7 @@ _ARTICLE = re.compile(r"^(the|a|an)\s+")
 
 
 @dataclass(frozen=True)
-class Command:
+class SkillCommand:
     """Parsed command.
 
     Attributes:
@@ -74,10 +74,10 @@ class _Refused(Exception):  # noqa: N818 (nothing is in error)
 
     def __init__(self, code: str, **args: str) -> None:
         super().__init__(code)
-        self.command = Command(code=code, args=args)
+        self.command = SkillCommand(code=code, args=args)
 
 
-def read(text: str, env: ClevrSkillsEnv) -> Command:
+def read(text: str, env: ClevrSkillsEnv) -> SkillCommand:
     """Read a command; upper and lower case, a full stop at the end and articles are free.
 
     Args:
@@ -86,14 +86,16 @@ def read(text: str, env: ClevrSkillsEnv) -> Command:
     """
     words = canonical(text)
     if words in (PUT_DOWN, WAIT):
-        return Command(action=words)
+        return SkillCommand(action=words)
     try:
         for pattern, build in _FORMS:
             if match := pattern.fullmatch(words):
-                return Command(build(_Scene(env), *match.groups()).with_criteria(env.criteria))
+                return SkillCommand(
+                    build(_CommandScene(env), *match.groups()).with_criteria(env.criteria)
+                )
     except _Refused as refused:
         return refused.command
-    return Command(code=UNPARSABLE)
+    return SkillCommand(code=UNPARSABLE)
 
 
 def canonical(text: str) -> str:
@@ -133,7 +135,7 @@ def _what_is_left(leaf: Rotated, env: ClevrSkillsEnv) -> str:
     return replace(leaf, angle_rad=left.clamp(-_MOST_RAD, _MOST_RAD)).describe(world)
 
 
-class _Scene:
+class _CommandScene:
     """Scene that commands refer to.
 
     Args:
@@ -189,12 +191,14 @@ class _Scene:
         return found[0]
 
 
-def _on(scene: _Scene, one: str, where: str, other: str) -> Predicate:
+def _on(scene: _CommandScene, one: str, where: str, other: str) -> Predicate:
     kind = OnTop if where in ("on", "onto", "on top of") else Inside
     return kind(scene.find(one), scene.find(other))
 
 
-def _at(scene: _Scene, one: str, x: str, y: str, turn: str | None, other: str | None) -> Predicate:
+def _at(
+    scene: _CommandScene, one: str, x: str, y: str, turn: str | None, other: str | None
+) -> Predicate:
     body = scene.find(one)
     place = scene.place(body, x, y)
     if turn is None:
@@ -205,7 +209,7 @@ def _at(scene: _Scene, one: str, x: str, y: str, turn: str | None, other: str | 
     return AtPoseOnTop(body, place, orientation, scene.find(other))
 
 
-def _rotated(scene: _Scene, one: str, angle: str, direction: str) -> Predicate:
+def _rotated(scene: _CommandScene, one: str, angle: str, direction: str) -> Predicate:
     body = scene.find(one)
     turn = torch.tensor([radians(float(angle)) * (-1 if direction == "clockwise" else 1)])
     if float(turn.abs()) >= torch.pi:
@@ -215,12 +219,12 @@ def _rotated(scene: _Scene, one: str, angle: str, direction: str) -> Predicate:
     return Rotated.by(body, start, turn, scene.place(body, x, y))
 
 
-def _thrown(scene: _Scene, one: str, other: str, falls: str | None) -> Predicate:
+def _thrown(scene: _CommandScene, one: str, other: str, falls: str | None) -> Predicate:
     kind = HitToppled if falls else Hit
     return kind(scene.find(one), scene.find(other))
 
 
-def _moved(scene: _Scene, x: str, y: str, z: str, *axis: str | None) -> Predicate:
+def _moved(scene: _CommandScene, x: str, y: str, z: str, *axis: str | None) -> Predicate:
     place = torch.tensor([[float(x), float(y), float(z)]])
     if axis[0] is None:
         return EndEffectorAtPosition(place)
@@ -243,7 +247,7 @@ def _turn_to(orientation: Tensor, aim: Tensor) -> Tensor:
     return geometry.rotation_quaternion(unit * angle)
 
 
-def _balanced(scene: _Scene, several: str) -> Predicate:
+def _balanced(scene: _CommandScene, several: str) -> Predicate:
     leaf = scene.own(Balanced)
     assert isinstance(leaf, Balanced)
     named, meant = set(scene.several(several)[0].tolist()), set(leaf.objects[0].tolist()) - {-1}

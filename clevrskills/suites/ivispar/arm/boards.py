@@ -10,7 +10,7 @@ from clevrskills import env_id
 from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Oracle, TaskInfo
+from clevrskills.core.suite import EpisodeOracle, TaskInfo
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar import ARM
 from clevrskills.suites.ivispar.interface import INDEX, TEXT
@@ -57,7 +57,7 @@ class ArmBoards(TabletopSuite):
             raise ClevrSkillsError("images are asked for, but rendering is off")
         return env
 
-    def oracle(self, env: Env, interface: Interface | None = None) -> Oracle:
+    def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
         from clevrskills.sim.robots.delta_action import DELTA
         from clevrskills.suites.ivispar.arm.env import GeomsArmEnv
         from clevrskills.suites.ivispar.arm.oracle import BoardCommander, BoardOracle

@@ -44,8 +44,8 @@ from clevrskills.suites.lohoravens.things import (
     GAPS_M,
     KINDS,
     SIDES,
+    FieldView,
     Rectangle,
-    Scene,
     Thing,
     area_bounds_m,
 )
@@ -137,7 +137,7 @@ class WordsActuator(PickPlaceActuator):
                 env.goal, env.world, env.goal_state, told.move, env.turn_limit
             )
         env.account.judge("planner", helpful)
-        scene = Scene(env)
+        scene = FieldView(env)
         before = {slot: scene.xy(slot) for slot in scene.blocks}
         turn = super().act(action, on_step)
         env.account.judge("actor", is_done(instruction, env, before))
@@ -163,7 +163,7 @@ def is_done(instruction: Instruction, env: LoHoRavensEnv, before: Mapping[int, n
         env: The environment.
         before: World x and y of the blocks before, by slot.
     """
-    scene, pick = Scene(env), instruction.pick
+    scene, pick = FieldView(env), instruction.pick
     return any(
         np.hypot(*(scene.xy(thing.slot) - before[thing.slot])) > MOVED_M
         and _is_where(thing, instruction.place, scene)
@@ -178,7 +178,7 @@ def _is_named(thing: Thing, phrase: Phrase) -> bool:
     return named and phrase.size in ("", thing.size)
 
 
-def _is_where(thing: Thing, target: Phrase | Spot, scene: Scene) -> bool:
+def _is_where(thing: Thing, target: Phrase | Spot, scene: FieldView) -> bool:
     """Return whether a thing is where words say."""
     if isinstance(target, Phrase):
         return any(scene.holds(thing, o) for o in scene.things if _is_named(o, target))
@@ -215,12 +215,12 @@ def ground(text: str, env: LoHoRavensEnv) -> Request:
         instruction = parse(text)
         if instruction is None:
             return Request(code=DONE)
-        return Request(move_of(instruction, Scene(env, env.memory.hidden_at_start)))
+        return Request(move_of(instruction, FieldView(env, env.memory.hidden_at_start)))
     except Refused as refused:
         return Request(code=refused.code, args=refused.args_of_code)
 
 
-def move_of(instruction: Instruction, scene: Scene) -> Move:
+def move_of(instruction: Instruction, scene: FieldView) -> Move:
     """Return the pick and the place that an instruction asks for.
 
     Raises:
@@ -250,7 +250,7 @@ def move_of(instruction: Instruction, scene: Scene) -> Move:
     return min(found, key=lambda entry: entry[:3])[3]
 
 
-def _fitting(phrase: Phrase, scene: Scene) -> list[Thing]:
+def _fitting(phrase: Phrase, scene: FieldView) -> list[Thing]:
     """Return the things that a phrase fits.
 
     Raises:
@@ -263,7 +263,7 @@ def _fitting(phrase: Phrase, scene: Scene) -> list[Thing]:
     return found
 
 
-def _is_at(thing: Thing, at: str, scene: Scene) -> bool:
+def _is_at(thing: Thing, at: str, scene: FieldView) -> bool:
     if at == HIDDEN:
         return scene.covered(thing) or thing.key in scene.hidden
     if at == ON_TOP:
@@ -271,7 +271,7 @@ def _is_at(thing: Thing, at: str, scene: Scene) -> bool:
     return not at or scene.is_in(thing, at)
 
 
-def _place(target: Phrase | Spot, thing: Thing, scene: Scene) -> tuple[np.ndarray, int]:
+def _place(target: Phrase | Spot, thing: Thing, scene: FieldView) -> tuple[np.ndarray, int]:
     """Return the place where a thing goes, (2,), and the slot of what it goes on or into; -1: the
     table.
 
@@ -297,7 +297,7 @@ def _place(target: Phrase | Spot, thing: Thing, scene: Scene) -> tuple[np.ndarra
     return scene.xy(onto[0].slot), onto[0].slot
 
 
-def _others(phrase: Phrase, thing: Thing, scene: Scene) -> list[Thing]:
+def _others(phrase: Phrase, thing: Thing, scene: FieldView) -> list[Thing]:
     """Return the things that fit a phrase beside a thing, the nearest to the field's middle first.
 
     Raises:
@@ -314,7 +314,7 @@ def _others(phrase: Phrase, thing: Thing, scene: Scene) -> list[Thing]:
 
 
 def _in_a_zone(
-    zones: Sequence[Thing], target: Phrase, thing: Thing, scene: Scene
+    zones: Sequence[Thing], target: Phrase, thing: Thing, scene: FieldView
 ) -> tuple[np.ndarray, int]:
     """Return the free place nearest a zone's middle, of the first zone with one; and which."""
     for zone in zones:
@@ -326,7 +326,7 @@ def _in_a_zone(
     raise Refused("NO_ROOM", phrase=f"on the {target}")
 
 
-def _free_spot(spot: Spot, thing: Thing, scene: Scene) -> np.ndarray:
+def _free_spot(spot: Spot, thing: Thing, scene: FieldView) -> np.ndarray:
     """Return the free place nearest the middle of an area, or nearest to where a side is, (2,)."""
     inset, near = thing.side_m / 2, None
     gaps_m: Sequence[float] = GAPS_M

@@ -11,7 +11,14 @@ from clevrskills.suites.lohoravens.interfaces.grammar import FREE_AREA
 from clevrskills.suites.lohoravens.interfaces.words import ground
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.solver.rehearsal import helps
-from clevrskills.suites.lohoravens.things import BESIDE_M, SIDES, Scene, Thing, in_area, quadrant_of
+from clevrskills.suites.lohoravens.things import (
+    BESIDE_M,
+    SIDES,
+    FieldView,
+    Thing,
+    in_area,
+    quadrant_of,
+)
 
 NEAR_M = 0.05
 """Greatest distance from a place beside a block at which its side is named."""
@@ -21,7 +28,7 @@ def say(move: Move, env: LoHoRavensEnv) -> str:
     """Return the first instruction that means the block and the target of a move, or after which
     fewer moves are left; empty: there is none.
     """
-    scene, others = Scene(env, env.memory.hidden_at_start), dict[Move, str]()
+    scene, others = FieldView(env, env.memory.hidden_at_start), dict[Move, str]()
     targets = [*_targets(move, scene)]
     for pick in picks_of(scene.by_slot[move.slot], scene):
         for target in targets:
@@ -37,7 +44,7 @@ def say(move: Move, env: LoHoRavensEnv) -> str:
     return ""
 
 
-def picks_of(thing: Thing, scene: Scene) -> Iterator[str]:
+def picks_of(thing: Thing, scene: FieldView) -> Iterator[str]:
     """Yield phrases for a thing that is to be picked, the shortest first."""
     area = f" on the {scene.area(thing)}"
     yield thing.name
@@ -51,7 +58,7 @@ def picks_of(thing: Thing, scene: Scene) -> Iterator[str]:
         yield f"{thing.size} {thing.name} on the top"
 
 
-def _targets(move: Move, scene: Scene) -> Iterator[str]:
+def _targets(move: Move, scene: FieldView) -> Iterator[str]:
     """Yield words for the target of a move, the shortest first."""
     if move.onto >= 0:
         onto = scene.by_slot[move.onto]

@@ -18,7 +18,7 @@ from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.predicates.constraints import NoneIn
 from clevrskills.suites.lohoravens.predicates.resting import InRectangle
 from clevrskills.suites.lohoravens.scene import INNER
-from clevrskills.suites.lohoravens.things import Rectangle, Table
+from clevrskills.suites.lohoravens.things import FieldLayout, Rectangle
 
 EDGE_M = 0.01
 """How far inside a part of the table a block is put."""
@@ -48,7 +48,7 @@ class Planner:
     goal: Predicate
     outcome: Outcome
     state: GoalState
-    table: Table
+    table: FieldLayout
 
     @cached_property
     def open(self) -> Sequence[Leaf]:
@@ -91,7 +91,7 @@ class Planner:
         near: np.ndarray | None = None,
         avoid: Sequence[Rectangle] = (),
     ) -> np.ndarray | None:
-        """Return a free place for a block, (2,), see :meth:`~..things.Table.free_place`."""
+        """Return a free place for a block, (2,), see :meth:`~..things.FieldLayout.free_place`."""
         low, high = within
         inside = (low + EDGE_M, high - EDGE_M)
         return self.table.free_place(slot, inside, near=near, avoid=avoid, field=INNER)

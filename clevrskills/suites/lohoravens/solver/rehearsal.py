@@ -46,7 +46,7 @@ class ForeseenWorld(TensorWorld):
 
 
 @dataclass(frozen=True)
-class Placed:
+class MoveOutcome:
     """Result of a move.
 
     Attributes:
@@ -72,7 +72,7 @@ class Placed:
         )
 
 
-def carry_out(world: TensorWorld, move: Move) -> Placed | None:
+def carry_out(world: TensorWorld, move: Move) -> MoveOutcome | None:
     """Take the highest block under the pick to the place; ``None``: nothing was there."""
     blocks = world.solids.movable[0].nonzero()[:, 0].tolist()
     height_m, found = highest(world, blocks, torch.tensor([move.pick[:2]], dtype=torch.float32))
@@ -94,13 +94,13 @@ def carry_out(world: TensorWorld, move: Move) -> Placed | None:
     surface_m, below = highest(world, others.nonzero()[:, 0].tolist(), points[:, :2])
     pose[:, 2] += surface_m - float(world.bottom(body)[0])
     world.set_body_pose(body, pose)
-    return Placed(move, slot, max(below, default=-1), (height_m, float(world.top(body)[0])))
+    return MoveOutcome(move, slot, max(below, default=-1), (height_m, float(world.top(body)[0])))
 
 
 @torch.inference_mode()
 def rehearse(
     goal: Predicate, world: TensorWorld, state: GoalState, limit: int = 40, settling: bool = False
-) -> list[Placed] | None:
+) -> list[MoveOutcome] | None:
     """Return the moves of the solver until the goal holds; ``None``: it does not within the limit.
 
     Args:
@@ -110,7 +110,7 @@ def rehearse(
         limit: How many moves it may take.
         settling: Whether it is enough that the goal will hold as soon as all is at rest.
     """
-    done: list[Placed] = []
+    done: list[MoveOutcome] = []
     for _ in range(limit + 1):
         outcome = goal.evaluate(world, state)
         state = outcome.state

@@ -20,7 +20,7 @@ from clevrskills.suites.lohoravens.solver.arrangements import GAP_M, gap_m, lay_
 from clevrskills.suites.lohoravens.solver.places import fill, put_in_area, put_in_bowl, put_in_zone
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError, Way
 from clevrskills.suites.lohoravens.solver.towers import put_on, stack
-from clevrskills.suites.lohoravens.things import Table
+from clevrskills.suites.lohoravens.things import FieldLayout
 
 HEAD_M, HIGHER_M = 0.03, 0.005
 """How far beside what it touches the gripper's head may meet what is that much higher."""
@@ -69,7 +69,7 @@ def moves(
         return
     if world.held[0] >= 0:
         raise UnsolvableError("something is held")
-    planner = Planner(goal, outcome, outcome.state, Table(world))
+    planner = Planner(goal, outcome, outcome.state, FieldLayout(world))
     for slot in planner.intruders():
         yield planner.evict(slot)
     problem, known = None, False
@@ -90,7 +90,7 @@ def clearing_moves(goal: Predicate, world: World, state: GoalState, move: Move) 
     """Yield moves that take away what may hinder the arm at a pick or a place, the nearest first:
     blocks that are partly in the place, higher blocks beside it, with what is on them.
     """
-    table = Table(world)
+    table = FieldLayout(world)
     planner = Planner(goal, goal.evaluate(world, state), state, table)
     picked = min(table.blocks, key=lambda k: hypot(*(table.xy(k) - move.pick[:2])))
     least_m = float(world.top(torch.tensor([table.topmost(picked)]))[0])

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from clevrskills.suites.lohoravens.tasks.catalog import CATALOG, LEVELS, Row
+from clevrskills.suites.lohoravens.tasks.catalog import CATALOG, LEVELS, CatalogRow
 
 if TYPE_CHECKING:
     from clevrskills.suites.lohoravens.tasks.base import RavensTask
@@ -20,7 +20,7 @@ def tasks() -> Mapping[str, type[RavensTask]]:
     return {key: _task_type(key, CATALOG[key]) for key in keys}
 
 
-def _task_type(key: str, row: Row) -> type[RavensTask]:
+def _task_type(key: str, row: CatalogRow) -> type[RavensTask]:
     """Return the class of a task: that of its goal, with what its row says."""
     parts = (part.split(":") for part in row.kind.split())
     kinds = tuple(getattr(import_module(f"{__name__}.{module}"), name) for module, name in parts)

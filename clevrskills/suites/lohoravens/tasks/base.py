@@ -22,7 +22,7 @@ from clevrskills.suites.lohoravens.packed import PLACE_DIGITS, upright
 from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS_OF_SPLIT, all_apart
 from clevrskills.suites.lohoravens.scene import GAP_M, MIXED_GAP_M, FieldScene
 from clevrskills.suites.lohoravens.setting import SETTING
-from clevrskills.suites.lohoravens.solver.rehearsal import Placed, rehearse
+from clevrskills.suites.lohoravens.solver.rehearsal import MoveOutcome, rehearse
 from clevrskills.tasks.base import Task, stack_roles
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -137,7 +137,7 @@ class RavensTask(Task):
             raise LayoutError("a place is out of reach")
         return self.with_plan(layout, plan)
 
-    def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:
+    def with_plan(self, layout: Layout, plan: Sequence[MoveOutcome]) -> Layout:
         """Return the layout with what the task says of the solver's moves."""
         return replace(layout, roles={**layout.roles, "n_min": np.array(len(plan))})
 

@@ -12,7 +12,7 @@ CAPABILITIES = (
 """Capabilities that a sentence may ask for."""
 
 
-class Row(NamedTuple):
+class CatalogRow(NamedTuple):
     """A task.
 
     Attributes:
@@ -43,15 +43,15 @@ def block_slots(blocks: int, zones: int = 0, bowls: int = 0) -> tuple[str, ...]:
     return tuple(f"{kind}_{k}" for kind, count in counts for k in range(count))
 
 
-CATALOG: Mapping[str, Row] = {
-    "bowls_matching": Row(
+CATALOG: Mapping[str, CatalogRow] = {
+    "bowls_matching": CatalogRow(
         "bowls:SortIntoBowls",
         "seen",
         ("color",),
         (5, 6),
         "Put the blocks into the bowls with matching colors",
     ),
-    "bowls_mismatching": Row(
+    "bowls_mismatching": CatalogRow(
         "bowls:SortIntoBowls",
         "seen",
         ("color",),
@@ -59,7 +59,7 @@ CATALOG: Mapping[str, Row] = {
         "Put the blocks into the bowls with mismatching colors",
         {"matching": False},
     ),
-    "even_to_zone": Row(
+    "even_to_zone": CatalogRow(
         "count:ParityToZone",
         "seen",
         ("color", "reference", "arithmetic"),
@@ -67,21 +67,21 @@ CATALOG: Mapping[str, Row] = {
         "Move all blocks of a color that occur in even numbers to the same colored zone",
         {"even": True, "most": 4, "least": 2},
     ),
-    "most_even_to_zone": Row(
+    "most_even_to_zone": CatalogRow(
         "count:MostEvenToZone",
         "unseen",
         ("color", "reference", "arithmetic"),
         (4, 8),
         "For each color, put the largest even number of blocks into the zone of that color",
     ),
-    "most_odd_stacked": Row(
+    "most_odd_stacked": CatalogRow(
         "count:MostOddStacked",
         "unseen",
         ("color", "size", "reference", "arithmetic"),
         (6, 10),
         "For each color, stack the largest odd number of blocks in its zone, by size",
     ),
-    "odd_to_zone": Row(
+    "odd_to_zone": CatalogRow(
         "count:ParityToZone",
         "unseen",
         ("color", "reference", "arithmetic"),
@@ -89,21 +89,21 @@ CATALOG: Mapping[str, Row] = {
         "Move all blocks of a color that occur in odd numbers to the same colored zone",
         {"even": False, "most": 5, "least": 3},
     ),
-    "stack_most_frequent": Row(
+    "stack_most_frequent": CatalogRow(
         "count:StackMostFrequent",
         "unseen",
         ("color", "reference", "arithmetic"),
         (4, 5),
         "Stack the blocks of the most frequent color on a zone",
     ),
-    "hidden_in_pyramid": Row(
+    "hidden_in_pyramid": CatalogRow(
         "hidden:HiddenInPyramid",
         "unseen",
         ("color", "occlusion", "commonsense"),
         (6, 6),
         "Put the blocks in the lowest row of the pyramid into the bowls of the same colors",
     ),
-    "hidden_in_three_layers": Row(
+    "hidden_in_three_layers": CatalogRow(
         "hidden:HiddenInTowers",
         "unseen",
         ("color", "occlusion", "commonsense"),
@@ -117,7 +117,7 @@ CATALOG: Mapping[str, Row] = {
             "slots": block_slots(8, bowls=3),
         },
     ),
-    "hidden_in_two_layers": Row(
+    "hidden_in_two_layers": CatalogRow(
         "hidden:HiddenInTowers",
         "seen",
         ("color", "occlusion", "commonsense"),
@@ -131,21 +131,21 @@ CATALOG: Mapping[str, Row] = {
             "slots": block_slots(9, bowls=4),
         },
     ),
-    "hidden_under_block": Row(
+    "hidden_under_block": CatalogRow(
         "hidden:HiddenUnderBlock",
         "seen",
         ("color", "occlusion", "commonsense"),
         (2, 2),
         "Put the block hidden under a block into the bowl of the same color",
     ),
-    "move_area": Row(
+    "move_area": CatalogRow(
         "move:MoveBetweenAreas",
         "seen",
         ("spatiality", "color"),
         (3, 5),
         "Move all the blocks in one area to another",
     ),
-    "move_area_by_color": Row(
+    "move_area_by_color": CatalogRow(
         "move:MoveBetweenAreas",
         "seen",
         ("color", "spatiality", "commonsense"),
@@ -153,7 +153,7 @@ CATALOG: Mapping[str, Row] = {
         "Move all the blocks of a category of colors in one area to another",
         {"by_color": True, "most_categories": 2},
     ),
-    "move_area_by_color_and_size": Row(
+    "move_area_by_color_and_size": CatalogRow(
         "move:MoveBetweenAreas",
         "unseen",
         ("color", "size", "spatiality", "commonsense"),
@@ -161,7 +161,7 @@ CATALOG: Mapping[str, Row] = {
         "Move all the blocks of a size and a category of colors in one area to another",
         {"by_size": True, "mixed": True, "by_color": True},
     ),
-    "move_area_by_size": Row(
+    "move_area_by_size": CatalogRow(
         "move:MoveBetweenAreas",
         "seen",
         ("size", "spatiality"),
@@ -169,35 +169,35 @@ CATALOG: Mapping[str, Row] = {
         "Move all the blocks of a size in one area to another",
         {"by_size": True, "mixed": True},
     ),
-    "pick_place_area": Row(
+    "pick_place_area": CatalogRow(
         "primitive:PickPlaceArea",
         "primitive",
         ("color", "spatiality"),
         (1, 1),
         "Pick up the block in one area and place it in another",
     ),
-    "pick_place_color": Row(
+    "pick_place_color": CatalogRow(
         "primitive:PickPlaceColor",
         "primitive",
         ("color",),
         (1, 1),
         "Pick up the block of one color and place it on the block, bowl or zone of another",
     ),
-    "pick_place_side": Row(
+    "pick_place_side": CatalogRow(
         "primitive:PickPlaceSide",
         "primitive",
         ("color", "spatiality"),
         (1, 1),
         "Pick up a block and place it on one side of another",
     ),
-    "pick_place_size": Row(
+    "pick_place_size": CatalogRow(
         "primitive:PickPlaceSize",
         "primitive",
         ("color", "size"),
         (1, 1),
         "Pick up the block of one size and color and place it on that of another",
     ),
-    "circle_by_size": Row(
+    "circle_by_size": CatalogRow(
         "shape:OrderBoxes",
         "unseen",
         ("color", "size", "spatiality"),
@@ -205,21 +205,21 @@ CATALOG: Mapping[str, Row] = {
         "Place the boxes on the circle so that their size increases counter-clockwise",
         {"figure": "ring", "anchor": "center", "slots": box_slots("circle", 6)},
     ),
-    "circle_with_middle": Row(
+    "circle_with_middle": CatalogRow(
         "shape:CircleWithMiddle",
         "seen",
         ("shape", "spatiality", "reference"),
         (5, 10),
         "Arrange blocks in a circle with a block of another color in the middle",
     ),
-    "concentric_circles": Row(
+    "concentric_circles": CatalogRow(
         "shape:ConcentricCircles",
         "unseen",
         ("shape", "spatiality", "reference"),
         (10, 18),
         "Build two concentric circles of blocks",
     ),
-    "letter_m": Row(
+    "letter_m": CatalogRow(
         "shape:BuildOutline",
         "unseen",
         ("shape", "spatiality", "reference", "commonsense"),
@@ -227,7 +227,7 @@ CATALOG: Mapping[str, Row] = {
         "Construct the letter M with the blocks",
         {"figure": "letter_m", "counts": (9,), "slots": block_slots(9)},
     ),
-    "line_by_color": Row(
+    "line_by_color": CatalogRow(
         "shape:OrderBoxes",
         "seen",
         ("color", "spatiality", "commonsense"),
@@ -241,7 +241,7 @@ CATALOG: Mapping[str, Row] = {
             "slots": box_slots("line", 7),
         },
     ),
-    "line_by_size": Row(
+    "line_by_size": CatalogRow(
         "shape:OrderBoxes",
         "unseen",
         ("color", "size", "spatiality"),
@@ -249,7 +249,7 @@ CATALOG: Mapping[str, Row] = {
         "Align the boxes on a line in increasing size from left to right",
         {"figure": "line", "anchor": "middle", "slots": box_slots("line", 6)},
     ),
-    "rectangle_on_zone": Row(
+    "rectangle_on_zone": CatalogRow(
         "shape:BuildOutline",
         "unseen",
         ("shape", "reference"),
@@ -262,28 +262,28 @@ CATALOG: Mapping[str, Row] = {
             "slots": block_slots(10, zones=1),
         },
     ),
-    "stack_all_in_area": Row(
+    "stack_all_in_area": CatalogRow(
         "stack:StackAllInArea",
         "workshop",
         ("spatiality",),
         (3, 5),
         "Stack all the blocks in an area",
     ),
-    "stack_all_on_zone": Row(
+    "stack_all_on_zone": CatalogRow(
         "stack:StackAllOnZone",
         "seen",
         ("color",),
         (3, 5),
         "Stack all the blocks on a zone",
     ),
-    "stack_alternate_colors": Row(
+    "stack_alternate_colors": CatalogRow(
         "stack:StackAlternateColors",
         "unseen",
         ("color",),
         (5, 5),
         "Build a stack on a zone whose colors alternate",
     ),
-    "stack_by_area_and_size": Row(
+    "stack_by_area_and_size": CatalogRow(
         "stack_selection:StackSelection",
         "unseen",
         ("color", "size", "spatiality", "commonsense"),
@@ -291,7 +291,7 @@ CATALOG: Mapping[str, Row] = {
         "Stack the blocks of a size in an area on a zone",
         {"ways": ("area", "size"), "mixed": True, "zones": (2, 3)},
     ),
-    "stack_by_area_in_size_order": Row(
+    "stack_by_area_in_size_order": CatalogRow(
         "stack_selection:StackSelection",
         "seen",
         ("color", "size", "spatiality", "commonsense"),
@@ -299,7 +299,7 @@ CATALOG: Mapping[str, Row] = {
         "Stack the blocks in an area on a zone, big ones below small ones",
         {"ways": ("area",), "mixed": True, "big_below": True, "zones": (2, 3)},
     ),
-    "stack_by_color": Row(
+    "stack_by_color": CatalogRow(
         "stack_selection:StackSelection",
         "seen",
         ("color", "commonsense"),
@@ -307,7 +307,7 @@ CATALOG: Mapping[str, Row] = {
         "Pile up just the blocks of a category of colors on a zone",
         {"ways": ("category",)},
     ),
-    "stack_by_color_and_size": Row(
+    "stack_by_color_and_size": CatalogRow(
         "stack_selection:StackSelection",
         "seen",
         ("color", "size", "commonsense"),
@@ -315,7 +315,7 @@ CATALOG: Mapping[str, Row] = {
         "Pile up just the blocks of a size and a category of colors on a zone",
         {"ways": ("category", "size"), "mixed": True},
     ),
-    "stack_by_color_in_size_order": Row(
+    "stack_by_color_in_size_order": CatalogRow(
         "stack_selection:StackSelection",
         "unseen",
         ("color", "size", "commonsense"),
@@ -323,7 +323,7 @@ CATALOG: Mapping[str, Row] = {
         "Pile up just the blocks of a category of colors on a zone, big ones below small ones",
         {"ways": ("category",), "mixed": True, "big_below": True},
     ),
-    "stack_by_side": Row(
+    "stack_by_side": CatalogRow(
         "stack_selection:StackSelection",
         "seen",
         ("color", "spatiality", "commonsense"),
@@ -331,7 +331,7 @@ CATALOG: Mapping[str, Row] = {
         "Stack all the blocks on one side of a block on a zone",
         {"ways": ("side",)},
     ),
-    "stack_by_side_and_size": Row(
+    "stack_by_side_and_size": CatalogRow(
         "stack_selection:StackSelection",
         "unseen",
         ("color", "size", "spatiality", "commonsense"),
@@ -339,35 +339,35 @@ CATALOG: Mapping[str, Row] = {
         "Stack the blocks of a size on one side of a block on a zone",
         {"ways": ("side", "size"), "mixed": True},
     ),
-    "stack_same_color": Row(
+    "stack_same_color": CatalogRow(
         "stack:StackSameColor",
         "seen",
         ("color", "reference"),
         (4, 9),
         "Stack the blocks of each color on the zone of that color",
     ),
-    "stack_same_size": Row(
+    "stack_same_size": CatalogRow(
         "stack:StackSameSize",
         "seen",
         ("color", "size"),
         (5, 8),
         "Stack the bigger blocks on one zone and the smaller blocks on another",
     ),
-    "stack_small_on_big": Row(
+    "stack_small_on_big": CatalogRow(
         "stack_pairs:StackSmallOnBig",
         "unseen",
         ("color", "size"),
         (4, 5),
         "Stack each smaller block on the bigger block of the same color",
     ),
-    "stack_small_on_big_in_zone": Row(
+    "stack_small_on_big_in_zone": CatalogRow(
         "stack_pairs:StackSmallOnBigInZone",
         "unseen",
         ("color", "size"),
         (4, 8),
         "Stack the blocks of each color in the zone of the same color, the bigger below",
     ),
-    "bowls_matching_steps": Row(
+    "bowls_matching_steps": CatalogRow(
         "steps:Stepwise bowls:SortIntoBowls",
         "seen",
         ("color",),
@@ -375,14 +375,14 @@ CATALOG: Mapping[str, Row] = {
         "Put the blocks into the bowls with matching colors, step by step",
         {"targets": ("bowl",)},
     ),
-    "hidden_under_block_steps": Row(
+    "hidden_under_block_steps": CatalogRow(
         "steps:HiddenUnderBlockSteps",
         "unseen",
         ("color", "occlusion", "commonsense"),
         (2, 2),
         "Put the block hidden under a block into the bowl of the same color, step by step",
     ),
-    "move_area_steps": Row(
+    "move_area_steps": CatalogRow(
         "steps:Stepwise move:MoveBetweenAreas",
         "unseen",
         ("spatiality", "color"),
@@ -390,7 +390,7 @@ CATALOG: Mapping[str, Row] = {
         "Move all the blocks in one area to another, step by step",
         {"targets": ("area",), "sources": True, "distinct": True},
     ),
-    "stack_all_on_zone_steps": Row(
+    "stack_all_on_zone_steps": CatalogRow(
         "steps:Stepwise stack:StackAllOnZone",
         "seen",
         ("color",),
@@ -398,7 +398,7 @@ CATALOG: Mapping[str, Row] = {
         "Stack all the blocks on a zone, step by step",
         {"targets": ("zone", "block")},
     ),
-    "stack_by_side_steps": Row(
+    "stack_by_side_steps": CatalogRow(
         "steps:Stepwise stack_selection:StackSelection",
         "seen",
         ("color", "spatiality", "commonsense"),

@@ -13,11 +13,11 @@ from torch import Tensor
 from clevrskills.predicates import OnTop, Order, Predicate, Strict
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
 from clevrskills.suites.lohoravens.scene import QUADRANTS, padded
-from clevrskills.suites.lohoravens.solver.rehearsal import Placed
+from clevrskills.suites.lohoravens.solver.rehearsal import MoveOutcome
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.hidden import HiddenUnderBlock
 from clevrskills.suites.lohoravens.things import area_bounds_m, quadrant_of
-from clevrskills.tasks.bank import STYLES, Bank, Fields, Sentences
+from clevrskills.tasks.bank import STYLES, Fields, Sentences, WordingSet
 from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.layout import Layout
 
@@ -44,11 +44,11 @@ class Stepwise(RavensTask):
     sources: ClassVar[bool] = False
 
     @property
-    def bank(self) -> Bank:
+    def bank(self) -> WordingSet:
         """The sentences of the task without steps, with steps behind them."""
         return _with_steps(read_banks(self.bank_folder)[self.key.removesuffix("_steps")])
 
-    def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:
+    def with_plan(self, layout: Layout, plan: Sequence[MoveOutcome]) -> Layout:
         layout = super().with_plan(layout, plan)
         most = self.moves[1]
         table = np.full((3, most), -1)
@@ -114,7 +114,7 @@ class HiddenUnderBlockSteps(Stepwise, HiddenUnderBlock):
 
     targets = ("area", "bowl")
 
-    def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:
+    def with_plan(self, layout: Layout, plan: Sequence[MoveOutcome]) -> Layout:
         layout = super().with_plan(layout, plan)
         low, high = area_bounds_m(QUADRANTS[int(layout.roles["step_area"][0])])
         return replace(layout, roles={**layout.roles, "low": low, "high": high})
@@ -124,7 +124,7 @@ class HiddenUnderBlockSteps(Stepwise, HiddenUnderBlock):
 
 
 @cache
-def _with_steps(bank: Bank) -> Bank:
+def _with_steps(bank: WordingSet) -> WordingSet:
     """Return a bank with the steps ``{steps}`` behind each of its sentences."""
     paper = f"{bank.paper} {LEADS[0]} {{steps}}"
     return replace(bank, paper=paper, seen=_led(bank.seen), held_out=_led(bank.held_out))

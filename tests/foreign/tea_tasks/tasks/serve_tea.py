@@ -8,7 +8,7 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.predicates import Predicate
 from clevrskills.sim.body import Body
-from clevrskills.tasks import DEFAULT_WORKSPACE, EpisodeRng, Layout, Table, Task
+from clevrskills.tasks import DEFAULT_WORKSPACE, EpisodeRng, Layout, TableLayout, Task
 from tea_tasks.predicates.served import Served
 
 
@@ -23,7 +23,7 @@ class ServeTea(Task):
     max_steps = 150
 
     def layout(self, rng: EpisodeRng) -> Layout:
-        table = Table(rng.places, DEFAULT_WORKSPACE)
+        table = TableLayout(rng.places, DEFAULT_WORKSPACE)
         shapes = ["tea caddy", "saucer", *rng.choose(rng.pools.top, 1)]
         textures = ["linen", *rng.choose(rng.pools.texture_1, 2, "textures")]
         bodies = tuple(

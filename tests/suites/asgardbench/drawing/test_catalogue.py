@@ -10,7 +10,7 @@ from clevrskills.suites.asgardbench.models.catalogue import (
     fixture_builders,
     thing_builders,
 )
-from clevrskills.suites.asgardbench.models.model import Look, Model, State
+from clevrskills.suites.asgardbench.models.model import BuildInput, FixtureModel, State
 from clevrskills.suites.asgardbench.models.surfaces import texture
 
 ALL = [
@@ -20,8 +20,8 @@ ALL = [
 ]
 
 
-def drawn(kind: str, state: State, contrast: str = "high") -> Model:
-    return builder(kind)(Look(state, contrast))
+def drawn(kind: str, state: State, contrast: str = "high") -> FixtureModel:
+    return builder(kind)(BuildInput(state, contrast))
 
 
 @pytest.mark.parametrize(("kind", "state"), ALL, ids=str)
@@ -102,5 +102,5 @@ def test_unknown_types_are_refused():
 
 
 def test_textures_are_the_same_each_time():
-    surface = Look(State(dirty=True)).dirt(drawn("Plate", State()).pieces[0].surface)
+    surface = BuildInput(State(dirty=True)).dirt(drawn("Plate", State()).pieces[0].surface)
     np.testing.assert_array_equal(texture(surface), texture(surface))

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from clevrskills.suites.asgardbench.drawing.house import HAND, HouseScene
-from clevrskills.suites.asgardbench.drawing.stage import Stage, model
+from clevrskills.suites.asgardbench.drawing.stage import RenderStage, model
 from clevrskills.suites.asgardbench.drawing.views import draw_view
 from clevrskills.suites.asgardbench.models.catalogue import STATES
 from clevrskills.suites.asgardbench.models.model import State
-from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.layout import PlacedObject
 from clevrskills.suites.asgardbench.rules.verbs import apply
-from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.rules.world import Household
 from clevrskills.suites.asgardbench.tasks.instances import TABLE
 from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.setup import set_up
@@ -21,10 +21,10 @@ PAIRS = [(kind, state) for kind, states in STATES.items() for state in states]
 
 @pytest.fixture(scope="module")
 def stage():
-    return Stage(1.0, 128)
+    return RenderStage(1.0, 128)
 
 
-def photo(stage: Stage, kind: str, state: State) -> np.ndarray:
+def photo(stage: RenderStage, kind: str, state: State) -> np.ndarray:
     stage.clear()
     low, high = model(kind, State()).bounds_m()
     middle, far = (low + high) / 2, float(np.linalg.norm(high - low))
@@ -44,7 +44,7 @@ def test_states_are_seen(stage, kind, state):
 
 
 def test_pixels_are_told_apart_however_many_were_shown_before():
-    stage = Stage(1.0, 32)
+    stage = RenderStage(1.0, 32)
     stage.look((-0.4, -0.4, 0.4), (0, 0, 0.03))
     for k in range(2060):  # half precision holds whole numbers up to 2048
         stage.show("it", ("Apple", "Egg")[k % 2], (0, 0, 0, 0))
@@ -58,7 +58,7 @@ def test_pixels_are_told_apart_however_many_were_shown_before():
 def test_low_contrast_shows_less():
     change = {}
     for contrast in ("high", "low"):
-        stage = Stage(1.0, 128, contrast)
+        stage = RenderStage(1.0, 128, contrast)
         plain, dirty = (photo(stage, "Plate", State(dirty=dirty)) for dirty in (False, True))
         change[contrast] = np.abs(dirty - plain).mean()
     assert 0 < change["low"] < 0.5 * change["high"]
@@ -72,12 +72,12 @@ def scene():
     return HouseScene(size_px=SIZE_PX)
 
 
-def household(task: str = "coffee", seed: int = 0) -> World:
+def household(task: str = "coffee", seed: int = 0) -> Household:
     variant = TABLE[task][0]
-    return World(room(variant.label), set_up(task, variant, np.random.default_rng(seed)))
+    return Household(room(variant.label), set_up(task, variant, np.random.default_rng(seed)))
 
 
-def do(world: World, *commands: str) -> World:
+def do(world: Household, *commands: str) -> Household:
     for command in commands:
         result = apply(world, *command.split())
         assert result.ok, (command, result.code)
@@ -119,7 +119,7 @@ def test_what_is_held_is_in_the_lower_middle_and_the_hand_can_be_left_out(scene)
 
 
 def test_contents_of_the_fridge_are_seen_only_when_it_is_open(scene):
-    world = World(room(13), [Placed("Apple", "Apple", "Fridge_1", 0)])
+    world = Household(room(13), [PlacedObject("Apple", "Apple", "Fridge_1", 0)])
     scene.image(do(world, "FIND Apple"))
     assert not scene.pixels("Apple").any()
     scene.image(do(world, "OPEN Fridge", "FIND Apple"))
@@ -143,7 +143,9 @@ def test_contents_of_the_fridge_are_seen_only_when_it_is_open(scene):
 )
 def test_what_a_verb_does_is_seen(scene, before, command):
     kinds = ("Mug", "Pan", "Bread", "Knife")
-    world = World(room(13), [Placed(k, k, "CounterTop_1", 2 * n) for n, k in enumerate(kinds)])
+    world = Household(
+        room(13), [PlacedObject(k, k, "CounterTop_1", 2 * n) for n, k in enumerate(kinds)]
+    )
     for step in before:
         if step.startswith("PICKUP"):
             do(world, f"FIND {step.split()[1]}")
@@ -159,8 +161,8 @@ def test_what_a_verb_does_is_seen(scene, before, command):
 
 
 def test_what_is_put_into_a_dish_is_drawn_in_it_and_comes_along(scene):
-    world = World(room(13), [Placed("Bowl", "Bowl", "CounterTop_1", 0),
-                             Placed("Egg", "Egg", "Bowl", 0)])  # fmt: skip
+    world = Household(room(13), [PlacedObject("Bowl", "Bowl", "CounterTop_1", 0),
+                             PlacedObject("Egg", "Egg", "Bowl", 0)])  # fmt: skip
     scene.image(do(world, "FIND Bowl", "PICKUP Bowl"))
     (rows, columns), bowl = np.nonzero(scene.pixels("Egg")), scene.pixels("Bowl")
     assert len(rows) > 20
