@@ -43,8 +43,8 @@ class UnknownNameError(ClevrSkillsError, KeyError):
         near = get_close_matches(str(name), [str(other) for other in allowed], n=1)
         hint = f"did you mean {near[0]}?" if near else ""
         first = hint and len(allowed) > self.SHORT
-        told = f"{hint} {names}" if first else "; ".join(filter(None, (names, hint)))
-        self.message = f"unknown {kind} {name!r}; {told}"
+        advice = f"{hint} {names}" if first else "; ".join(filter(None, (names, hint)))
+        self.message = f"unknown {kind} {name!r}; {advice}"
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -66,8 +66,8 @@ def check_arguments(given: Iterable[str], allowed: Iterable[str]) -> None:
     names = sorted(allowed)
     for name in given:
         if name not in names:
-            told = UnknownNameError("argument", name, names)
-            raise UnknownArgumentError(f"{told} (unexpected keyword argument {name!r})")
+            error = UnknownNameError("argument", name, names)
+            raise UnknownArgumentError(f"{error} (unexpected keyword argument {name!r})")
 
 
 def whole_number(name: str, value: Any, most: int | None = None) -> int:

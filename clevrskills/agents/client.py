@@ -86,8 +86,8 @@ class _Transient(Exception):  # noqa: N818 (it is not the last word)
         silent: Whether the server gave no answer in time.
     """
 
-    def __init__(self, told: str, wait_s: float | None = None, silent: bool = False) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, wait_s: float | None = None, silent: bool = False) -> None:
+        super().__init__(message)
         self.wait_s, self.silent = wait_s, silent
 
 
@@ -157,7 +157,7 @@ class ChatClient:
         given = {name: value for name, value in sampling.items() if value is not None}
         self._request = {"model": model, **given, **(extra or {})}
         self._seed, self._timeout_s, self._retries = seed, float(timeout_s), int(retries)
-        self._media, self._heard = media, False
+        self._media, self._responded = media, False
         self._proxy = proxy_of(self._url)
         proxies = {parts.scheme: self._proxy} if self._proxy else {}
         handler = urllib.request.ProxyHandler(proxies)
@@ -180,22 +180,22 @@ class ChatClient:
         data = {**self._request, "messages": to_openai(messages, self._media)}
         body = json.dumps(data, ensure_ascii=False).encode()
         usage = dict.fromkeys(("requests", "prompt_tokens", "completion_tokens"), 0)
-        said = Reply("")
+        parsed = Reply("")
         for _ in range(1 + EMPTY_REPLIES):
             reply = self._ask(body)
-            said, counted = _said(reply), reply.get("usage")
+            parsed, counted = _parse_reply(reply), reply.get("usage")
             counted = counted if isinstance(counted, dict) else {}
             estimated = {
                 "prompt_tokens": tokens_of(messages),
-                "completion_tokens": tokens_of([Message("assistant", (said.text,))]),
+                "completion_tokens": tokens_of([Message("assistant", (parsed.text,))]),
             }
             usage["requests"] += 1
             for name, guess in estimated.items():
-                told = counted.get(name)
-                usage[name] += told if type(told) is int and told >= 0 else guess
-            if said.text.strip() or said.cut_off:
+                count = counted.get(name)
+                usage[name] += count if type(count) is int and count >= 0 else guess
+            if parsed.text.strip() or parsed.cut_off:
                 break
-        return replace(said, text=said.text if said.text.strip() else "", usage=usage)
+        return replace(parsed, text=parsed.text if parsed.text.strip() else "", usage=usage)
 
     def _ask(self, body: bytes) -> dict[str, Any]:
         """Return what the server answers to a request, repeated as often as necessary.
@@ -227,16 +227,16 @@ class ChatClient:
                     text = self._read(error)
                 except (OSError, http.client.HTTPException):
                     text = ""
-            self._heard = True
+            self._responded = True
             raise self._refusal(error.code, text, error.headers.get("Retry-After")) from None
         except (http.client.HTTPException, OSError) as error:
             reason = getattr(error, "reason", error)
             absent = isinstance(reason, ConnectionRefusedError | socket.gaierror)
-            if absent and not self._heard:
+            if absent and not self._responded:
                 raise ConnectionLost(f"{self._url}: {self._trouble(error)}") from None
             silent = isinstance(reason, TimeoutError)
             raise _Transient(self._trouble(error), silent=silent) from None
-        self._heard = True
+        self._responded = True
         try:
             reply = json.loads(text)
         except ValueError:
@@ -269,10 +269,10 @@ class ChatClient:
         return text.replace(self._key, "[key]") if self._key else text
 
     def _refusal(self, status: int, text: str, wait: str | None) -> Exception:
-        told = _clipped(_message(text))
+        message = _clipped(_message(text))
         if "content_filter" in text and status < 500:
-            return PolicyError(f"{_FILTER}: {told}")
-        line = f"status {status}{through(self._proxy)}" + (f": {told}" if told else "")
+            return PolicyError(f"{_FILTER}: {message}")
+        line = f"status {status}{through(self._proxy)}" + (f": {message}" if message else "")
         if status in TRANSIENT or status >= 500:
             return _Transient(line, _wait_s(wait))
         return PolicyError(f"{self._url}: {line}")
@@ -286,7 +286,7 @@ class ChatClient:
         return f"no connection{through(self._proxy)}: {reason or type(error).__name__}"
 
 
-def _said(reply: Mapping[str, Any]) -> Reply:
+def _parse_reply(reply: Mapping[str, Any]) -> Reply:
     """Return the text of a reply, and why it ends.
 
     Raises:
@@ -325,15 +325,15 @@ def _clipped(text: str) -> str:
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
-def _wait_s(told: str | None) -> float | None:
+def _wait_s(value: str | None) -> float | None:
     """Return ``Retry-After`` in seconds, from seconds or a date; ``None``: not given."""
-    if told is None:
+    if value is None:
         return None
     try:
-        seconds = float(told)
+        seconds = float(value)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(told).timestamp() - time()
+            seconds = parsedate_to_datetime(value).timestamp() - time()
         except ValueError:
             return None
     return min(max(seconds, 0.0), 10 * LONGEST_WAIT_S) if seconds == seconds else None

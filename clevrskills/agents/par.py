@@ -81,7 +81,7 @@ class PAR:
         self._view = image
         self._reporter = _reporter(reporter, given["reporter"])
         shown = (caption,) if reporter == TRUTH else (image,)
-        self._told = shown if reporter in (TRUTH, NONE) else ()
+        self._reported = shown if reporter in (TRUTH, NONE) else ()
         self._suite = suite
         self._actor: LoadedPolicy | None = None
         views, look = {*shown}, str(LOOKS[0])
@@ -111,17 +111,17 @@ class PAR:
             PolicyError: No reply has arrived.
             GaveUp: The planner gives up.
         """
-        views = {name: observation["views"][name] for name in self._told}
+        views = {name: observation["views"][name] for name in self._reported}
         usage: Mapping[str, float] = {}
         if self._reporter is not None:
             reply = self._reporter.answer(_request(observation["views"][self._view]))
             self._env.check_report(reply.text)
             views[REPORT], usage = reply.text, reply.usage
-        said = self._planner.act({**observation, "views": views})
-        if not usage or not isinstance(said, TextAction):
-            return said
-        total = {k: said.usage.get(k, 0) + usage.get(k, 0) for k in {*said.usage, *usage}}
-        return TextAction(said.action, said.reply, said.stop, total, said.record)
+        answer = self._planner.act({**observation, "views": views})
+        if not usage or not isinstance(answer, TextAction):
+            return answer
+        total = {k: answer.usage.get(k, 0) + usage.get(k, 0) for k in {*answer.usage, *usage}}
+        return TextAction(answer.action, answer.reply, answer.stop, total, answer.record)
 
     def _act_out(self, instruction: str) -> Any:
         """Return the action of the actor for an instruction, as its interface has it."""

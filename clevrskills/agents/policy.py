@@ -152,31 +152,31 @@ class ChatPolicy:
 
     def read(self, observation: Observation, messages: list[Message], reply: Reply) -> TextAction:
         """Return the action of a reply to the messages that were sent for an observation."""
-        said = self._prompter.parse(reply.text)
+        action = self._prompter.parse(reply.text)
         paid = {name: value for name, value in reply.usage.items() if name not in REPLIES}
-        usage = {**paid, **said.usage, "images": len(images_of(messages))}
+        usage = {**paid, **action.usage, "images": len(images_of(messages))}
         if reply.cut_off:
             usage["cut_off"] = 1.0
         if self.prices is not None:
             usage["cost"] = self.price(usage["prompt_tokens"], usage["completion_tokens"])
-        said = replace(
-            said,
+        action = replace(
+            action,
             reply=reply.text,
             usage=usage,
             record={**self._recorder.record(messages), "finish_reason": reply.finish_reason},
         )
-        if not said.action:
+        if not action.action:
             wrong = _CUT_OFF if reply.cut_off else _UNREADABLE
             self._unreadable[observation["turn"]] = first_words(reply.text), wrong
-        self.remember(observation, said)
-        return said
+        self.remember(observation, action)
+        return action
 
     def request(self, observation: Observation) -> list[Message]:
         """Return the messages for an observation, within the budget of images; of a past reply that
         could not be read its first words are kept, with what was wrong.
         """
-        told = tuple(map(self._told, observation["turns"]))
-        messages = self._prompter.messages({**observation, "turns": told}, self._history)
+        turns = tuple(map(self._past_turn, observation["turns"]))
+        messages = self._prompter.messages({**observation, "turns": turns}, self._history)
 
         def named(part: str | ImagePart) -> str | ImagePart:
             if isinstance(part, str):
@@ -186,7 +186,7 @@ class ChatPolicy:
         messages = [replace(each, parts=tuple(map(named, each.parts))) for each in messages]
         return budgeted(messages, self._most, self._largest_px)
 
-    def _told(self, turn: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _past_turn(self, turn: Mapping[str, Any]) -> Mapping[str, Any]:
         if turn["index"] not in self._unreadable:
             return turn
         action, wrong = self._unreadable[turn["index"]]
@@ -204,10 +204,10 @@ class ChatPolicy:
         request: list[Message] = []
         for turn in range(turns):
             if turn <= self._prompter.history or not request:
-                told = tuple({"index": k, "action": action, "message": ""} for k in range(turn))
-                seen = {**observation, "turn": turn, "turns": told}
-                request = self.request(seen)
-                self.remember(seen, TextAction(action, action))
+                turns = tuple({"index": k, "action": action, "message": ""} for k in range(turn))
+                past = {**observation, "turn": turn, "turns": turns}
+                request = self.request(past)
+                self.remember(past, TextAction(action, action))
             total["requests"] += 1
             total["prompt_tokens"] += tokens_of(request)
             total["completion_tokens"] += self.reply_tokens
@@ -221,9 +221,9 @@ class ChatPolicy:
         assert self.prices is not None
         return (sent * self.prices[0] + replied * self.prices[1]) / 1e6
 
-    def remember(self, observation: Observation, said: TextAction) -> None:
+    def remember(self, observation: Observation, action: TextAction) -> None:
         """Keep a turn for later requests."""
-        self._history.append((observation, said))
+        self._history.append((observation, action))
         shown = self._prompter.history
         self._history = self._history[-shown:] if shown else []
 

@@ -35,8 +35,8 @@ class TranscriptRecorder:
 
     def record(self, messages: Sequence[Message]) -> dict[str, Any]:
         """Return the record of a request."""
-        told = [{"role": m.role, "parts": [self._part(p) for p in m.parts]} for m in messages]
-        return {"request": digest(messages), "messages": told}
+        request = [{"role": m.role, "parts": [self._part(p) for p in m.parts]} for m in messages]
+        return {"request": digest(messages), "messages": request}
 
     def _part(self, part: str | ImagePart) -> dict[str, str]:
         if isinstance(part, ImagePart):

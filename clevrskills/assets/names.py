@@ -60,10 +60,10 @@ def texture_words(texture: str, names: int = 0, others: Iterable[str] = ()) -> s
     colors = bright.removesuffix(kind).split()
     if not kind and texture not in COLOURS:
         return texture
-    said = (families[kind] if kind else PLAIN)[names]
+    pattern = (families[kind] if kind else PLAIN)[names]
     if kind in ("polka dot", "stripe") and names:
         colors = [" and ".join(colors)]
-    words = " ".join(said.format(" ".join(colors)).split())
+    words = " ".join(pattern.format(" ".join(colors)).split())
     if bright != texture:
         return f"{DARK[names]} {words}"
     if any(set(texture.split()) < set(other.split()) for other in others):

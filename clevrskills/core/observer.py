@@ -53,7 +53,7 @@ class Observer:
         self._frames.clear()
         prompt = self._env.prompt if self._prompt is None else self._prompt
         if self._options.prompt == LANGUAGE:
-            self._text = say(prompt)
+            self._text = text_of(prompt)
             return PromptInput(self._text, {}, seed, prompt.about)
         self._text = prompt.text
         images = prompt.images() if self._options.shows_prompt_images else {}
@@ -103,7 +103,7 @@ def in_words(prompt: Prompt) -> str | None:
     return None
 
 
-def say(prompt: Prompt) -> str:
+def text_of(prompt: Prompt) -> str:
     """Return the prompt in words.
 
     Raises:

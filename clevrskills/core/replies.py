@@ -156,9 +156,9 @@ def _alone(lines: list[str], grammar: Grammar) -> Iterator[str]:
     """Yield the lines that are a command, do not follow or precede another, and are not listed,
     unless there is nothing else.
     """
-    said = [line for line in lines if clean_command(line)]
-    if len(said) == 1:
-        yield _ITEM.sub("", said[0])
+    commands = [line for line in lines if clean_command(line)]
+    if len(commands) == 1:
+        yield _ITEM.sub("", commands[0])
         return
     is_command = [
         not _ITEM.match(line) and bool(grammar(clean_command(line))) for line in (*lines, "")

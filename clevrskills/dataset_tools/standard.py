@@ -112,15 +112,15 @@ class Standard:
         slot = slot_of(int(info["seed"]))
         if slot >= DIGESTED or info["task"] not in self.tasks:
             return
-        told = self.tasks[info["task"]]
-        if info["seed"] != told.seeds[slot]:
-            yield f"seed {info['seed']} in slot {slot}, published is {told.seeds[slot]}"
+        digest = self.tasks[info["task"]]
+        if info["seed"] != digest.seeds[slot]:
+            yield f"seed {info['seed']} in slot {slot}, published is {digest.seeds[slot]}"
             return
         for part, found in digests(episode).items():
-            if found != told.digests[part][slot]:
+            if found != digest.digests[part][slot]:
                 yield f"{part}: not what is published"
-        for camera in set(episode.cameras) & set(told.frames) if slot == 0 else ():
-            far = np.abs(colours(episode, camera).astype(float) - told.frames[camera]).mean()
+        for camera in set(episode.cameras) & set(digest.frames) if slot == 0 else ():
+            far = np.abs(colours(episode, camera).astype(float) - digest.frames[camera]).mean()
             if far > TOLERANCE:
                 yield f"images of {camera} differ by {far:.1f} of 255, more than {TOLERANCE:g}"
 
@@ -148,7 +148,7 @@ def _read(path: Path) -> Standard:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         settings = {name: data[name] for name in ("split", "robot", "criteria")}
-        tasks = {task: TaskDigest.from_json(told) for task, told in data["tasks"].items()}
+        tasks = {task: TaskDigest.from_json(digest) for task, digest in data["tasks"].items()}
         return Standard(data["benchmark"], settings, tasks)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedError.of(path, error) from error

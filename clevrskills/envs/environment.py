@@ -479,8 +479,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         :attr:`reasons` it can't be achieved for any more, (B,) int64, 0 if it can; changes nothing.
         """
         found = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
-        told = reasons(self.goal, self._failure_flags, self.outcome.state)
-        numbers = [self.reasons.index(reason) for reason in told or ()]
+        causes = reasons(self.goal, self._failure_flags, self.outcome.state)
+        numbers = [self.reasons.index(reason) for reason in causes or ()]
         return {
             "success": self.outcome.holds,
             "progress": self.outcome.progress,
@@ -573,12 +573,14 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         if self._obs_mode == "state":
             return flat(obs)
         alone, asked = self._obs_mode == "state_dict", "state" in self._obs_mode
-        told = obs if alone else self.observer(self.outcome) if asked else {}
+        entries = obs if alone else self.observer(self.outcome) if asked else {}
         if self.obs_mode_struct.state:
             rest = {name: value for name, value in obs.items() if name not in ("agent", "extra")}
-            return {**rest, "state": flat(told)}
-        own = {name.removeprefix(ROBOT): told[name] for name in told if name.startswith(ROBOT)}
-        world = {name: value for name, value in told.items() if not name.startswith(ROBOT)}
+            return {**rest, "state": flat(entries)}
+        own = {
+            name.removeprefix(ROBOT): entries[name] for name in entries if name.startswith(ROBOT)
+        }
+        world = {name: value for name, value in entries.items() if not name.startswith(ROBOT)}
         if alone:
             return {"agent": own, "extra": world}
         return {**obs, "extra": obs["extra"] | world} if world else obs

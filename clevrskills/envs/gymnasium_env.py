@@ -197,13 +197,13 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         turn = self._actuator.act(asked)
         info = self.base_env.get_info()
         message = turn_message(self._interface, turn)
-        told = {"ok": turn.ok, "code": turn.code, "message": message}
+        outcome = {"ok": turn.ok, "code": turn.code, "message": message}
         return (
             self.base_env.get_obs(info),
             turn.reward,
             turn.terminated or bool(turn.ended),
             turn.truncated,
-            {**self._single_info(info), **told},
+            {**self._single_info(info), **outcome},
         )
 
     def _single_info(self, info: dict[str, Any]) -> dict[str, Any]:

@@ -118,8 +118,10 @@ class StateObserver:
     def _goals(self, outcome: Outcome) -> dict[str, Tensor]:
         found = zip(outcomes(self._goal, outcome), self._is_leaf, strict=True)
         leaves = [one for one, is_leaf in found if is_leaf]
-        told = (v for k, v in outcome.state.items() if not k.rpartition("/")[2].startswith("_"))
-        state = [value.reshape(len(value), -1).float() for value in told]
+        remembered = (
+            v for k, v in outcome.state.items() if not k.rpartition("/")[2].startswith("_")
+        )
+        state = [value.reshape(len(value), -1).float() for value in remembered]
         progress = torch.stack([leaf.progress for leaf in leaves], dim=-1) * self._used
         return {
             "holds": torch.stack([leaf.holds for leaf in leaves], dim=-1) * self._used,

@@ -138,12 +138,12 @@ class EnvPool:
         """
         worker, episode = self._worker, episode_of(self._worker, ref, self._frozen)
         env = self._env(slot, episode)
-        wording, told = self._run.wording, None
+        wording, prompt = self._run.wording, None
         if wording != "own":
             number, look = ref.index + ref.repeat, self.options.look
             if not isinstance(worker.suite, Worded):
                 raise unsupported(worker.suite, "wordings but its own")
-            told = worker.suite.prompt_variant(episode, wording, number, look)
+            prompt = worker.suite.prompt_variant(episode, wording, number, look)
         video = self._video(slot, ref, self._robot(episode)) if ref.film else None
         controller, film, salt = None, None, ref.salt or self._run.salt
         if self.controllers is not None:
@@ -155,7 +155,7 @@ class EnvPool:
             return self._rollout(
                 *(env, episode, self.options, self._rules, worker.suite, video, ref.repeat),
                 salt=salt,
-                told=told,
+                prompt=prompt,
                 wording=wording,
                 director=SubgoalSchedule(worker.suite, ref.part) if ref.part else None,
                 controller=controller,

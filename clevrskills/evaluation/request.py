@@ -270,9 +270,9 @@ def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
             for name, other in all_interfaces(suite).items()
             if isinstance(other, TextInterface) and other.takes_controller
         ]
-        told = f"of --interface {' or '.join(able)}" if able else "of other suites"
+        hint = f"of --interface {' or '.join(able)}" if able else "of other suites"
         raise ClevrSkillsError(
-            f"--controller carries out commands {told}; {interface.name} has none for it"
+            f"--controller carries out commands {hint}; {interface.name} has none for it"
         )
     if name.startswith((CHAT, REPLAY)):
         raise ClevrSkillsError(

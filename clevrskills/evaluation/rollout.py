@@ -184,7 +184,7 @@ class PolicyRollout(Rollout):
         video: EpisodeVideo | None = None,
         repeat: int = 0,
         salt: str = "",
-        told: Prompt | None = None,
+        prompt: Prompt | None = None,
         wording: str = "own",
         director: SubgoalSchedule | None = None,
         controller: "CommandExecutor | None" = None,
@@ -199,7 +199,7 @@ class PolicyRollout(Rollout):
             actuator = self._interface.hand_to(controller, env)
         super().__init__(env, 0, rules.stop_on_success, actuator)
         self.episode, self._rules, self.video, self._suite = episode, rules, video, suite
-        data = (episode.prompt if told is None else told).wording
+        data = (episode.prompt if prompt is None else prompt).wording
         self._wording = {"from": wording, **data} if data or wording != "own" else {}
         self._repeat, self._salt, self._turns = repeat, salt, list[dict[str, Any]]()
         self._drawn = drawn
@@ -218,12 +218,12 @@ class PolicyRollout(Rollout):
             self._director, self.reprompted = director, False
             if director is not None:
                 start = director.begin(env, self._actuator)
-                self.limit, self.cause, told = start.limit, start.cause, start.prompt or told
+                self.limit, self.cause, prompt = start.limit, start.cause, start.prompt or prompt
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
             self._watcher = env.watcher()
             self._capture = None if film is None else Views(film, env).capture
-            self._tell(told)
+            self._show_prompt(prompt)
             self.observation: Observation = self._look()
             if video is not None:
                 video.open(env)
@@ -303,10 +303,10 @@ class PolicyRollout(Rollout):
             self.observation = self._look()
         return step
 
-    def _tell(self, told: Prompt | None) -> None:
+    def _show_prompt(self, prompt: Prompt | None) -> None:
         """Let the policy be told a prompt; ``None``: that of the episode."""
         part = "" if self._director is None else self._director.seed
-        self.observer = Observer(self.env, self.options, told, self._capture)
+        self.observer = Observer(self.env, self.options, prompt, self._capture)
         seed = policy_seed(self.episode, self._salt, self._repeat, part)
         self.prompt: PromptInput = self.observer.begin(seed)
 
@@ -314,9 +314,9 @@ class PolicyRollout(Rollout):
         """End with the part that the policy does; tell it what comes next."""
         if director.achieved:
             self.success = self.success_once = True
-        if not self.ended and (told := director.new_prompt()) is not None:
+        if not self.ended and (prompt := director.new_prompt()) is not None:
             self._actions.clear()
-            self._tell(told)
+            self._show_prompt(prompt)
             self.reprompted = True
 
     @property
@@ -328,15 +328,21 @@ class PolicyRollout(Rollout):
         if self.video is not None:
             self.video.add(self.env)
 
-    def _note(self, said: TextAction) -> None:
+    def _note(self, answer: TextAction) -> None:
         """Take note of what was said, for the transcript and the result."""
-        for name, value in said.usage.items():
+        for name, value in answer.usage.items():
             self.usage[name] = self.usage.get(name, 0) + value
-        told: dict[str, Any] = {"reply": said.reply, "action": said.action, "stop": said.stop}
-        if said.plan:
-            told["plan"] = [*said.plan]
-        self.env.hear(said)
-        self.transcript.append({"turn": self.turns, **said.record, **told, "usage": said.usage})
+        entry: dict[str, Any] = {
+            "reply": answer.reply,
+            "action": answer.action,
+            "stop": answer.stop,
+        }
+        if answer.plan:
+            entry["plan"] = [*answer.plan]
+        self.env.hear(answer)
+        self.transcript.append(
+            {"turn": self.turns, **answer.record, **entry, "usage": answer.usage}
+        )
 
     def _look(self) -> Observation:
         """Return the observation; that of a policy that acts by words has its turns too."""

@@ -261,10 +261,10 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
     def _begin(self, about: PolicyDescription) -> None:
         """Enter the run into its folder, and hand out what is left to do."""
         request, root = self._request, self._request.config.root
-        said = request.run.track
-        if said and about.track not in ("", said):
+        track = request.run.track
+        if track and about.track not in ("", track):
             raise ClevrSkillsError(
-                f"--track {said}: the policy says {about.track!r} itself, so leave it out"
+                f"--track {track}: the policy says {about.track!r} itself, so leave it out"
             )
         for task in (ref.task for ref in request.episodes if about.task):
             if task != about.task:
@@ -275,7 +275,7 @@ class Runner(work.JobQueue[Describe | Group, PolicyDescription | Ended]):
             request.run,
             observation=asdict(about.observation),
             renderer=about.renderer,
-            track=about.track or said,
+            track=about.track or track,
             isolated=about.isolated,
             privileged=about.privileged,
         )

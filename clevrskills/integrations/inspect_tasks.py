@@ -156,8 +156,8 @@ def outcome(measures: Sequence[str]) -> Scorer:
 
 def as_inspect(message: Message) -> ChatMessage:
     """Return a message as inspect_ai has it, images as data."""
-    (told,) = to_openai([message])
-    kind, content = _MESSAGES[message.role], told["content"]
+    (sent,) = to_openai([message])
+    kind, content = _MESSAGES[message.role], sent["content"]
     if isinstance(content, str):
         return kind(content=content)
     return kind(

@@ -18,7 +18,7 @@ from clevrskills.core.env import Env
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import as_seed
 from clevrskills.core.interface import as_numbers, make_step
-from clevrskills.core.observer import say
+from clevrskills.core.observer import text_of
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.suite import (
     Suite,
@@ -129,7 +129,7 @@ class LeRobotEnv(gym.Env):
             self._frozen = self._suite.frozen(self.task, self._config.split)
             self._env = self._suite.make(self._config)
         self._env.reset(options={"episode": self._frozen[self._index]})
-        self.task_description = say(self._env.prompt)
+        self.task_description = text_of(self._env.prompt)
         return self._look(), {SUCCESS: False, "episode": self._index}
 
     def _choose(self, seed: int | None, options: Mapping[str, Any]) -> int:

@@ -166,11 +166,11 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
         reward, observation = rollout.total_reward, rollout.observation
         if action.reply is not None:
             messages = self._policy.request(observation)
-            said = self._policy.read(observation, messages, Reply(action.reply, _NO_USAGE))
+            answer = self._policy.read(observation, messages, Reply(action.reply, _NO_USAGE))
         else:
-            said = TextAction(self._interface.read(action.command)[0])
-            self._policy.remember(observation, said)
-        rollout.go_on(said)
+            answer = TextAction(self._interface.read(action.command)[0])
+            self._policy.remember(observation, answer)
+        rollout.go_on(answer)
         self._state.step_count += 1
         if rollout.ended:
             self._state.result = asdict(rollout.result())
@@ -179,7 +179,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
     def _observe(self, reward: float | None = None) -> WordObservation:
         rollout, env = self._rollout, self._rollout.env
         last, feedback = rollout.last_turn, rollout.observation["feedback"]
-        told = rollout.ended or not env.goal_hidden
+        visible = rollout.ended or not env.goal_hidden
         return WordObservation(
             done=rollout.ended,
             reward=reward,
@@ -189,7 +189,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
             code=last.code if last and feedback == "detailed" else "",
             message=rollout.message,
             success=rollout.success,
-            progress=float(env.outcome.progress[0]) if told else 0.0,
+            progress=float(env.outcome.progress[0]) if visible else 0.0,
         )
 
     @property

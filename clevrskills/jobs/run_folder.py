@@ -82,8 +82,8 @@ def cpu_features() -> str:
     """Return the vendor of the CPU, its vector instructions, and the environment variables that
     choose among them, e.g. ``GenuineIntel avx avx2 fma``; without ``/proc/cpuinfo`` the machine.
     """
-    told = Path("/proc/cpuinfo")
-    text = told.read_text() if told.is_file() else ""
+    cpuinfo = Path("/proc/cpuinfo")
+    text = cpuinfo.read_text() if cpuinfo.is_file() else ""
     lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
     found = {key.strip(): value.split() for key, _, value in lines}
     flags = {*found.get("flags", found.get("Features", ()))}

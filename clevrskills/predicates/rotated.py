@@ -70,7 +70,7 @@ class Rotated(AtPose):
         turn = 2.0 * torch.atan2(sine, cosine)
         return turn + 2.0 * torch.pi * ((before_rad - turn) / (2.0 * torch.pi)).round()
 
-    def said(self, env: int = 0) -> Mapping[str, str]:
+    def phrases(self, env: int = 0) -> Mapping[str, str]:
         return {"turn": turn_in_words(float(self.angle_rad[env]))}
 
     def describe(self, world: World, env: int = 0) -> str:

@@ -64,13 +64,15 @@ class Gr00tPolicy(RemotePolicy):
         super().__init__(wire)
 
     def _greet(self) -> Any:
-        said = self._call("get_modality_config")
-        if not isinstance(said, Mapping):
-            return said
-        self._modalities = {name: self._modality(name, said) for name in ("video", "state")}
-        self._words = [*_read(said, "language")["modality_keys"]]
-        self._actions = self._ours("action", _read(said, "action")["modality_keys"], [*self._sizes])
-        self._npy = any(_MARK_OF_N16 in entry for entry in said.values())
+        config = self._call("get_modality_config")
+        if not isinstance(config, Mapping):
+            return config
+        self._modalities = {name: self._modality(name, config) for name in ("video", "state")}
+        self._words = [*_read(config, "language")["modality_keys"]]
+        self._actions = self._ours(
+            "action", _read(config, "action")["modality_keys"], [*self._sizes]
+        )
+        self._npy = any(_MARK_OF_N16 in entry for entry in config.values())
         back = [d for _, deltas in self._modalities.values() for d in deltas]
         if any(d > 0 for d in back):
             raise CodecError(f"it looks ahead in time: {back}")
@@ -80,7 +82,7 @@ class Gr00tPolicy(RemotePolicy):
             proprioception=bool(self._modalities["state"][0]),
             prompt="language",
         )
-        return {"modalities": said, "observation_options": asdict(options)}
+        return {"modalities": config, "observation_options": asdict(options)}
 
     def _check_action_spec(self, declared: Any) -> None:
         """Accept any action: its parts were checked on greeting; more is not declared."""
@@ -143,10 +145,10 @@ class Gr00tPolicy(RemotePolicy):
         return reply
 
     def _modality(
-        self, kind: str, said: Mapping[str, Any]
+        self, kind: str, declared: Mapping[str, Any]
     ) -> tuple[Mapping[str, str], Sequence[int]]:
         """Return names of a modality, theirs by ours, and how far it looks back."""
-        config = _read(said, kind)
+        config = _read(declared, kind)
         known = self._cameras if kind == "video" else [*self._states]
         return self._ours(kind, config["modality_keys"], known), config["delta_indices"]
 
@@ -160,9 +162,9 @@ class Gr00tPolicy(RemotePolicy):
         return {by_theirs[name]: name for name in names}
 
 
-def _read(said: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+def _read(declared: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     """Return what a server declares of a modality; possibly nothing."""
-    entry = said.get(kind) or {"modality_keys": [], "delta_indices": [0]}
+    entry = declared.get(kind) or {"modality_keys": [], "delta_indices": [0]}
     try:
         config = entry.get("as_json", entry)
         config = config if isinstance(config, Mapping) else json.loads(config)

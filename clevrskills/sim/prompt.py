@@ -118,9 +118,9 @@ class Prompt(env.Prompt):
     def plain(self, text: str | None = None) -> str:
         """Return the prompt, or another text with its placeholders or ``{pos:x,y,z}``, in words."""
         by_key = {body.key: body for body in self.bodies}
-        said = self.text if text is None else text
+        source = self.text if text is None else text
         among = self.bodies if self.names else ()
-        names = dict(zip((self.text, *self.others), self.names, strict=False)).get(said, 0)
+        names = dict(zip((self.text, *self.others), self.names, strict=False)).get(source, 0)
 
         def words(match: re.Match[str]) -> str:
             article, kind, name = match.groups()
@@ -138,7 +138,7 @@ class Prompt(env.Prompt):
             begins = _BEGINS.search(match.string[: match.start()])
             return found[:1].upper() + found[1:] if begins else found
 
-        plain = _WITH_ARTICLE.sub(words, said)
+        plain = _WITH_ARTICLE.sub(words, source)
         return _POSITION.sub(lambda match: f"({', '.join(match.groups())})", plain)
 
     def images(self, renderer: PromptRenderer | None = None) -> dict[str, np.ndarray]:

@@ -54,10 +54,10 @@ class Oracle:
         entropy = (self.env.episode_seed, crc32(self.env.task.key.encode()), crc32(b"oracle"))
         self._arm = Arm(self.env, np.random.default_rng(np.random.SeedSequence(entropy)))
         self._actions = self._solve()
-        self._say()
+        self._set_labels()
         self.step, self.action_class = "", ""
 
-    def _say(
+    def _set_labels(
         self,
         subgoal: int = -1,
         subtask: str = "",
@@ -104,7 +104,7 @@ class Oracle:
         while True:
             leaf = self.next_leaf()
             if leaf is None:
-                self._say()
+                self._set_labels()
                 arm.set_label("wait", "Done")
                 yield arm.action()
                 continue
@@ -118,7 +118,7 @@ class Oracle:
                 )
             skill = skill_for(leaf)
             name = skill.__module__.rpartition(".")[2]
-            self._say(subgoal, subtask, leaf.name, name, attempts[subgoal])
+            self._set_labels(subgoal, subtask, leaf.name, name, attempts[subgoal])
             attempts[subgoal] += 1
             try:
                 yield from skill(arm, leaf)

@@ -119,7 +119,7 @@ class WordingSet:
         bodies = [*filter(None, layout.bodies), *layout.examples]
         filled = {**leaf_slots(self.leaves, goal, layout), **fields}
         things = {name: value for name, value in filled.items() if isinstance(value, Body)}
-        said = {
+        by_names = {
             names: _Filled(
                 filled | {name: _Thing(body, names, bodies) for name, body in things.items()}
             )
@@ -128,7 +128,7 @@ class WordingSet:
         wordings: list[Wording] = []
         for one in self.templates:
             try:
-                text = one.text.format_map(said[one.names])
+                text = one.text.format_map(by_names[one.names])
             except KeyError as error:
                 raise ClevrSkillsError(f"nothing of the goal fills {error}: {one.text}") from None
             text = text[:1].upper() + text[1:]

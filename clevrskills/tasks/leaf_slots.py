@@ -56,7 +56,7 @@ def leaf_slots(
         sources: What fills each slot, as in the table ``leaves`` of a bank:
 
             - ``attribute``: that of the first leaf that has it: a body, or words that the leaf
-              says (:meth:`~clevrskills.core.goal.predicate.Leaf.said`); ``2.attribute`` and
+              says (:meth:`~clevrskills.core.goal.predicate.Leaf.phrases`); ``2.attribute`` and
               ``-1.attribute``: that of a leaf by its number; ``attribute.0``: a body of several;
               ``attribute.count``: how many they are; ``attribute:color``: one of
               :data:`BODY_FORMS` of it;
@@ -133,7 +133,7 @@ class _SlotScene:
                 found = self.part(name, self.leaves[int(number)])
             else:
                 found = self.part(path, *self.leaves)
-            return format(_Said(found), form) if form and isinstance(found, Body) else found
+            return format(_SlotValue(found), form) if form and isinstance(found, Body) else found
         if "one" in source:
             return str(source["one" if len(alike) == 1 else "several"])
         of = [_Parts(self, leaf, k) for k, leaf in enumerate((alike[0], *alike))]
@@ -154,14 +154,14 @@ class _SlotScene:
         """
         name, _, which = path.partition(".")
         for leaf in leaves:
-            if name in (said := leaf.said()):
-                return said[name]
+            if name in (words := leaf.phrases()):
+                return words[name]
             if name in _bodies(leaf):
                 slots = _slots(leaf, name)
                 if which == "count":
                     return NUMBERS[len(slots)]
                 return self.layout.slot(slots[int(which or 0)])
-        known = {name for leaf in leaves for name in (*leaf.said(), *_bodies(leaf))}
+        known = {name for leaf in leaves for name in (*leaf.phrases(), *_bodies(leaf))}
         raise UnknownNameError("attribute of a leaf", name, sorted(known))
 
 
@@ -173,17 +173,17 @@ class _Parts:
     leaf: Leaf
     keystep: int
 
-    def __getitem__(self, name: str) -> str | _Said:
+    def __getitem__(self, name: str) -> str | _SlotValue:
         if name == "keystep":
             return f"{{ks:{self.keystep}}}"
         if name in self.scene.words and name not in _bodies(self.leaf):
             return name
         found = self.scene.part(name, self.leaf)
-        return _Said(found) if isinstance(found, Body) else found
+        return _SlotValue(found) if isinstance(found, Body) else found
 
 
 @dataclass(frozen=True)
-class _Said:
+class _SlotValue:
     """A body in a template."""
 
     body: Body

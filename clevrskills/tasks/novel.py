@@ -137,8 +137,8 @@ def fields(layout: Layout) -> dict[str, str | Body]:
     if not firsts:
         return shown
     pairs = [f"{{obj:{key}}} is {layout.words[0]} than {{obj:{_twin(key)}}}" for key in firsts]
-    said = {"adjective": layout.words[0], "examples": ". ".join(pairs)}
-    return {**shown, **said, "comparisons": listed(pairs)}
+    named = {"adjective": layout.words[0], "examples": ". ".join(pairs)}
+    return {**shown, **named, "comparisons": listed(pairs)}
 
 
 def _twin(key: str) -> str:

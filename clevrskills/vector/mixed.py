@@ -148,13 +148,13 @@ class MixedBatch:
         """Begin episodes of some seeds; ``None``: the next one of what was seeded before."""
         for part in self._parts:
             part.batch.reset(seeds[part.rows], part.own)
-            part.tell(out)
+            part.report(out)
 
     def step(self, actions: np.ndarray, out: Arrays) -> None:
         """Run one control step with actions (n, 7); where it ends an episode, begin the next."""
         for part in self._parts:
             part.batch.step(actions[part.rows], part.own)
-            part.tell(out)
+            part.report(out)
 
     def render(self, out: Arrays) -> None:
         """Film all environments."""
@@ -178,13 +178,13 @@ class _Part:
         self._places = spec.places(task)
         self._reasons = np.array([spec.reasons.index(r) for r in self.batch.reasons])
 
-    def tell(self, out: Arrays) -> None:
+    def report(self, out: Arrays) -> None:
         """Tell what this part's own arrays say."""
         for name, values in self.own.items():
             if name in STATES:
-                told = out[name][self.rows]
-                told[:, self._places] = values
-                told[:, self._task] = 1.0
+                row = out[name][self.rows]
+                row[:, self._places] = values
+                row[:, self._task] = 1.0
             elif name == "unsolvable":
                 out[name][self.rows] = self._reasons[values]
             elif name not in ("reward_terms", "frames"):

@@ -89,7 +89,7 @@ class SceneBatch:
                 self._seeders[row] = np.random.default_rng(seed)
         self._over[:] = False
         self._begin(range(len(seeds)), seeds)
-        self._tell(out)
+        self._report(out)
         _write(out, "obs", self._look())
 
     @single_threaded
@@ -111,7 +111,7 @@ class SceneBatch:
         out["truncated"][:] = (self._steps >= self._limit) & ~over
         if over.any():
             self._begin(over.nonzero()[0].tolist())
-        self._tell(out)
+        self._report(out)
         ended = out["terminated"] | out["truncated"]
         rows = ended.nonzero()[0]
         observations = self._look()
@@ -185,15 +185,15 @@ class SceneBatch:
         self._state = self._outcome.state
         self._progress = self._outcome.progress
 
-    def _tell(self, out: Arrays) -> None:
+    def _report(self, out: Arrays) -> None:
         """Tell what the goals say."""
         found = outcomes(self._goal, self._outcome)
         out["success"][:] = self._outcome.holds.numpy()
         out["progress"][:] = self._outcome.progress.numpy()
         rewards = torch.stack([one.reward for one in found], dim=-1)
         out["reward_terms"][:] = (rewards * self._used).numpy()
-        told = reasons(self._goal, self._goal.failure_flags, self._outcome.state)
-        out["unsolvable"][:] = [self.reasons.index(reason) for reason in told] if told else 0
+        causes = reasons(self._goal, self._goal.failure_flags, self._outcome.state)
+        out["unsolvable"][:] = [self.reasons.index(reason) for reason in causes] if causes else 0
 
     def _look(self) -> dict[str, np.ndarray]:
         """Return the observations of all environments, (B, ...)."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clevrskills.core.observer import say
+from clevrskills.core.observer import text_of
 from clevrskills.evaluation.report.foreign import read_any
 from clevrskills.evaluation.results import open_evaluations
 from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
@@ -48,7 +48,7 @@ def drive(cache: Path, folder: Path, **wishes: Any) -> dict[str, Any]:
 
 
 def sentences(folder: Path, task: str) -> list[str]:
-    return [say(spec.prompt) for spec in ClevrSkillsSuite(folder).frozen(task, "test")]
+    return [text_of(spec.prompt) for spec in ClevrSkillsSuite(folder).frozen(task, "test")]
 
 
 def check(told: dict[str, Any], folder: Path) -> None:

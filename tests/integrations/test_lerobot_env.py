@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from clevrskills.core.observer import say
+from clevrskills.core.observer import text_of
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.integrations.lerobot_env import (
     NEW_ROLLOUT,
@@ -34,7 +34,7 @@ def test_shows_images_state_and_words(pick, frozen_folder):
     assert observation["agent_pos"].shape == (15,)
     assert info == {"is_success": False, "episode": 1}
     spec = ClevrSkillsSuite(frozen_folder).frozen("pick", "test")[1]
-    assert (pick.task, pick.task_description) == ("pick", say(spec.prompt))
+    assert (pick.task, pick.task_description) == ("pick", text_of(spec.prompt))
     np.testing.assert_array_equal(pick.render(), observation["pixels"]["base_camera"])
     observation, reward, terminated, truncated, info = pick.step(STILL)
     assert observation in pick.observation_space

@@ -15,7 +15,7 @@ from clevrskills.sim.setting import TABLETOP
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
-from clevrskills.tasks.l1.neighbour import DIRECTIONS, SAID
+from clevrskills.tasks.l1.neighbour import DIRECTIONS, PHRASES
 from tests.support.envs import base, make_env, stay
 from tests.support.worlds import index
 from tests.tasks.scenes import SPLITS, scenes
@@ -358,7 +358,7 @@ def test_just_one_object_lies_in_the_direction_named(split):
         cosines = [o @ DIRECTIONS[direction] / np.linalg.norm(o) for o in offsets]
         assert len(others) >= 2  # or else the direction would say nothing
         assert cosines[0] == pytest.approx(1.0) and all(c <= 0.0 for c in cosines[1:])
-        assert all(SAID[direction] in text for text in task("neighbour").prompts(drawn.layout))
+        assert all(PHRASES[direction] in text for text in task("neighbour").prompts(drawn.layout))
 
 
 def test_the_direction_named_is_that_in_the_image(split):

@@ -21,33 +21,33 @@ TOLD_PER_M = 5.0
 """What places are multiplied by, so that they count as much as other inputs."""
 
 
-def action_losses(said: Tensor, batch: Batch, normalize: Normalizer) -> tuple[Tensor, Tensor]:
+def action_losses(predicted: Tensor, batch: Batch, normalize: Normalizer) -> tuple[Tensor, Tensor]:
     """Return the mean squared error of the motion, and cross-entropy of the vacuum.
 
     Args:
-        said: Actions (B, T, H, 7), normalized, the vacuum as the logit of its being on.
+        predicted: Actions (B, T, H, 7), normalized, the vacuum as the logit of its being on.
         batch: What was done.
         normalize: Normalizes actions.
     """
-    motion = (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2
+    motion = (predicted[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2
     on = (normalize.inverse(batch.actions)[..., VACUUM:] > 0).float()
-    logits = said[..., VACUUM:].float()
+    logits = predicted[..., VACUUM:].float()
     decided = functional.binary_cross_entropy_with_logits(logits, on, reduction="none")
     return masked_mean(motion, batch.action_mask), masked_mean(decided, batch.action_mask)
 
 
-def decide_vacuum(said: Tensor, normalize: Normalizer) -> Tensor:
+def decide_vacuum(predicted: Tensor, normalize: Normalizer) -> Tensor:
     """Return normalized actions (..., 7), the vacuum on or off, of such whose vacuum is a logit."""
-    on = torch.where(said[..., VACUUM:] > 0, 1.0, -1.0)
-    vacuum = normalize(on.expand(said.shape))[..., VACUUM:]
-    return torch.cat([said[..., :VACUUM], vacuum], -1)
+    on = torch.where(predicted[..., VACUUM:] > 0, 1.0, -1.0)
+    vacuum = normalize(on.expand(predicted.shape))[..., VACUUM:]
+    return torch.cat([predicted[..., :VACUUM], vacuum], -1)
 
 
-def place_loss(told: Tensor, places: Tensor, steps: Tensor) -> Tensor:
+def place_loss(predicted: Tensor, places: Tensor, steps: Tensor) -> Tensor:
     """Return the mean error of where things are told to be, (..., 2, 3), in units of 2 cm, where it
     is known at steps that exist (..., 1).
     """
-    return missed(told - places.nan_to_num(), places, steps, PLACE_SCALE_M)
+    return missed(predicted - places.nan_to_num(), places, steps, PLACE_SCALE_M)
 
 
 def missed(error: Tensor, wanted: Tensor, steps: Tensor, scale: Tensor | float) -> Tensor:
@@ -58,12 +58,12 @@ def missed(error: Tensor, wanted: Tensor, steps: Tensor, scale: Tensor | float) 
     return masked_mean(size, wanted.isfinite().all(-1) & steps)
 
 
-def perhaps_told(believed: Tensor, told: Tensor | None, share: float, noise_m: float) -> Tensor:
+def scheduled_sample(believed: Tensor, true: Tensor | None, share: float, noise_m: float) -> Tensor:
     """Return what is believed (N, ...), or, at a share of the steps, about what is told, where it
     is known; ``None``: nothing is told.
     """
-    if told is None:
+    if true is None:
         return believed
-    drawn = torch.rand(len(told), *[1] * (told.dim() - 1), device=told.device)
-    noisy = told + noise_m * torch.randn_like(told)
-    return torch.where((drawn < share) & told.isfinite(), noisy.nan_to_num(), believed)
+    drawn = torch.rand(len(true), *[1] * (true.dim() - 1), device=true.device)
+    noisy = true + noise_m * torch.randn_like(true)
+    return torch.where((drawn < share) & true.isfinite(), noisy.nan_to_num(), believed)

@@ -139,7 +139,9 @@ def prepare(args: TrainArgs) -> TrainingConfig:
                 f"{source.root} is a LeRobot export, which has prompts in words only: add "
                 f"--prompt {LANGUAGE}"
             )
-    selection = DemonstrationFilter(args.task, args.level, tuple(all_splits(load_suite())[:1]), args.prompt)
+    selection = DemonstrationFilter(
+        args.task, args.level, tuple(all_splits(load_suite())[:1]), args.prompt
+    )
     if args.cache_dir is not None:
         sources = packed(sources, config, selection, args.cache_dir, args.workers)
     spec = make_spec(sources, config, selection)

@@ -186,7 +186,7 @@ class Leaf(Predicate):
             del data["weight"]
         return data
 
-    def said(self, env: int = 0) -> Mapping[str, str]:
+    def phrases(self, env: int = 0) -> Mapping[str, str]:
         """Return what its sentence says besides bodies, such as a turn in words, by name."""
         del env
         return {}

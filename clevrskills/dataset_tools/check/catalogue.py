@@ -122,16 +122,21 @@ def _shard_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[Da
         ends: dict[str, int] = {}
         for name, files in shard.items():
             if root / name in folders:
-                yield DatasetFault(name, "", f"is in a folder and in {place}: run `clevrskills pack`")
+                yield DatasetFault(
+                    name, "", f"is in a folder and in {place}: run `clevrskills pack`"
+                )
             else:
                 episodes.append(root / name)
             for file, part in files.items():
                 if part.start != ends.get(file, 0):
-                    yield DatasetFault(name, file, f"does not begin in {place} where the last one ends")
+                    yield DatasetFault(
+                        name, file, f"does not begin in {place} where the last one ends"
+                    )
                 ends[file] = part.start + part.length
         for file, end in ends.items():
             yield from (
-                DatasetFault("", f"{place}/{file}", what) for what in _joined(path, file, end, shard)
+                DatasetFault("", f"{place}/{file}", what)
+                for what in _joined(path, file, end, shard)
             )
         known = {INDEX_FILE, *map(file_in_shard, ends)}
         for name in sorted({entry.name for entry in path.iterdir()} - known):

@@ -32,9 +32,9 @@ def write(selection: Selection, out: Path) -> None:
             files = _Images(out, f"images/{episode.id}")
             for turn, messages, reply in requests(episode, suite, interface):
                 files.named = []
-                told = [{"role": m.role, "content": files.text(m)} for m in messages]
-                told.append({"role": "assistant", "content": reply})
-                row = {"id": f"{episode.id}/{turn}", "messages": told, "images": files.named}
+                turns = [{"role": m.role, "content": files.text(m)} for m in messages]
+                turns.append({"role": "assistant", "content": reply})
+                row = {"id": f"{episode.id}/{turn}", "messages": turns, "images": files.named}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
@@ -75,10 +75,10 @@ def requests(
         facts = {name: row[name] for name in ("action", "ok", "code")}
         message = feedback_text(bool(row["ok"]), row["message"])
         turns.append({"index": k, **facts, "message": message})
-        said = TextAction(action)
+        reply_action = TextAction(action)
         if prompter is not None:
-            said = replace(prompter.parse(reply), action=action)
-        history = [*history, (seen, said)][-shown:]
+            reply_action = replace(prompter.parse(reply), action=action)
+        history = [*history, (seen, reply_action)][-shown:]
 
 
 def plain_messages(observation: Mapping[str, Any], interface: Interface) -> list[Message]:

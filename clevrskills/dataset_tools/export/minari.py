@@ -194,12 +194,12 @@ class Storage:
         self._steps += steps
         self.episodes += 1
 
-    def describe(self, root: Path, **said: Any) -> None:
+    def describe(self, root: Path, **metadata: Any) -> None:
         """Write ``metadata.json``, once the episodes are there.
 
         Args:
             root: The folder that names of datasets are relative to.
-            said: What else is said of the dataset.
+            metadata: What else is said of the dataset.
         """
         config = self._config
         spec = copy.deepcopy(gymnasium.spec(env_id(config.task)))
@@ -225,7 +225,7 @@ class Storage:
                 "env_spec": spec.to_json(),
                 "author": ["The ClevrSkills developers"],
                 "requirements": ["clevrskills"],
-                **said,
+                **metadata,
             },
         )
 

@@ -82,10 +82,10 @@ class ArmTurnRecorder(Recorder):
                 leaves = list(env.goal.leaves())
                 subgoal = next(k for k, other in enumerate(leaves) if other is leaf)
                 predicate, attempt = leaf.name, self._refused[subgoal]
-        said = action if isinstance(action, str) else ""
+        command = action if isinstance(action, str) else ""
         self._labels = StepLabels(
-            subtask or said or "Wait",
-            oracle.step or said or subtask or "Wait",
+            subtask or command or "Wait",
+            oracle.step or command or subtask or "Wait",
             *(subgoal, predicate, oracle.skill, oracle.action_class, attempt),
         )
 

@@ -326,12 +326,12 @@ def calibration(camera: Camera) -> dict[str, Any]:
     """Return name, size, intrinsic and extrinsic matrix of a camera that stands still, as JSON
     data.
     """
-    told = camera.to_json()
-    eye_m = np.array(told["eye_m"])
-    left, up, forward = FixedCamera(told["eye_m"], told["target_m"], camera.fov_rad).axes
+    pose = camera.to_json()
+    eye_m = np.array(pose["eye_m"])
+    left, up, forward = FixedCamera(pose["eye_m"], pose["target_m"], camera.fov_rad).axes
     turn = np.stack((-left, -up, forward))
     extrinsic = np.column_stack((turn, -turn @ eye_m))
-    return {"name": camera.name, **told, "extrinsic": extrinsic.tolist()}
+    return {"name": camera.name, **pose, "extrinsic": extrinsic.tolist()}
 
 
 def write_tables(

@@ -93,11 +93,11 @@ def lane(episode: Episode) -> list[dict[str, Any]]:
     """Return the turns of an episode, each with the views before it and the control step at which
     it began; the last entry is the end, which has no command.
     """
-    told = ("turn", "action", "ok", "code", "message", "reward", "progress", "success")
+    columns = ("turn", "action", "ok", "code", "message", "reward", "progress", "success")
     table = episode.turns.to_dict("records")
     rows = [
         {
-            **{name: row[name] for name in told},
+            **{name: row[name] for name in columns},
             "step": row["step_start"],
             "goals": [
                 {"plain": node["plain"], "holds": bool(holds)}

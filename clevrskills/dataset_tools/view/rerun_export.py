@@ -157,8 +157,8 @@ class _Log:
             if k == len(table):
                 break
             row = table[k]
-            told = f"{row['action']} -> {row['code']}. {row['message']}".rstrip(". ")
-            self.recording.log("turns", rr.TextLog(told, level="INFO" if row["ok"] else "WARN"))
+            text = f"{row['action']} -> {row['code']}. {row['message']}".rstrip(". ")
+            self.recording.log("turns", rr.TextLog(text, level="INFO" if row["ok"] else "WARN"))
             self._at_turn(k + 1, table)
             for name in ("reward", "progress"):
                 self.recording.log(f"turn/{name}", rr.Scalars(float(row[name])))

@@ -138,7 +138,7 @@ class TabletopWatcher:
         self._inside = {k for k in self._movable if self._reaches(pose[k])}
         self._held = int(self._world.held[0])
         self._moving = {self._held} - {-1}  # held, flying, falling: not left anywhere yet
-        self._told = set[tuple[str, int]]()  # what is told once until it is over
+        self._reported = set[tuple[str, int]]()  # what is told once until it is over
         self._touching = dict[tuple[int, int], int]()  # pairs of collisions, and the step
         self._met = [0] * len(self._leaves)  # steps for which leaves hold
         self._done: dict[int, NDArray[Any]] = {}  # where everything was when they held last
@@ -249,12 +249,12 @@ class TabletopWatcher:
             self._moving.add(slot)
             self._falling.pop(slot, None)
             self._astray.pop(slot, None)
-            self._told -= {("toppled", slot)}
+            self._reported -= {("toppled", slot)}
             return
         free = slot in self.roles.unsettled
         tipped = float(self._upright[slot] @ _up_row(pose[3:])) < cos(TOPPLE_RAD)
         if not tipped:
-            self._told -= {("toppled", slot)}
+            self._reported -= {("toppled", slot)}
         elif not free and self._once("toppled", slot):
             self._moving.add(slot)
         if slot in self._moving:
@@ -275,7 +275,7 @@ class TabletopWatcher:
             self._note_rest(slot)
         if not out:
             self._inside.add(slot)
-            self._told -= {("out of workspace", slot)}
+            self._reported -= {("out of workspace", slot)}
         elif slot in self._inside or pose[2] < FALLEN_M:
             self._once("out of workspace", slot)
 
@@ -313,9 +313,9 @@ class TabletopWatcher:
             if leaf in self._lost and self._moved(leaf):
                 goal = self._leaves[leaf].path
                 self._add("undone", -1, step=self._lost.pop(leaf), goal=goal)
-        told = reasons(env.goal, env.goal.failure_flags, env.outcome.state)
-        if told and told[0]:
-            self._once("unsolvable", -1, detail=told[0])
+        causes = reasons(env.goal, env.goal.failure_flags, env.outcome.state)
+        if causes and causes[0]:
+            self._once("unsolvable", -1, detail=causes[0])
 
     def _note_arm(self) -> None:
         tool = self._tool()
@@ -324,7 +324,7 @@ class TabletopWatcher:
         moved = float(np.linalg.norm(tool[:3] - there[:3])) > IDLE_M
         if moved or abs(float(tool[3:] @ there[3:])) < IDLE_COS:
             self._still = self._step, tool
-            self._told -= {("idle", -1)}
+            self._reported -= {("idle", -1)}
         elif self._step - since >= IDLE_S * CONTROL_HZ:
             self._once("idle", -1, step=since + 1)
 
@@ -417,9 +417,9 @@ class TabletopWatcher:
 
     def _once(self, kind: str, slot: int, **more: Any) -> bool:
         """Tell an event unless it was told and is not over."""
-        new = (kind, slot) not in self._told
+        new = (kind, slot) not in self._reported
         if new:
-            self._told.add((kind, slot))
+            self._reported.add((kind, slot))
             self._add(kind, slot, **more)
         return new
 

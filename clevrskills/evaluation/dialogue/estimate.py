@@ -80,9 +80,9 @@ def dry_run(request: EvaluationRequest) -> int:
     if omitted:
         print(f"left out, as they cannot be said in words alone: {', '.join(omitted)}")
     print(f"{len(refs)} episodes" + (f", {len(done)} more are done" if done else ""))
-    told = [f"{numbers[name]:,} {word}" for name, word in USAGE.items() if name != "cost"]
+    totals = [f"{numbers[name]:,} {word}" for name, word in USAGE.items() if name != "cost"]
     price = f", price {numbers['cost']:,.4f}" if priced else ""
-    print(f"about: {', '.join(told)}{price}")
+    print(f"about: {', '.join(totals)}{price}")
     tokens = estimator.reply_tokens
     print(
         f"if episodes last to their limit, a reply has {tokens} tokens without reasoning, and a "

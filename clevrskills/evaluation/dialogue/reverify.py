@@ -81,8 +81,8 @@ def reverify(args: ReverifyArgs) -> int:
         print(to_json({"run": args.run, **counts, **rates, "changes": changes}, indent=1))
         return 1 if changes else 0
     for name, differing in [*changes.items()][:SHOWN]:
-        told = (f"{field} {old} before, {new} now" for field, (old, new) in differing.items())
-        print(f"{name}: {'; '.join(told)}")
+        changes = (f"{field} {old} before, {new} now" for field, (old, new) in differing.items())
+        print(f"{name}: {'; '.join(changes)}")
     if len(changes) > SHOWN:
         print(f"and {len(changes) - SHOWN} more")
     if missing:
@@ -138,9 +138,9 @@ def edited_replies(suite: Suite, interface: str, path: Path) -> dict[str, list[A
     for turn in read_transcript(path)[1]:
         if "request" in turn:  # other policies read replies by rules of their own
             reply = turn["reply"]
-            said = prompter.parse(reply) if prompter else read_reply(reply, grammar)
-            if said.action != turn["action"]:
-                found[f"action of turn {turn['turn']}"] = [turn["action"], said.action]
+            parsed = prompter.parse(reply) if prompter else read_reply(reply, grammar)
+            if parsed.action != turn["action"]:
+                found[f"action of turn {turn['turn']}"] = [turn["action"], parsed.action]
     return found
 
 

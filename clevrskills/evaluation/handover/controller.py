@@ -90,7 +90,7 @@ class CommandExecutor:
 
     def __post_init__(self) -> None:
         self.name, self.sizes, self.spent_s = self.of.source.name, ActionSizes(), 0.0
-        self._told = 0
+        self._count = 0
 
     def achieve(self, leaf: Leaf) -> Iterator[NDArray[Any]]:
         """Yield the actions by which the controller tries to carry out a command, up to the limit
@@ -101,7 +101,7 @@ class CommandExecutor:
         assert isinstance(interface, BoxInterface)
         observer = Observer(self.env, options, subgoal_prompt(self.env, leaf))
         self.prompt = observer.begin(self.seed(f"command/{self._told}"))
-        self._told += 1
+        self._count += 1
         self.of.runner.reset({self.slot: self})
         observation, waiting = observer.look(), deque[tuple[NDArray[Any], NDArray[Any], bool]]()
         for _ in range(limit_alone(suite, leaf.name) or MOST_STEPS):

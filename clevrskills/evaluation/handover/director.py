@@ -54,7 +54,7 @@ class SubgoalSchedule:
 
     def __init__(self, suite: Suite, name: str) -> None:
         self._suite, self._name, self._part = suite, name, Part.parse(name)
-        self._told, self._began, self._back = 0, 0, 0
+        self._prompts, self._began, self._back = 0, 0, 0
 
     @property
     def seed(self) -> str:
@@ -75,7 +75,7 @@ class SubgoalSchedule:
                 "began": self._began,
             }
         elif self._part.kind == PLAN:
-            data["told"] = self._told
+            data["told"] = self._prompts
         return data
 
     def begin(self, env: Env, actuator: Actuator) -> PolicyStart:
@@ -90,7 +90,7 @@ class SubgoalSchedule:
         if self._part.leaf and not self._bring(actuator):
             return PolicyStart(None, limit, NO_HANDOVER)
         self._met = self._count()
-        self._told = 1
+        self._prompts = 1
         own = self._part.sentence == OWN
         return PolicyStart(subgoal_prompt(env, leaf) if own else None, limit)
 
@@ -111,9 +111,9 @@ class SubgoalSchedule:
         if self._part.kind != PLAN:
             return None
         leaf = self._env.goal.next_leaf(self._env.outcome)
-        if leaf is None or (self._told and self._keeps_on(leaf)):
+        if leaf is None or (self._prompts and self._keeps_on(leaf)):
             return None
-        self._now, self._told, self._back = leaf, self._told + 1, 0
+        self._now, self._prompts, self._back = leaf, self._prompts + 1, 0
         return subgoal_prompt(self._env, leaf)
 
     def _keeps_on(self, leaf: Leaf) -> bool:

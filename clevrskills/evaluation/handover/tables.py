@@ -244,7 +244,7 @@ def _outcomes(results: Sequence[EpisodeResult], alone: Mapping[str, Estimate]) -
         if part.kind == "leaf" and result.handover["alone"]:
             kinds.setdefault(result.index, {})[part.leaf] = result.handover["alone"]
     whole = by_part.get(WHOLE, {})
-    own, prompted = (_in_place(by_part, max(leaves.values()), told) for told in (OWN, PROMPT))
+    own, prompted = (_in_place(by_part, max(leaves.values()), how) for how in (OWN, PROMPT))
     return _Outcomes(
         leaves=(*leaves.values(),),
         missing=sum(r.cause == NO_HANDOVER for r in results),
@@ -266,10 +266,10 @@ def _outcomes(results: Sequence[EpisodeResult], alone: Mapping[str, Estimate]) -
 
 
 def _in_place(
-    by_part: Mapping[str, Mapping[int, EpisodeResult]], most: int, told: str
+    by_part: Mapping[str, Mapping[int, EpisodeResult]], most: int, how: str
 ) -> tuple[np.ndarray, tuple[Estimate, ...]]:
     """Return share of leaves that each episode has done, (n,); the rate of each place in order."""
-    found = [by_part.get(leaf_part(k, told), {}) for k in range(most)]
+    found = [by_part.get(leaf_part(k, how), {}) for k in range(most)]
     episodes = sorted({index for each in found for index in each})
     shares = [np.mean([each[i].success_once for each in found if i in each]) for i in episodes]
     rates = tuple(_rate([r.success_once for r in each.values()]) for each in found)

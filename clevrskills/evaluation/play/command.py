@@ -124,7 +124,7 @@ def _play(args: PlayArgs, suite: Suite) -> int:
             turn = rollout.step(action)
             turns.append(_entry(interface, rollout, text, turn, args.feedback))
             if not args.json:
-                _tell(turns[-1])
+                _print_turn(turns[-1])
         _show(args, rollout)
 
     if args.browser:
@@ -331,12 +331,12 @@ def _serve(
     from clevrskills.evaluation.play.page import PlayPage
 
     def state(_: object = None) -> dict[str, Any]:
-        env, told = rollout.env, rollout.ended or not rollout.env.goal_hidden
+        env, visible = rollout.env, rollout.ended or not rollout.env.goal_hidden
         end = "" if not rollout.ended else "Solved." if rollout.success else "Not solved."
         return {
             "turns": turns,
             "limit": rollout.limit,
-            "progress": float(env.outcome.progress[0]) if told else None,
+            "progress": float(env.outcome.progress[0]) if visible else None,
             "views": [_drawn(name, view) for name, view in _views(rollout).items()],
             "goals": [] if args.record else goals(env, rollout.ended),  # it might say too much
             "hidden": f"Hidden {'while it is recorded' if args.record else 'until the end'}.",
@@ -405,7 +405,7 @@ def _entry(
     }
 
 
-def _tell(entry: dict[str, Any]) -> None:
+def _print_turn(entry: dict[str, Any]) -> None:
     code = f" {entry['code']}" if entry["code"] else ""
     print(f"{entry['turn']}: {entry['action']}:{code} {entry['message']}".rstrip())
 

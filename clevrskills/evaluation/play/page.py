@@ -98,8 +98,8 @@ class PlayPage:
                     return
                 answer: queue.Queue[tuple[int, Any]] = queue.Queue()
                 owner._asked.put((self.path, data, answer))
-                status, told = answer.get()
-                self._send(status, "application/json", json.dumps(told).encode())
+                status, content = answer.get()
+                self._send(status, "application/json", json.dumps(content).encode())
 
             def _ours(self) -> bool:
                 """Return whether it comes from the page itself: other sites may name us, too."""

@@ -104,24 +104,24 @@ def _vla_eval(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult
         return
     for task in data["tasks"]:
         for entry in task["episodes"]:
-            said, error = entry["metrics"], entry.get("failure_reason") or ""
+            metrics, error = entry["metrics"], entry.get("failure_reason") or ""
             detail = entry.get("failure_detail") or ""
             yield _result(
                 task=task["task"],
                 level=levels.get(task["task"], NOT_STATED),
                 split=entry.get("split") or NOT_STATED,
                 index=int(entry["episode_id"]),
-                episode=said.get("episode", ""),
-                cause="error" if error else said["cause"],
+                episode=metrics.get("episode", ""),
+                cause="error" if error else metrics["cause"],
                 error=": ".join(filter(None, (error, detail))),
-                success_once=bool(said.get("success")),
-                success_at_end=bool(said.get("success_at_end")),
+                success_once=bool(metrics.get("success")),
+                success_at_end=bool(metrics.get("success_at_end")),
                 steps=entry.get("steps"),
-                **{name: said[name] for name in _SAID & said.keys()},
+                **{name: metrics[name] for name in _METRICS & metrics.keys()},
             )
 
 
-_SAID = {
+_METRICS = {
     *("goal_fraction", "progress", "total_reward", "depth", "depth_of"),
     *("seed", "max_steps"),
 }

@@ -146,8 +146,8 @@ def oracle_table(evaluations: Sequence[Evaluation]) -> list[Table]:
                 about |= {"measure": measure.heading}
                 data.append({**about, **own.columns("own"), **best.columns("oracle")})
                 data[-1] |= part.columns("share")
-                told = {"%": own, "oracle %": best, "of the oracle's %": part}
-                texts.append({**about, **{name: each.percent() for name, each in told.items()}})
+                columns = {"%": own, "oracle %": best, "of the oracle's %": part}
+                texts.append({**about, **{name: each.percent() for name, each in columns.items()}})
     return table_of("of_oracle", "Shares of the oracle's", data, texts)
 
 
@@ -205,8 +205,8 @@ def usage_table(evaluations: Sequence[Evaluation]) -> list[Table]:
         total = {name: sum(r.usage.get(name, 0) for r in counted) for name in names}
         about = {"run": evaluation.label, "episodes": len(counted)}
         data.append({**about, **total})
-        told = {COUNTED[name]: f"{value:,.10g}" for name, value in total.items()}
-        texts.append({**{name: str(value) for name, value in about.items()}, **told})
+        columns = {COUNTED[name]: f"{value:,.10g}" for name, value in total.items()}
+        texts.append({**{name: str(value) for name, value in about.items()}, **columns})
     frame = pd.DataFrame(texts).fillna("-")
     return table_of("usage", "What language models were asked", data, frame)
 

@@ -79,13 +79,13 @@ def pack(
     runs = {cell: _named(run, suite) for cell, run in runs.items()}
     about: dict[str, str] = {}
     for option, given in (("track", track), ("trained_on", trained_on)):
-        said = {getattr(run, option) for run in runs.values()} - {""}
-        if len(said | ({given} - {""})) > 1:
-            told = " and ".join(map(repr, sorted(said)))
+        values = {getattr(run, option) for run in runs.values()} - {""}
+        if len(values | ({given} - {""})) > 1:
+            listed = " and ".join(map(repr, sorted(values)))
             raise ClevrSkillsError(
-                f"--{option.replace('_', '-')} {given}: the run says {told} itself"
+                f"--{option.replace('_', '-')} {given}: the run says {listed} itself"
             )
-        about[option] = given or next(iter(said), "")
+        about[option] = given or next(iter(values), "")
     labeled = replace(first, track=about["track"], trained_on=about["trained_on"])
     stated = declared(labeled, suite)
     cells = {

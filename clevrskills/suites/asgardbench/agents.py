@@ -76,8 +76,8 @@ class Blind(Zero):
         """
         try:
             if self._last:
-                told = observation["turns"][-1]["message"]
-                self._last = self._commands.send(not told.startswith("Failure"))
+                message = observation["turns"][-1]["message"]
+                self._last = self._commands.send(not message.startswith("Failure"))
             else:
                 self._last = next(self._commands)
         except (StopIteration, ClevrSkillsError):

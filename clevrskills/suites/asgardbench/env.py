@@ -72,7 +72,7 @@ class HouseEnv(SymbolicEnv):
         self._plan: list[str] = []
         self._planned = ""
         self._classes: Counter[str] = Counter()
-        self._told, self._agreed, self._first = 0, 0, ""
+        self._plans, self._agreed, self._first = 0, 0, ""
 
     @property
     def prompt(self) -> TextPrompt:
@@ -94,7 +94,7 @@ class HouseEnv(SymbolicEnv):
                 name = "unparsable"
             self._classes[name] += 1
         if self._first:
-            self._told += 1
+            self._plans += 1
             self._agreed += self._first == f"{verb} {kind}".lower()
             self._first = ""
         return ok, code, args
@@ -109,9 +109,9 @@ class HouseEnv(SymbolicEnv):
         kind = kinds.get(words[1].lower(), words[1])
         return verb, kind, "" if verb in VERBS else "UNKNOWN_VERB"
 
-    def hear(self, said: TextAction) -> None:
+    def hear(self, action: TextAction) -> None:
         """Take note of the first step of the plan that comes with a command."""
-        self._first = said.plan[0].lower() if said.plan else ""
+        self._first = action.plan[0].lower() if action.plan else ""
 
     def _look(self, state: Any) -> None:
         super()._look(state)
@@ -187,8 +187,8 @@ class HouseEnv(SymbolicEnv):
         passed = {f"{MILESTONE}{name}": float(name in self._passed) for name in ahead}
         if ahead:
             found |= {"milestones": 100 * sum(passed.values()) / len(ahead), **passed}
-        if self._told:
-            found["plan_first"] = 100 * self._agreed / self._told
+        if self._plans:
+            found["plan_first"] = 100 * self._agreed / self._plans
         return found
 
 
@@ -203,9 +203,13 @@ def prompt_of(
         wording: What is asked for instead: ``text``, and which wording that is; ``None``: the
             episode's own.
     """
-    told = {"text": episode.text, "index": episode.start.get("wording", 0), **(wording or {})}
+    wording_data = {
+        "text": episode.text,
+        "index": episode.start.get("wording", 0),
+        **(wording or {}),
+    }
     types = [kind for kind in house.types if kind not in HIDDEN]
-    return TextPrompt(told.pop("text"), about={"objects": types}, wording=told)
+    return TextPrompt(wording_data.pop("text"), about={"objects": types}, wording=wording_data)
 
 
 def house_of(

@@ -279,12 +279,12 @@ class AsgardBenchSuite(SymbolicSuite):
             task = others[number % len(others)]
             asked = wordings(task, TABLE[task][number % len(TABLE[task])])[0]
             return prompt_of(episode, house, {"text": asked.text, "task": task})
-        told = [
+        wordings_of = [
             {"text": each.text, "index": k, "style": each.style, "held_out": each.held_out}
             for k, each in enumerate(wordings(episode.task, variant))
             if each.held_out == (wording == "held_out")
         ]
-        return prompt_of(episode, house, told[number % len(told)])
+        return prompt_of(episode, house, wordings_of[number % len(wordings_of)])
 
     def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
         """Return the episode of a seed: of ``test`` the instances of the table in turn, of
@@ -346,11 +346,11 @@ class AsgardBenchSuite(SymbolicSuite):
         tags |= {"variation": variant.name, "layout": variant.label, "n": n, "length": length(n)}
         tags |= {"dirty": "yes" if variant.dirty else "no", "sink_clutter": clutter}
         limit = max(2 * n, 20) + 1  # the turn after the hard limit ends
-        said = wordings(task, variant)
+        options = wordings(task, variant)
         if split in ("train", "val"):  # in any wording that is seen
             of = np.random.default_rng((seed, crc32(b"wording"), crc32(task.encode())))
-            start["wording"] = int(of.integers(sum(not each.held_out for each in said)))
-        text = said[start.get("wording", 0)].text
+            start["wording"] = int(of.integers(sum(not each.held_out for each in options)))
+        text = options[start.get("wording", 0)].text
         return SymbolicEpisode(task, split, index, seed, text, start, limit, tags)
 
 

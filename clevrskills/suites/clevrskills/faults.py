@@ -45,8 +45,8 @@ class TaskFault(str):
             for frame, line in walk_tb(error.__traceback__)
             if str(frame.f_globals.get("__name__", "")).partition(".")[0] == package
         ]
-        is_told = isinstance(error, ClevrSkillsError) or not places
-        return cls(one_line(error), "" if is_told else f"an error in your code at {places[-1]}")
+        is_reported = isinstance(error, ClevrSkillsError) or not places
+        return cls(one_line(error), "" if is_reported else f"an error in your code at {places[-1]}")
 
 
 def _relative(name: str) -> str:

@@ -84,11 +84,11 @@ class Disorderly(OraclePolicy):
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:  # type: ignore[override]
         """Begin an episode."""
         steps = [step for step in env.goal.steps() if isinstance(step, Leaf)]
-        told = [step for step in steps if env.subgoal_prompt(step).text == prompt.text]
-        if not told:
+        chosen = [step for step in steps if env.subgoal_prompt(step).text == prompt.text]
+        if not chosen:
             order = np.random.default_rng(prompt.seed).permutation(len(steps))
-            told = [steps[k] for k in order]
-        self._oracle = _InOrder(env, told)
+            chosen = [steps[k] for k in order]
+        self._oracle = _InOrder(env, chosen)
 
 
 class _InOrder(Oracle):

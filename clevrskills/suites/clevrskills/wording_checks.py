@@ -82,8 +82,8 @@ def _mistakable(wording: Wording, bodies: Sequence[Body], shown: Sequence[Body])
             yield f"{meant.key} has no texture"
         several = kind == "tex" and PLURAL.search(wording.text[: match.start()])
         phrase = meant.texture_called(wording.names, shown)
-        said = words(meant) if kind == "obj" else set(phrase.split())
-        fitting = [body.key for body in bodies if said <= words(body)]
+        named = words(meant) if kind == "obj" else set(phrase.split())
+        fitting = [body.key for body in bodies if named <= words(body)]
         if (len(fitting) < 2) if several else (fitting != [meant.key]):
             yield f"{match[0]} fits {fitting}"
     for body in bodies:

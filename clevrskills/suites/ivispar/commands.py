@@ -128,8 +128,8 @@ def _lenient(
         return MoveCommand(code=UNPARSABLE)
     if tiles:
         match = re.search(r"tile (\d+)", text)
-        tile, said = ((match[1], "tile"), match[0]) if match else (None, "")
-        return _command(tile, said, geoms, direction)
+        tile, name = ((match[1], "tile"), match[0]) if match else (None, "")
+        return _command(tile, name, geoms, direction)
     words = text.split()
     for before, word in zip(words, words[1:], strict=False):
         shape = known.get(word.strip(".,;:!?"))
@@ -148,12 +148,12 @@ def _times(text: str) -> int:
 
 
 def _command(
-    geom: Geom | None, said: str, geoms: Sequence[Geom], direction: int, times: int = 1
+    geom: Geom | None, name: str, geoms: Sequence[Geom], direction: int, times: int = 1
 ) -> MoveCommand:
     if geom is None:
         return MoveCommand(code=UNPARSABLE)
     if geom not in geoms:
-        return MoveCommand(code=UNKNOWN_OBJECT, args={"piece": said})
+        return MoveCommand(code=UNKNOWN_OBJECT, args={"piece": name})
     return MoveCommand(list(geoms).index(geom), direction, times)
 
 

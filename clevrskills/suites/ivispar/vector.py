@@ -131,7 +131,7 @@ class BoardVectorEnv:
         if self._waits:
             begun, self._ended = self._ended, ended & ~self._ended
             reward, ended = np.where(begun, 0, reward), begun
-            solved, over, moved = (told & ~begun for told in (solved, over, moved))
+            solved, over, moved = (mask & ~begun for mask in (solved, over, moved))
         if ended.any():
             self._begin(np.flatnonzero(ended))
         return self.planes(), reward.astype(np.float32), solved, over, {"moved": moved}
@@ -218,12 +218,12 @@ def observe_cells(cells: np.ndarray, goals: np.ndarray, size: int) -> np.ndarray
     """
     count, k = cells.shape
     n2, span = size * size, 2 * size - 1
-    said = 2 * (1 + 2 * span)
+    channels = 2 * (1 + 2 * span)
     rows = np.arange(count)[:, None]
-    planes = np.zeros((count, n2, said), np.float32)
+    planes = np.zeros((count, n2, channels), np.float32)
     right = goals % size - cells % size + size - 1
     away = goals // size - cells // size + size - 1
-    for places, first in ((cells, 0), (goals, said // 2)):
+    for places, first in ((cells, 0), (goals, channels // 2)):
         planes[rows, places, first] = 1.0
         planes[rows, places, first + 1 + right] = 1.0
         planes[rows, places, first + 1 + span + away] = 1.0
@@ -345,9 +345,12 @@ class CellVectorEnv(VectorEnv):
         infos: dict[str, Any] = {}
         if ended.any():
             once = solved.astype(np.float32)
-            told = {"return": self._return.copy(), "length": self._length.astype(np.float32)}
-            told |= {"success_once": once, "success_at_end": once}
-            infos = {"final_info": {"episode": told}, "_final_info": ended}
+            episode_info = {
+                "return": self._return.copy(),
+                "length": self._length.astype(np.float32),
+            }
+            episode_info |= {"success_once": once, "success_at_end": once}
+            infos = {"final_info": {"episode": episode_info}, "_final_info": ended}
             self._length[ended] = 0
             self._return[ended] = 0.0
         if self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP:

@@ -92,7 +92,7 @@ def draw_view(
             (BoardView("view3d"), puzzle.goal, Marked.GOAL),
             (BoardView("view3d"), cells, mark),
         )
-        return np.hstack([draw_view(of, puzzle, there, said) for of, there, said in boards])
+        return np.hstack([draw_view(of, puzzle, there, shown) for of, there, shown in boards])
     if view.drawn:
         image, centres = draw_board(puzzle, cells, mark.value[1])
     else:

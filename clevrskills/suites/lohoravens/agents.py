@@ -23,7 +23,7 @@ from clevrskills.suites.lohoravens.interfaces.numbers import PICK_PLACE_PIXELS, 
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.primitive import PrimitiveArm, pick_and_place
-from clevrskills.suites.lohoravens.prompts.phrasing import say
+from clevrskills.suites.lohoravens.prompts.phrasing import instruction_for
 from clevrskills.suites.lohoravens.solver import UnsolvableError, clearing_moves, moves
 
 SAME_MOVES = 3
@@ -74,7 +74,7 @@ class MoveOracle(CommandOracle):
             raise GaveUp(str(error)) from error
         if found is None:  # all is where it should be, but not yet at rest
             return self._interface.none()
-        move, said = found
+        move, words = found
         key = _rounded(move)
         if self._tried[key] == SAME_MOVES:
             raise GaveUp(f"the same move was tried {SAME_MOVES} times")
@@ -82,7 +82,7 @@ class MoveOracle(CommandOracle):
         self.pose = [*move.pick, *move.place]
         if self._interface.name == PICK_PLACE_PIXELS.name:
             return np.array([*pixel_of(move.pick), *pixel_of(move.place)])
-        return said or np.array(self.pose)
+        return words or np.array(self.pose)
 
     def _moved(self) -> int:
         """Return the number of moves done."""
@@ -97,25 +97,25 @@ class MoveOracle(CommandOracle):
         env, seen = self._env, list[Move]()
         for move in known:
             seen.append(move)
-            if not self._tried[_rounded(move)] and (found := self._said(move)):
+            if not self._tried[_rounded(move)] and (found := self._with_words(move)):
                 return found
         if seen and all(self._tried[_rounded(move)] for move in seen):
             seen += clearing_moves(env.goal, env.world, env.goal_state, seen[0])
         for move in sorted(seen, key=lambda move: self._tried[_rounded(move)]):
-            if found := self._said(move):
+            if found := self._with_words(move):
                 return found
         if seen:
             raise GaveUp("no words are known for the next move")
         return None
 
-    def _said(self, move: Move) -> tuple[Move, str] | None:
+    def _with_words(self, move: Move) -> tuple[Move, str] | None:
         """Return a move and its words, none but for the interface of words; ``None``: there are
         none.
         """
         if self._interface.name != PICK_PLACE_TEXT.name:
             return move, ""
-        said = say(move, self._env)
-        return (move, said) if said else None
+        words = instruction_for(move, self._env)
+        return (move, words) if words else None
 
 
 class StepOracle(MoveOracle):
@@ -190,8 +190,8 @@ class GreedyText:
         account = self._env.account
         if account.turns and account.codes["PLACED"] < account.turns:
             raise GaveUp("an instruction was not done")
-        said: str = self._oracle.act()
-        return said or DONE_COMMAND
+        instruction: str = self._oracle.act()
+        return instruction or DONE_COMMAND
 
 
 class RandomActions(Privileged):

@@ -47,13 +47,13 @@ class CaptionState:
         ]
         self._hidden = self.hidden_at_start
         self._before: dict[str, np.ndarray] = {}
-        self._told: dict[str, str] = {}
+        self._places: dict[str, str] = {}
 
     def note(self, env: RecorderView) -> None:
         """Take note that a turn begins: where everything is, and what is uncovered by now."""
         scene = self._look(env)
         self._before = {thing.key: scene.xy(thing.slot) for thing in scene.movable}
-        self._told = {thing.key: where(scene, thing, self._hidden) for thing in scene.movable}
+        self._places = {thing.key: where(scene, thing, self._hidden) for thing in scene.movable}
 
     def _look(self, env: RecorderView) -> FieldView:
         """Observe the scene now; what is uncovered in it is hidden no more."""
@@ -100,9 +100,9 @@ def true_statements(report: str, truth: str) -> tuple[int, int]:
         report: The report; what has the form of a caption's lines is a statement.
         truth: A caption of where each thing is.
     """
-    said = _STATEMENT.findall(report)
+    statements = _STATEMENT.findall(report)
     known = {line.lower() for line in _STATEMENT.findall(truth)}
-    return sum(line.lower() in known for line in said), len(said)
+    return sum(line.lower() in known for line in statements), len(statements)
 
 
 def counted(things: list[Thing]) -> str:

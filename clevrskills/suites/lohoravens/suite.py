@@ -130,12 +130,12 @@ class LoHoRavensSuite(TabletopSuite):
             "language_seen": Preset("sentences of training, in turn", {"wording": "seen"}),
             "language_unseen": Preset("sentences that are held out", {"wording": "held_out"}),
         }
-        for noise, told in _CONDITIONS.items():
+        for noise, text in _CONDITIONS.items():
             options = {"noise": noise}
-            known[noise] = Preset(told, options)
+            known[noise] = Preset(text, options)
             for name, (sentence, shown) in _FEEDBACK.items():
                 key = name if noise == "clean" else f"{noise}_{name}"
-                known[key] = Preset(f"{sentence}; {told}", {**options, **shown})
+                known[key] = Preset(f"{sentence}; {text}", {**options, **shown})
         return known
 
     def check(self, config: EnvConfig) -> None:

@@ -35,7 +35,7 @@ DISTANCE_M = 0.18
 DIRECTIONS = {"away": (1, 0), "towards": (-1, 0), "right": (0, 1), "left": (0, -1)}
 """World x and y of directions as the base camera sees them, from across the table: ``away`` from
 the robot is down in its image, ``right`` is the robot's own left."""
-SAID = {
+PHRASES = {
     "away": "on the side away from the robot",
     "towards": "on the side towards the robot",
     "right": "on the right",
@@ -119,7 +119,7 @@ class Neighbour(Task):
         return InSequence((Inside(first, area), InsideAfter(second, area, first)))
 
     def fields(self, layout: Layout) -> Fields:
-        return {"direction": SAID[list(DIRECTIONS)[int(layout.roles["direction"])]]}
+        return {"direction": PHRASES[list(DIRECTIONS)[int(layout.roles["direction"])]]}
 
 
 @cache

@@ -66,7 +66,7 @@ def said(policy: JAT, batch: Batch) -> Tensor:
     """What it says to whole windows, as actions (B, T, 7)."""
     prompts = replace(batch.prompts, images=batch.prompts.images / 255)
     actions = policy._repeated(policy.normalize_action(batch.actions[:, :, 0]))
-    given = policy.say(policy._normalized(batch.observations), prompts, actions)
+    given = policy.predict(policy._normalized(batch.observations), prompts, actions)
     return policy.normalize_action.inverse(given[..., :7]).clamp(-1, 1)
 
 

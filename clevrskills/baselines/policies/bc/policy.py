@@ -25,8 +25,8 @@ from clevrskills.baselines.policies.losses import (
     action_losses,
     decide_vacuum,
     missed,
-    perhaps_told,
     place_loss,
+    scheduled_sample,
 )
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
@@ -162,12 +162,12 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         """
         told = self.config.told, self.config.told_noise_m
         sight = self.scene(observations, prompt, mask)
-        places = perhaps_told(sight.places, told_places, *told)
+        places = scheduled_sample(sight.places, told_places, *told)
         if self.told_places is not None and not self.training:
             places = torch.where(self.told_places.isfinite(), self.told_places, places)
         seen = torch.cat([sight.numbers, TOLD_PER_M * places.flatten(1)], -1)
         waypoint = self.waypoint(seen)
-        known = perhaps_told(waypoint, told_waypoint, *told)
+        known = scheduled_sample(waypoint, told_waypoint, *told)
         far = torch.cat([TOLD_PER_M * known[:, :3], known[:, 3:]], -1)
         said = self.head(torch.cat([seen, far], -1))
         return said.reshape(*observations.mask.shape, -1, 7), sight, waypoint
@@ -187,13 +187,13 @@ def _waypoints(poses: Tensor) -> Tensor:
     return torch.cat([poses[:, :3], rotation_matrix(poses[:, 3:])[:, :2].flatten(1)], -1)
 
 
-def _looking_loss(looks: Sequence[Tensor], sights: Tensor, steps: Tensor) -> Tensor:
+def _looking_loss(looks: Sequence[Tensor], pixels: Tensor, steps: Tensor) -> Tensor:
     """Return the cross-entropy of looking where something is: of logits (N, 2, h w) for each of C
     cameras, places in their images (N, 2, C, 2) and which of the steps exist (N, 1).
     """
     total = steps.new_zeros((), dtype=torch.float32)
     for k, logits in enumerate(looks):
-        place = sights[:, :, k]
+        place = pixels[:, :, k]
         wanted = place.isfinite().all(-1) & steps
         side = math.isqrt(logits.shape[-1])
         column, row = ((place.nan_to_num() + 1) / 2 * side).long().clamp(0, side - 1).unbind(-1)

@@ -214,7 +214,7 @@ class JAT(LearnedPolicy[JATConfig]):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         actions = self._repeated(batch.actions[:, :, 0])
-        predicted = self.say(batch.observations, batch.prompts, actions)
+        predicted = self.predict(batch.observations, batch.prompts, actions)
         return {"loss": masked_mean((predicted - actions) ** 2, batch.action_mask[:, :, 0])}
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[JatState]:
@@ -232,7 +232,7 @@ class JAT(LearnedPolicy[JATConfig]):
         both = [self._step(*one) for one in zip(images, memories, strict=True)]
         return torch.stack([action for action, _ in both]), [memory for _, memory in both]
 
-    def say(self, observations: Observations, prompts: Prompts, actions: Tensor) -> Tensor:
+    def predict(self, observations: Observations, prompts: Prompts, actions: Tensor) -> Tensor:
         """Return the outputs at each step of whole windows, (B, T, vector).
 
         Args:

@@ -200,10 +200,10 @@ class Octo(LearnedPolicy[OctoConfig]):
         when = torch.arange(steps, device=exists.device).repeat_interleave(size)
         is_read = (torch.arange(size, device=exists.device) >= last).repeat(steps)
         before = (task.shape[1], 0)
-        sight = visible(
+        mask = visible(
             exists, functional.pad(when, before, value=-1), functional.pad(is_read, before)
         )
-        tokens = self.transformer(torch.cat([task, each.flatten(1, 2)], 1), sight)
+        tokens = self.transformer(torch.cat([task, each.flatten(1, 2)], 1), mask)
         found: Tensor = tokens[:, task.shape[1] :].unflatten(1, (steps, size))[:, :, last:]
         return found.mean(2)
 

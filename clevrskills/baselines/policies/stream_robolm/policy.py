@@ -42,8 +42,8 @@ from clevrskills.baselines.policies.losses import (
     TOLD_PER_M,
     action_losses,
     decide_vacuum,
-    perhaps_told,
     place_loss,
+    scheduled_sample,
 )
 from clevrskills.baselines.policies.stream_robolm.backbones import (
     RANDOM_LANGUAGE_MODELS,
@@ -308,15 +308,15 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         config, parts = self.config, dict[str, Tensor]()
         known = self._known(batch.observations, batch.prompts)
-        said, told = self._say(known, batch.places)
+        predicted, located = self._predict(known, batch.places)
         if config.vacuum_weight:
-            motion, vacuum = action_losses(said, batch, self.normalize_action)
+            motion, vacuum = action_losses(predicted, batch, self.normalize_action)
             total = motion + config.vacuum_weight * vacuum
             parts = {"motion": motion, "vacuum": vacuum}
         else:
-            total = masked_mean((said - batch.actions) ** 2, batch.action_mask)
-        if told is not None:
-            parts["place"] = place_loss(told, batch.places, batch.observations.mask[..., None])
+            total = masked_mean((predicted - batch.actions) ** 2, batch.action_mask)
+        if located is not None:
+            parts["place"] = place_loss(located, batch.places, batch.observations.mask[..., None])
             total = total + config.place_weight * parts["place"]
         return {"loss": total, **parts}
 
@@ -370,10 +370,10 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             StreamState(m.begun, m.prompt, m.age + 1, tuple(read[k : k + n]))
             for m, k, n in zip(memories, first.tolist(), counts.tolist(), strict=True)
         ]
-        said = self._say(out[first, -1])[0][:, :1]  # an image is read at each control step
+        predicted = self._predict(out[first, -1])[0][:, :1]  # an image is read at each control step
         if self.config.vacuum_weight:
-            said = decide_vacuum(said, self.normalize_action)
-        return said, after
+            predicted = decide_vacuum(predicted, self.normalize_action)
+        return predicted, after
 
     def _live(self, memory: StreamState) -> list[Stream]:
         """Return streams of an episode that read its next control step, the oldest one first."""
@@ -382,19 +382,19 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             streams.append(memory.begun)
         return streams
 
-    def _say(self, known: Tensor, true: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    def _predict(self, known: Tensor, true: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Return the next actions, (..., H, 7), of what the LSTM gives, and where it tells that the
         things are that the sub-task names, (..., 2, 3); ``true``, for training, is where they are.
         """
-        told = None
+        located = None
         if self.config.place_weight:
-            told = places = self.tell(known).unflatten(-1, (PLACES, 3))
+            located = places = self.tell(known).unflatten(-1, (PLACES, 3))
             if true is not None and self.training:
-                config, flat = self.config, (told.flatten(0, 1), true.flatten(0, 1))
-                places = perhaps_told(*flat, config.told, config.told_noise_m).view_as(told)
+                config, flat = self.config, (located.flatten(0, 1), true.flatten(0, 1))
+                places = scheduled_sample(*flat, config.told, config.told_noise_m).view_as(located)
             known = torch.cat([known, TOLD_PER_M * places.flatten(-2)], -1)
-        said: Tensor = self.head(known)
-        return said.unflatten(-1, (-1, 7)), told
+        predicted: Tensor = self.head(known)
+        return predicted.unflatten(-1, (-1, 7)), located
 
     def _known(self, observations: Observations, prompts: Prompts) -> Tensor:
         """Return the LSTM's outputs at each step, (B, T, width)."""

@@ -74,7 +74,11 @@ def _model(table: Mapping[str, Any], look: BuildInput) -> FixtureModel:
             joint, use = part.get("joint"), part.get("use", "both")
             pieces += [Piece(copy, surface, joint, use) for copy in placed(part, _solid(part))]
     joints = {name: ModelJoint(**entries) for name, entries in table.get("joints", {}).items()}
-    return scaled(FixtureModel(*pieces), table["scale"]) if "scale" in table else FixtureModel(*pieces, **joints)
+    return (
+        scaled(FixtureModel(*pieces), table["scale"])
+        if "scale" in table
+        else FixtureModel(*pieces, **joints)
+    )
 
 
 def _surface(

@@ -85,7 +85,7 @@ class HousePrompter:
         """
         verbs = "\n".join(f"- {verb}: {section(f'verb_{verb}')}" for verb in VERBS)
         same = f": let it be the first one of your {PLAN}" if self._plan else ""
-        told = [
+        rules = [
             section(f"notice_{given}", hand=section(f"hand_{'drawn' if self._hand else 'absent'}")),
             *([section("hints")] if self._hints else []),
             section(f"feedback_{feedback}"),
@@ -103,7 +103,7 @@ class HousePrompter:
                 section("role", senses=section(f"senses_{given}")),
                 f"# Actions\n{section('actions', verbs=verbs)}",
                 f"# Rules of the world\n{section('world')}",
-                "# How to work\n" + "\n".join(told),
+                "# How to work\n" + "\n".join(rules),
                 "# How to answer\nAnswer in this form, and in no other:\n\n" + "\n\n".join(form),
                 "# Examples\nThree turns of other episodes.",
                 *shown,
@@ -150,9 +150,11 @@ class HousePrompter:
 
     def _example(self, number: int, example: Mapping[str, Any], given: str, feedback: str) -> str:
         failure = f"Failure. {example['why']}" if feedback == "detailed" else "Failure."
-        told = ["Success."] * (len(example["past"]) - 1) + [failure]
+        outcomes = ["Success."] * (len(example["past"]) - 1) + [failure]
         lines = [f"## Example {number}: {example['title']}", f"{TASK}\n{example['task']}", ""]
-        lines += _numbered(example["past"], told if feedback != "none" else [""] * len(told))
+        lines += _numbered(
+            example["past"], outcomes if feedback != "none" else [""] * len(outcomes)
+        )
         sure = given == "text" and feedback == "none"
         lines += [
             "",
@@ -174,12 +176,12 @@ class HousePrompter:
             return f"{NOTES}\nThis is your first action."
         lines = [NOTES, "Past actions:"]
         lines += _numbered([t["action"] for t in turns], [t["message"] for t in turns])
-        said = history[-1][1] if history else TextAction("")
-        if self._plan and said.plan:
+        last = history[-1][1] if history else TextAction("")
+        if self._plan and last.plan:
             lines += ["", "Your plan of the last turn (your own proposal, check it again):"]
-            lines += [f"{k}. {step}" for k, step in enumerate(said.plan, 1)]
-        if self._memory and said.memory:
-            lines += ["", REMEMBERED, said.memory]
+            lines += [f"{k}. {step}" for k, step in enumerate(last.plan, 1)]
+        if self._memory and last.memory:
+            lines += ["", REMEMBERED, last.memory]
         return "\n".join(lines)
 
     def _seen(
@@ -198,8 +200,8 @@ class HousePrompter:
         return parts
 
 
-def _numbered(actions: Sequence[str], told: Sequence[str]) -> list[str]:
-    pairs = enumerate(zip(actions, told, strict=True), 1)
+def _numbered(actions: Sequence[str], messages: Sequence[str]) -> list[str]:
+    pairs = enumerate(zip(actions, messages, strict=True), 1)
     return [f"{k}. {action}{f' - {what}' if what else ''}" for k, (action, what) in pairs]
 
 

@@ -147,11 +147,11 @@ def banks() -> Mapping[str, WordingSet]:
 
 def wordings(task: str, variant: Variant) -> Sequence[Wording]:
     """Return the sentences that ask for an instance, the seen ones first."""
-    told = {"objects": ", ".join(variant.objects), "food": variant.food, **FAMILIES[task].slots}
+    slots = {"objects": ", ".join(variant.objects), "food": variant.food, **FAMILIES[task].slots}
     found = []
     for style, text, held_out in banks()[task].sentences():
-        said = text.format(**told)
-        found.append(Wording(said[0].upper() + said[1:], style, held_out))
+        filled = text.format(**slots)
+        found.append(Wording(filled[0].upper() + filled[1:], style, held_out))
     return found
 
 
@@ -165,12 +165,12 @@ def read_sentence(text: str) -> tuple[str, Variant]:
         found = pattern.fullmatch(text.strip())
         if found is None:
             continue
-        told = found.groupdict()
-        objects = tuple(told["objects"].split(", ")) if "objects" in told else ()
+        slots = found.groupdict()
+        objects = tuple(slots["objects"].split(", ")) if "objects" in slots else ()
         named = FAMILIES[task].named
         if named and objects[0] not in catalogue().classes[named]:
             continue
-        return task, Variant(0, objects, food=told.get("food", ""))
+        return task, Variant(0, objects, food=slots.get("food", ""))
     raise ClevrSkillsError(f"{text!r} is no task of the household that can be read")
 
 
@@ -179,9 +179,9 @@ def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
     """Return what the sentences of each family look like."""
     found = []
     for task, bank in banks().items():
-        told = {"objects": "{objects}", "food": "{food}", **FAMILIES[task].slots}
+        slots = {"objects": "{objects}", "food": "{food}", **FAMILIES[task].slots}
         for _, text, _ in bank.sentences():
-            text = text.format(**told)
+            text = text.format(**slots)
             pattern = re.escape(text[0].upper() + text[1:])
             pattern = pattern.replace(r"\{objects\}", "(?P<objects>[A-Za-z, ]+)", 1)
             pattern = pattern.replace(r"\{food\}", r"(?P<food>\w+)", 1)

@@ -14,7 +14,7 @@ from clevrskills.evaluation.policies import Privileged, Random
 from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import AtPosition, OnTop, Rotated
 from clevrskills.suites.clevrskills.words.forms import any_command
-from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, say
+from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, command_for
 
 
 class Commander(CommandOracle):
@@ -34,7 +34,7 @@ class Commander(CommandOracle):
             GaveUp: No command says it.
         """
         leaf = self._env.goal.next_leaf(self._env.outcome)
-        self.subtask = WAIT if leaf is None else say(leaf, self._env)
+        self.subtask = WAIT if leaf is None else command_for(leaf, self._env)
         return self.subtask
 
 
@@ -69,7 +69,7 @@ class SkillPlan(Privileged):
         elif isinstance(leaf, AtPosition) and not isinstance(leaf, Rotated):
             wanted = int(leaf.object[0])
         if wanted in (held, -1):
-            return say(leaf, env)
+            return command_for(leaf, env)
         return f"pick up {env.world.keys[wanted]}" if held < 0 else PUT_DOWN
 
 

@@ -107,16 +107,16 @@ def canonical(text: str) -> str:
     return words if known and ";" not in words else ""
 
 
-def say(leaf: Predicate, env: ClevrSkillsEnv) -> str:
+def command_for(leaf: Predicate, env: ClevrSkillsEnv) -> str:
     """Return the command for a leaf of a goal tree: its own sentence, with keys of the scene.
 
     Raises:
         GaveUp: No command says it.
     """
-    told = leaf.describe(env.world)
+    description = leaf.describe(env.world)
     if isinstance(leaf, Rotated):
-        told = _what_is_left(leaf, env)
-    sentence = _PLACEHOLDER.sub(lambda match: match[1], told).partition(" after ")[0]
+        description = _what_is_left(leaf, env)
+    sentence = _PLACEHOLDER.sub(lambda match: match[1], description).partition(" after ")[0]
     command = sentence[:1].lower() + sentence[1:]
     if read(command, env).leaf is None:
         raise GaveUp(f"no command says: {sentence}")

@@ -74,13 +74,13 @@ class BoardPrompter:
         views = observation["views"]
         drawn = any(VIEWS[name].drawn for name in views)
         shown = [Message("system", (self._system(drawn, any(map(_is_text, views))),))]
-        told = {turn["index"]: turn for turn in observation["turns"]}
+        results = {turn["index"]: turn for turn in observation["turns"]}
         past = history[-self.history :] if self.history else ()
         parts: list[str | ImagePart] = []
-        for k, (seen, said) in enumerate(past):
+        for k, (seen, answer) in enumerate(past):
             parts += self._boards(seen, "past", f"past_{len(past) - k}")
-            turn = told[seen["turn"]]
-            action = write_action(said.action) if said.action else turn["action"]
+            turn = results[seen["turn"]]
+            action = write_action(answer.action) if answer.action else turn["action"]
             shown += [message("user", parts), message("assistant", [action])]
             parts = [section("result", message=turn["message"])] if turn["message"] else []
         if SINGLE in views:
@@ -139,8 +139,8 @@ class BoardPrompter:
             sections.append(section("cells", last=f"{chr(ord('A') + n - 1)}{n}"))
         if self._listing:
             examples = [f"A1 {about['colors'][0]} {shapes[0]}; B3 {about['colors'][1]} {shapes[1]}"]
-        told = {"words": "\n".join(words), "examples": "\n".join(examples)}
-        sections.append(section("form", form=self._format, **told))
+        texts = {"words": "\n".join(words), "examples": "\n".join(examples)}
+        sections.append(section("form", form=self._format, **texts))
         if not self._listing:
             sections.append(section("notes"))
         return "\n\n".join(sections)

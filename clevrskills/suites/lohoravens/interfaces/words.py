@@ -106,7 +106,7 @@ PICK_PLACE_TEXT = WordsInterface(
         ],
     },
     "one instruction each turn: pick up the … and place it on the …",
-    codes={code: (f"{{understood}}{told}", kind) for code, (told, kind) in CODES.items()},
+    codes={code: (f"{{understood}}{text}", kind) for code, (text, kind) in CODES.items()},
     grammar=canonical,
 )
 
@@ -131,10 +131,10 @@ class WordsActuator(PickPlaceActuator):
             self._understood = f"Understood: {instruction}. "
         if instruction is None or not env.judges:
             return super().act(action, on_step)
-        told = ground(action, env)
+        grounded = ground(action, env)
         with torch.inference_mode():
-            helpful = told.move is not None and helps(
-                env.goal, env.world, env.goal_state, told.move, env.turn_limit
+            helpful = grounded.move is not None and helps(
+                env.goal, env.world, env.goal_state, grounded.move, env.turn_limit
             )
         env.account.judge("planner", helpful)
         scene = FieldView(env)

@@ -182,19 +182,19 @@ class Forms(PhysicalPredicate):
             held.any(-1), nearest, lambda w, t: carry(w, w.held, t), targets
         )
 
-    def said(self, env: int = 0) -> Mapping[str, str]:
+    def phrases(self, env: int = 0) -> Mapping[str, str]:
         counts = np.bincount(self.slots(env)[1], minlength=2).clip(max=len(NUMBERS) - 1)
         inside, around = (NUMBERS[count] for count in counts[:2])
         return {**WORDS[self.figure], "inside": inside, "around": around}
 
     def describe(self, world: World, env: int = 0) -> str:
         groups, names = self.slots(env)[1], world.mention(env, self.objects)
-        said = {**self.said(env), "zone": "".join(world.mention(env, self.zone[:, None]))}
-        said["names"] = listed([names[k] for k in groups.argsort(kind="stable")])
+        slots = {**self.phrases(env), "zone": "".join(world.mention(env, self.zone[:, None]))}
+        slots["names"] = listed([names[k] for k in groups.argsort(kind="stable")])
         for group, part in enumerate(("inside", "around")):
             own = [names[k] for k in np.flatnonzero(groups == group)]
-            said[part] = listed(own or names)
-        return SENTENCES[self.figure].format(**said)
+            slots[part] = listed(own or names)
+        return SENTENCES[self.figure].format(**slots)
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         """Lay out the first figure, the blocks turned as they are."""

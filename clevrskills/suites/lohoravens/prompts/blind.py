@@ -113,34 +113,34 @@ def _repeat(pick: str, place: str) -> Generator[str, bool, int]:
     return MOST_ALIKE
 
 
-def _meant(said: Words, colors: Sequence[str]) -> tuple[Sequence[str], str]:
+def _meant(slots: Words, colors: Sequence[str]) -> tuple[Sequence[str], str]:
     """Return the colors of the blocks that are meant, and words for one, with a gap for the color;
     of blocks beside another one each color occurs once.
     """
-    what = said["what"]
+    what = slots["what"]
     named = [c for name, of in CATEGORIES.items() if name in what for c in of]
     tried = [color for color in colors if color in named] or [*colors]
     size = next((f"{word} " for word in ("smaller", "bigger") if word in what), "")
-    area = next((area for area in AREAS if area in what), said.get("source", ""))
+    area = next((area for area in AREAS if area in what), slots.get("source", ""))
     if any(side in what for side in SIDE_WORDS.values()):
         tried = [color for color in tried if f"{color} block" not in what]
     return tried, f"{size}{{}} block{f' on the {area}' if area else ''}"
 
 
-def _select(said: Words, colors: Sequence[str]) -> Script:
-    tried, words = _meant(said, colors)
-    once = any(side in said["what"] for side in SIDE_WORDS.values())
+def _select(slots: Words, colors: Sequence[str]) -> Script:
+    tried, words = _meant(slots, colors)
+    once = any(side in slots["what"] for side in SIDE_WORDS.values())
     picks = map(words.format, tried) if once else _in_turn(tried, words)
-    if said["order"]:
+    if slots["order"]:
         picks = [f"{size} {pick}" for pick in [*picks] for size in ("bigger", "smaller")]
         picks.sort()
-    yield from _pile(picks, f"{said['zone']} zone")
+    yield from _pile(picks, f"{slots['zone']} zone")
 
 
-def _move(said: Words, colors: Sequence[str]) -> Script:
-    tried, words = _meant(said, colors)
+def _move(slots: Words, colors: Sequence[str]) -> Script:
+    tried, words = _meant(slots, colors)
     for pick in _in_turn(tried, words):
-        yield _put(pick, f"{said['target']} area")
+        yield _put(pick, f"{slots['target']} area")
 
 
 def _bowls(shift: int) -> Callable[[Words, Sequence[str]], Script]:
@@ -154,8 +154,8 @@ def _bowls(shift: int) -> Callable[[Words, Sequence[str]], Script]:
 def _uncover(top: str, lower: str, times: int) -> Callable[[Words, Sequence[str]], Script]:
     """Return a script that takes away so many blocks on top, and fetches what was below."""
 
-    def act(said: Words, colors: Sequence[str]) -> Script:
-        for color in (said["top"],) if "top" in said else colors:
+    def act(slots: Words, colors: Sequence[str]) -> Script:
+        for color in (slots["top"],) if "top" in slots else colors:
             if (yield _put(top.format(color), FREE_AREA)):
                 for _ in range(times - 1):
                     yield _put(top.format(color), FREE_AREA)
@@ -181,24 +181,24 @@ def _towers(*sizes: str) -> Callable[[Words, Sequence[str]], Script]:
     return act
 
 
-def _frequent(said: Words, colors: Sequence[str]) -> Script:
+def _frequent(slots: Words, colors: Sequence[str]) -> Script:
     for color in colors:
-        if (yield _put(f"{color} block", f"{said['zone']} zone")):
+        if (yield _put(f"{color} block", f"{slots['zone']} zone")):
             yield from _repeat(f"{color} block", f"{color} block")
 
 
-def _alternate(said: Words, colors: Sequence[str]) -> Script:
-    first = said["first"]
-    yield _put(f"{first} block", f"{said['zone']} zone")
+def _alternate(slots: Words, colors: Sequence[str]) -> Script:
+    first = slots["first"]
+    yield _put(f"{first} block", f"{slots['zone']} zone")
     for color in colors:
         if color != first and (yield _put(f"{color} block", f"{first} block")):
             for pick, place in ((first, color), (color, first)) * 2:
                 yield _put(f"{pick} block", f"{place} block")
 
 
-def _by_size(said: Words, colors: Sequence[str]) -> Script:
+def _by_size(slots: Words, colors: Sequence[str]) -> Script:
     for size, zone in (("bigger", "one"), ("smaller", "two")):
-        yield from _pile(_in_turn(colors, f"{size} {{}} block"), f"{said[zone]} zone")
+        yield from _pile(_in_turn(colors, f"{size} {{}} block"), f"{slots[zone]} zone")
 
 
 def _pairs(_: Words, colors: Sequence[str]) -> Script:
@@ -207,17 +207,17 @@ def _pairs(_: Words, colors: Sequence[str]) -> Script:
 
 
 def _all_on(place: str) -> Callable[[Words, Sequence[str]], Script]:
-    def act(said: Words, colors: Sequence[str]) -> Script:
-        yield from _pile([f"{color} block" for color in colors], place.format_map(said))
+    def act(slots: Words, colors: Sequence[str]) -> Script:
+        yield from _pile([f"{color} block" for color in colors], place.format_map(slots))
 
     return act
 
 
-def _primitive(said: Words, _: Sequence[str]) -> Script:
-    at = f" on the {said['source']} area" if "source" in said else ""
-    beside = f"{said['side']} the {said['other']}" if "side" in said else ""
-    place = beside or f"on the {said['target']}"
-    yield f"pick up the {said['thing']}{at} and place it {place}"
+def _primitive(slots: Words, _: Sequence[str]) -> Script:
+    at = f" on the {slots['source']} area" if "source" in slots else ""
+    beside = f"{slots['side']} the {slots['other']}" if "side" in slots else ""
+    place = beside or f"on the {slots['target']}"
+    yield f"pick up the {slots['thing']}{at} and place it {place}"
 
 
 _SCRIPTS: Mapping[str, Callable[[Words, Sequence[str]], Script]] = {

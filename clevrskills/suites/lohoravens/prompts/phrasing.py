@@ -24,7 +24,7 @@ NEAR_M = 0.05
 """Greatest distance from a place beside a block at which its side is named."""
 
 
-def say(move: Move, env: LoHoRavensEnv) -> str:
+def instruction_for(move: Move, env: LoHoRavensEnv) -> str:
     """Return the first instruction that means the block and the target of a move, or after which
     fewer moves are left; empty: there is none.
     """

@@ -132,14 +132,14 @@ class FieldPrompter:
         return PICK_PLACE_TEXT.random(generator)
 
 
-def _marked(said: str) -> str:
+def _marked(instruction: str) -> str:
     """Return a reply: the instruction after its marker, or that all is done."""
-    return said if said == DONE else f"{INSTRUCTION} {said}"
+    return instruction if instruction == DONE else f"{INSTRUCTION} {instruction}"
 
 
 def _past(turn: Mapping[str, Any]) -> str:
-    told = f" ({turn['message']})" if turn["message"] else ""
-    return f"{turn['index'] + 1}. {turn['action']}{told}"
+    outcome = f" ({turn['message']})" if turn["message"] else ""
+    return f"{turn['index'] + 1}. {turn['action']}{outcome}"
 
 
 def _title(view: str) -> str:

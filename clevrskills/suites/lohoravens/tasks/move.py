@@ -92,9 +92,9 @@ class MoveBetweenAreas(RavensTask):
             "low": low,
             "high": high,
         }
-        said = {"source": source, "target": target, "big": big}
+        chosen = {"source": source, "target": target, "big": big}
         categories = padded(named.tolist(), len(CATEGORIES))
-        return scene.layout(**roles, **said, categories=categories)
+        return scene.layout(**roles, **chosen, categories=categories)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"].clamp(min=0)

@@ -166,9 +166,9 @@ class PickPlaceSize(PickPlace):
         return OnTop(roles["object"], roles["onto"])
 
     def fields(self, layout: Layout) -> Fields:
-        said = {}
+        named = {}
         for name, role in (("thing", "object"), ("target", "onto")):
             body = layout.body(role)
             assert body.size is not None
-            said[name] = f"{size_word(body.size[0])} {body.name}"
-        return said
+            named[name] = f"{size_word(body.size[0])} {body.name}"
+        return named

@@ -66,18 +66,18 @@ class Stepwise(RavensTask):
         return replace(layout, roles={**layout.roles, **roles})
 
     def fields(self, layout: Layout) -> Fields:
-        return {**super().fields(layout), "steps": " ".join(self._said(layout))}
+        return {**super().fields(layout), "steps": " ".join(self._sentences(layout))}
 
-    def _said(self, layout: Layout) -> list[str]:
+    def _sentences(self, layout: Layout) -> list[str]:
         """Return the steps in words, as the primitives have them."""
-        roles, said = layout.roles, []
+        roles, sentences = layout.roles, []
         for k in range(int(roles["steps"].sum())):
             onto = int(roles["step_onto"][k])
             below = layout.bodies[onto] if onto >= 0 else None
             area = f"{QUADRANTS[int(roles['step_area'][k])]} area"
             place = area if below is None else below.name
-            said.append(f"Pick up the {self.thing(layout, k)} and place it on the {place}.")
-        return said
+            sentences.append(f"Pick up the {self.thing(layout, k)} and place it on the {place}.")
+        return sentences
 
     def thing(self, layout: Layout, number: int) -> str:
         """Return what is picked up in a step."""

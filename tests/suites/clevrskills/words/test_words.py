@@ -23,7 +23,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import AtPose, AtPosition, Inside, OnTop, Picked, Rotated
 from clevrskills.suites.clevrskills.words.actuator import CommandedArm
 from clevrskills.suites.clevrskills.words.agents import Commander, RandomWords
-from clevrskills.suites.clevrskills.words.grammar import read, say
+from clevrskills.suites.clevrskills.words.grammar import command_for, read
 from clevrskills.suites.clevrskills.words.interface import SKILLS
 from clevrskills.tasks import tasks
 
@@ -71,12 +71,12 @@ def test_every_leaf_is_said_by_a_command_that_means_it(task: str) -> None:
     for number, leaf in enumerate(env.goal.leaves()):
         if number not in used or type(leaf) is Rotated and task == "swap_rotate":
             continue  # said by a place first
-        found = read(say(leaf, env), env)
+        found = read(command_for(leaf, env), env)
         assert not found.code
         kinds = [t for t in type(leaf).__mro__ if t is type(found.leaf)]
-        assert kinds, say(leaf, env)
+        assert kinds, command_for(leaf, env)
         if type(found.leaf) is type(leaf) and task not in ("match_pose", "move_without_hitting"):
-            assert same(leaf, found.leaf), say(leaf, env)
+            assert same(leaf, found.leaf), command_for(leaf, env)
     env.close()
 
 
@@ -248,7 +248,7 @@ def test_random_words_are_commands_and_do_not_solve(stack: ClevrSkillsEnv) -> No
 def test_success_is_that_of_the_state_in_which_a_turn_ends() -> None:
     env = started("pick")
     arm = SKILLS.begin(env)
-    pick_up = say(next(env.goal.leaves()), env)
+    pick_up = command_for(next(env.goal.leaves()), env)
     wanted = pick_up.removeprefix("pick up ")
     turn = arm.act(f"put {wanted} at (0, 0)")  # taken on the way, let go in the end
     assert (turn.code, turn.success, turn.terminated) == ("DONE", False, False)

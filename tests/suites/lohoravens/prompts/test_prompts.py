@@ -24,7 +24,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownArgumentError, UnknownNa
 from clevrskills.suites.lohoravens.captions import true_statements
 from clevrskills.suites.lohoravens.interfaces.grammar import canonical, parse
 from clevrskills.suites.lohoravens.interfaces.words import ground
-from clevrskills.suites.lohoravens.prompts.phrasing import say
+from clevrskills.suites.lohoravens.prompts.phrasing import instruction_for
 from clevrskills.suites.lohoravens.prompts.prompter import DONE, FieldPrompter, texts
 from clevrskills.suites.lohoravens.published import WORKSHOP
 from clevrskills.suites.lohoravens.solver import next_move
@@ -159,7 +159,7 @@ def test_the_next_move_can_be_said_and_is_understood(task: str) -> None:
         for _ in range(int(env.layouts[0].roles["n_min"])):
             move = next_move(env.goal, env.world, env.goal_state)
             assert move is not None
-            text = say(move, env)
+            text = instruction_for(move, env)
             meant = ground(text, env).move
             assert meant is not None, text
             carry_out(env.world, meant)
