@@ -74,7 +74,7 @@ class Rotated(AtPose):
         return {"turn": turn_in_words(float(self.angle_rad[env]))}
 
     def describe(self, world: World, env: int = 0) -> str:
-        return f"Rotate {world.mention(env, self.object)[0]} {self.said(env)['turn']}"
+        return f"Rotate {world.mention(env, self.object)[0]} {self.phrases(env)['turn']}"
 
 
 def turn_in_words(angle_rad: float) -> str:

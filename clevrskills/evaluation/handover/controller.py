@@ -100,7 +100,7 @@ class CommandExecutor:
         interface = find_interface(suite)
         assert isinstance(interface, BoxInterface)
         observer = Observer(self.env, options, subgoal_prompt(self.env, leaf))
-        self.prompt = observer.begin(self.seed(f"command/{self._told}"))
+        self.prompt = observer.begin(self.seed(f"command/{self._count}"))
         self._count += 1
         self.of.runner.reset({self.slot: self})
         observation, waiting = observer.look(), deque[tuple[NDArray[Any], NDArray[Any], bool]]()

@@ -61,7 +61,7 @@ class SubgoalSchedule:
         """Name that seeds the draws of this part apart from those of others; empty: they are those
         of an ordinary evaluation.
         """
-        return "" if self._part.kind == WHOLE else f"{self._name}/{self._told}"
+        return "" if self._part.kind == WHOLE else f"{self._name}/{self._prompts}"
 
     @property
     def record(self) -> Mapping[str, Any]:

@@ -87,7 +87,7 @@ class CaptionState:
         if not moved:
             return "Nothing has moved."
         return " ".join(
-            f"{_the(thing)} has moved: it was {self._told[thing.key]} and is now "
+            f"{_the(thing)} has moved: it was {self._places[thing.key]} and is now "
             f"{where(scene, thing, self._hidden)}."
             for thing in moved
         )
