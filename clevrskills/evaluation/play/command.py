@@ -80,8 +80,6 @@ class PlayArgs(PlannerArgs):
     open it."""
     port: int = 0
     """Port of that page; 0: one that is free."""
-    images: Path | None = None
-    """Folder for the images of the views: turn_000_VIEW.png shows the start."""
     record: Path | None = None
     """Folder into which the episode is entered as a result of the policy `human`, for reports."""
     json: bool = False
@@ -411,20 +409,11 @@ def _print_turn(entry: dict[str, Any]) -> None:
 
 
 def _show(args: PlayArgs, rollout: PolicyRollout) -> None:
-    """Print the views that are text, and write those that are images."""
-    quiet = args.json or args.browser
-    for name, view in _views(rollout).items():
+    """Print the views that are text."""
+    shown = {} if args.json or args.browser else _views(rollout)
+    for name, view in shown.items():
         if isinstance(view, str):
-            if not quiet:
-                _print_view(name, view)
-        elif args.images is not None:
-            from PIL import Image
-
-            args.images.mkdir(parents=True, exist_ok=True)
-            path = args.images / f"turn_{rollout.turns:03d}_{name.replace('@', '_at_')}.png"
-            Image.fromarray(view).save(path)
-            if not quiet:
-                print(path)
+            _print_view(name, view)
 
 
 def _print_view(name: str, text: str) -> None:

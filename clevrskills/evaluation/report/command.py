@@ -201,8 +201,6 @@ class CompareArgs:
     """Folder of the first run."""
     b: Positional[Path]
     """Folder of the second run."""
-    at_end: bool = False
-    """Compare success after the last step, not after any step."""
     sequential: bool = False
     """Test equal success rates by rounds, one episode of each task, in the shuffled order of
     `evaluate --until-width`: valid however often one looks and whenever one stops."""
@@ -235,7 +233,7 @@ def _compare(args: CompareArgs, a: Evaluation, b: Evaluation) -> int:
 
     if args.sequential:
         return _compare_sequentially(args, a, b)
-    comparison = compare_runs(a, b, "end" if args.at_end else "once")
+    comparison = compare_runs(a, b)
     if args.json:
         from clevrskills.jobs import files
 
@@ -262,8 +260,8 @@ def _compare_sequentially(args: CompareArgs, a: Evaluation, b: Evaluation) -> in
     from clevrskills.evaluation.sequential.tables import compare_sequentially
     from clevrskills.jobs import files
 
-    if args.at_end or args.episodes:
-        raise ClevrSkillsError("--sequential excludes --at-end and --episodes")
+    if args.episodes:
+        raise ClevrSkillsError("--sequential and --episodes exclude each other")
     compare_runs(a, b)  # whether they can be compared at all
     found = compare_sequentially(a, b)
     if args.json:

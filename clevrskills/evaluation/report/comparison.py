@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,6 @@ from clevrskills.evaluation.statistics import (
     share,
 )
 
-Moment = Literal["once", "end"]
 EXPLANATION = (
     "Only episodes that both runs have done without an error of the infrastructure. In brackets: "
     "95 % intervals. Difference: second less first, in percentage points. p: McNemar's exact "
@@ -69,13 +68,12 @@ class _Pair:
     b: bool
 
 
-def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Comparison:
+def compare_runs(a: Evaluation, b: Evaluation) -> Comparison:
     """Compare two runs.
 
     Args:
         a: The first run.
         b: The second one.
-        moment: What success means: that the goal held after some step, or after the last one.
 
     Raises:
         ClevrSkillsError: They have no episode in common, or don't state what was run.
@@ -83,7 +81,7 @@ def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Compa
     for evaluation in (a, b):
         if obstacle := pairing_obstacle(evaluation):
             raise ClevrSkillsError(obstacle)
-    pairs, remarks = _pair(a, b, moment)
+    pairs, remarks = _pair(a, b)
     if not pairs:
         raise ClevrSkillsError(
             f"{a.root} and {b.root} have no episode in common that ended without an error"
@@ -159,9 +157,8 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
-def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], list[str]]:
+def _pair(a: Evaluation, b: Evaluation) -> tuple[list[_Pair], list[str]]:
     """Return the pairs in the order of the results, and what is wrong with the others."""
-    name = "success_once" if moment == "once" else "success_at_end"
     firsts = [[r for r in run.results if not r.repeat] for run in (a, b)]
     theirs = {r.id: r for r in firsts[1]}
     pairs, changed, broken = [], 0, 0
@@ -174,7 +171,7 @@ def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], li
         elif not (result.counts and other.counts):
             broken += 1
         else:
-            pairs.append(_Pair(result, getattr(result, name), getattr(other, name)))
+            pairs.append(_Pair(result, result.success_once, other.success_once))
     common = len(pairs) + changed + broken
     remarks = []
     if alone := sum(map(len, firsts)) - 2 * common:

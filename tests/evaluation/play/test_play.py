@@ -102,16 +102,6 @@ def test_a_goal_that_tells_hidden_states_is_told_at_the_end(
     assert goals["The Fridge is not open"] is False and goals["The Toaster is not on"] is True
 
 
-def test_images_and_views(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    views = ["--view", "schematic", "--view", "schematic@goal"]
-    images = ["--images", str(tmp_path / "images"), "--commands", SOLUTION[0]]
-    assert main(["play", "geoms", "--index", "17", *views, *images]) == 0
-    assert sorted(path.name for path in (tmp_path / "images").iterdir()) == [
-        f"turn_00{k}_schematic{goal}.png" for k in (0, 1) for goal in ("", "_at_goal")
-    ]
-    assert str(tmp_path / "images" / "turn_001_schematic.png") in capsys.readouterr().out
-
-
 def test_recorded_for_reports(tmp_path: Path) -> None:
     out = tmp_path / "human"
     for index, commands in ((17, "; ".join(SOLUTION)), (3, "go")):

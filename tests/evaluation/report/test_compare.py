@@ -12,7 +12,6 @@ from clevrskills.cli import main
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.comparison import (
     Comparison,
-    Moment,
     compare_runs,
     differences,
     p_text,
@@ -37,8 +36,8 @@ def two_runs(tmp_path: Path, **second: object) -> tuple[Path, Path]:
     return made[0], made[1]
 
 
-def compared(roots: tuple[Path, Path], moment: Moment = "once") -> Comparison:
-    return compare_runs(*open_evaluations(roots), moment)  # type: ignore[call-arg]
+def compared(roots: tuple[Path, Path]) -> Comparison:
+    return compare_runs(*open_evaluations(roots))
 
 
 def test_numbers(tmp_path: Path) -> None:
@@ -141,14 +140,6 @@ def test_what_else_two_runs_differ_in(tmp_path: Path) -> None:
         "versions.numpy (2 and 3)",
     ]
     assert differences(read_run(one), read_run(one)) == []
-
-
-def test_success_at_the_end(tmp_path: Path) -> None:
-    a = [result("pick", k, T, success_at_end=k > 2) for k in range(6)]
-    b = outcomes("pick", [T] * 6)
-    roots = write_run(tmp_path / "a", a, "a"), write_run(tmp_path / "b", b, "b")
-    assert compared(roots).tasks[0].cells == Pairs(6, 0, 0, 0)
-    assert compared(roots, "end").tasks[0].cells == Pairs(3, 0, 3, 0)
 
 
 def test_splits_are_kept_apart(tmp_path: Path) -> None:

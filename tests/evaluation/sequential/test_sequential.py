@@ -155,7 +155,7 @@ def test_no_difference_is_not_found(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert found["null"].startswith("equal expected success on new episodes")
     assert main(["compare", str(a), str(b), "--sequential"]) == 0
     assert "(anytime-valid): all episodes used, not decided" in capsys.readouterr().out
-    assert main(["compare", str(a), str(b), "--sequential", "--at-end"]) == 2
+    assert main(["compare", str(a), str(b), "--sequential", "--episodes"]) == 2
 
 
 def test_other_tasks_can_not_be_compared(tmp_path: Path) -> None:
