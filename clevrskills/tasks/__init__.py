@@ -14,7 +14,6 @@ from clevrskills.tasks.layout import (
 )
 
 __all__ = [
-    "WordingSet",
     "DEFAULT_WORKSPACE",
     "EpisodeRng",
     "FAR_WORKSPACE",
@@ -23,6 +22,7 @@ __all__ = [
     "Sentences",
     "TableLayout",
     "Task",
+    "WordingSet",
     "task",
     "tasks",
 ]
