@@ -21,10 +21,7 @@ from gymnasium.envs.registration import WrapperSpec
 from clevrskills.suites import asgardbench, ivispar, lohoravens
 from clevrskills.suites import clevrskills as own
 
-__all__ = [
-    "env_id",
-    "make_vec",
-]
+__all__ = ["env_id", "make_vec"]
 
 __version__ = "1.0.0rc1"
 

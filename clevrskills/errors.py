@@ -8,9 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-__all__ = [
-    "ClevrSkillsError",
-]
+__all__ = ["ClevrSkillsError"]
 
 
 class ClevrSkillsError(Exception):

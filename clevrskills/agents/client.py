@@ -38,17 +38,12 @@ _FILTER = "refused by the provider's filter"
 
 @dataclass(frozen=True)
 class Reply:
-    """Reply of a model.
+    """Reply of a model."""
 
-    Attributes:
-        text: Its words; empty: it said nothing, however often it was asked.
-        usage: ``requests`` that were answered, ``prompt_tokens``, ``completion_tokens``.
-        finish_reason: Why they end, as the server says; empty: it does not.
-    """
-
-    text: str
+    text: str  # its words; empty: it said nothing, however often it was asked
+    # ``requests`` that were answered, ``prompt_tokens``, ``completion_tokens``
     usage: Mapping[str, float] = field(default_factory=dict)
-    finish_reason: str = ""
+    finish_reason: str = ""  # why they end, as the server says; empty: it does not
 
     @property
     def cut_off(self) -> bool:

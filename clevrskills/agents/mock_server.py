@@ -113,11 +113,7 @@ def behaviour(name: str) -> Answer:
 
 @contextlib.contextmanager
 def serving(
-    answer: Answer,
-    port: int = 0,
-    delay_s: float = 0.0,
-    fail_first: int = 0,
-    status: int = 503,
+    answer: Answer, port: int = 0, delay_s: float = 0.0, fail_first: int = 0, status: int = 503
 ) -> Iterator[str]:
     """Serve on this machine, in threads; yields its address as clients want it.
 

@@ -12,6 +12,4 @@ from clevrskills.assets.splits import SPLITS, Pools, Split, pools, shows_order, 
 from clevrskills.assets.textures import surface_texture, texture, texture_names
 from clevrskills.assets.topside import best_place, sealable_places
 
-__all__ = [
-    "shape",
-]
+__all__ = ["shape"]

@@ -13,10 +13,7 @@ import numpy as np
 from clevrskills.assets import polygons
 from clevrskills.assets.outlines import Outline, Points, circle, rectangle
 
-__all__ = [
-    "Solid",
-    "lathe",
-]
+__all__ = ["Solid", "lathe"]
 
 _PART_RING = 16  # at most this many corners per ring of a convex part
 

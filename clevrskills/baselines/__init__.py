@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from clevrskills.baselines.policies.bc.told import ToldPolicy
     from clevrskills.baselines.policy import LearnedPolicy
 
-__all__ = [
-    "load",
-]
+__all__ = ["load"]
 
 
 @overload
@@ -37,11 +35,7 @@ def load(
 
 @overload
 def load(
-    path: str | Path,
-    device: str | None = ...,
-    weights: str | None = ...,
-    *,
-    told: Literal[True],
+    path: str | Path, device: str | None = ..., weights: str | None = ..., *, told: Literal[True]
 ) -> ToldPolicy: ...
 
 

@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = [
-    "masked_mean",
-]
+__all__ = ["masked_mean"]
 
 
 class Movable:

@@ -24,9 +24,7 @@ from clevrskills.core.suite import DEFAULT
 from clevrskills.core.threads import single_threaded
 from clevrskills.errors import ClevrSkillsError
 
-__all__ = [
-    "LearnedPolicy",
-]
+__all__ = ["LearnedPolicy"]
 
 Config = TypeVar("Config", bound=PolicyConfig)
 LEAST_STD = 0.05

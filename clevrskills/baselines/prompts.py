@@ -18,9 +18,7 @@ from clevrskills.baselines.batch import Prompts, scale_images
 from clevrskills.core.policy import PromptInput
 from clevrskills.errors import ClevrSkillsError
 
-__all__ = [
-    "WordTokenizer",
-]
+__all__ = ["WordTokenizer"]
 
 _PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
 _WORD = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")

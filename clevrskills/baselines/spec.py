@@ -10,9 +10,7 @@ from clevrskills.core.policy import ObservationOptions
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
-__all__ = [
-    "PolicyConfig",
-]
+__all__ = ["PolicyConfig"]
 
 Statistics = Mapping[str, Mapping[str, list[float]]]
 """Of ``state`` and ``action``: ``mean``, ``std``, ``min``, ``max``, ``q01``, ``q99`` and others, by

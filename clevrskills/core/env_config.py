@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-__all__ = [
-    "EnvConfig",
-]
+__all__ = ["EnvConfig"]
 
 Look = Literal["soft", "flat", "stock"]
 """One of :data:`LOOKS`."""

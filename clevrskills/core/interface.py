@@ -5,15 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Literal,
-    Protocol,
-    get_args,
-    runtime_checkable,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +17,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 if TYPE_CHECKING:  # torch takes two seconds to import
     from clevrskills.core.goal.predicate import Outcome
 
-__all__ = [
-    "TextInterface",
-]
+__all__ = ["TextInterface"]
 
 Codes = Mapping[str, tuple[str, str]]
 """Codes of turns, which results and datasets keep: of each its sentence, with ``{name}`` for an
@@ -39,10 +29,7 @@ TOLERANCE = 0.01
 
 STATE_MODALITIES = {
     "qpos": {"joint_position": slice(None)},
-    "ee_pose": {
-        "end_effector_position": slice(0, 3),
-        "end_effector_rotation": slice(3, None),
-    },
+    "ee_pose": {"end_effector_position": slice(0, 3), "end_effector_rotation": slice(3, None)},
 }
 """How GR00T's data and servers name parts of measurements, and which numbers those are; other
 measurements keep their name."""

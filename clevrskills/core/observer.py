@@ -11,9 +11,7 @@ from clevrskills.core.env import Env, Prompt
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.errors import ClevrSkillsError
 
-__all__ = [
-    "Observer",
-]
+__all__ = ["Observer"]
 
 LANGUAGE = "language"
 Arrays = Mapping[str, NDArray[Any]]

@@ -20,13 +20,7 @@ from numpy.typing import NDArray
 from clevrskills.core.env_config import LOOKS
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
-__all__ = [
-    "Observation",
-    "ObservationOptions",
-    "PolicyError",
-    "PolicyInfo",
-    "PromptInput",
-]
+__all__ = ["Observation", "ObservationOptions", "PolicyError", "PolicyInfo", "PromptInput"]
 
 Observation = Mapping[str, Any]
 """Observation of a policy at a control step.

@@ -12,11 +12,7 @@ Grammar = Callable[[str], str]
 """Returns a command as its environment writes it; empty: the text is no command."""
 DONE = "done"
 """Command of a policy that declares that it is done."""
-REPLIES = {
-    "repaired": "replies repaired",
-    "unreadable": "unreadable",
-    "cut_off": "cut off",
-}
+REPLIES = {"repaired": "replies repaired", "unreadable": "unreadable", "cut_off": "cut off"}
 """Counters of replies, with their labels."""
 LINE = 200
 """Characters of a reply that is shown to its model as it was, at most."""

@@ -72,9 +72,7 @@ class Rollout:
         return turn
 
     def run(
-        self,
-        act: Callable[[], Any],
-        on_step: Callable[[Any, Turn], bool | None] | None = None,
+        self, act: Callable[[], Any], on_step: Callable[[Any, Turn], bool | None] | None = None
     ) -> tuple[str, str]:
         """Go on to the end.
 

@@ -25,12 +25,7 @@ from clevrskills.core.policy import Prompter
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
-__all__ = [
-    "Suite",
-    "TaskInfo",
-    "load_suite",
-    "register_envs",
-]
+__all__ = ["Suite", "TaskInfo", "load_suite", "register_envs"]
 
 SUITES = {
     "clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite",
@@ -126,18 +121,13 @@ class MomentRenderer(Protocol):
 
 @dataclass(frozen=True)
 class Preset:
-    """A named bundle of options of a run, such as an ablation.
+    """A named bundle of options of a run, such as an ablation."""
 
-    Attributes:
-        sentence: What it is.
-        options: Arguments of the command that it sets, by name.
-        prompt: Options of the suite's prompts that it sets for policies that ask a language model.
-        sampling: Arguments of endpoints that it sets, such as ``temperature``.
-    """
-
-    sentence: str
-    options: Mapping[str, Any]
+    sentence: str  # what it is
+    options: Mapping[str, Any]  # arguments of the command that it sets, by name
+    # options of the suite's prompts that it sets for policies that ask a language model
     prompt: Mapping[str, Any] = field(default_factory=dict)
+    # arguments of endpoints that it sets, such as ``temperature``
     sampling: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -3,6 +3,4 @@
 from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.layout import DatasetError
 
-__all__ = [
-    "Dataset",
-]
+__all__ = ["Dataset"]

@@ -49,16 +49,11 @@ _LABELS = (
 
 @dataclass(frozen=True)
 class TaskDigest:
-    """Published digest of a task.
+    """Published digest of a task."""
 
-    Attributes:
-        seeds: Seed of each slot that has digests.
-        digests: By part, one of each slot.
-        frames: By camera, colours of the first and the last frame of slot 0, (2, 4, 4, 3) uint8.
-    """
-
-    seeds: Sequence[int]
-    digests: Mapping[str, Sequence[str]]
+    seeds: Sequence[int]  # seed of each slot that has digests
+    digests: Mapping[str, Sequence[str]]  # by part, one of each slot
+    # by camera, colours of the first and the last frame of slot 0, (2, 4, 4, 3) uint8
     frames: Mapping[str, np.ndarray]
 
     def to_json(self) -> dict[str, Any]:
@@ -88,17 +83,11 @@ class TaskDigest:
 
 @dataclass(frozen=True)
 class Standard:
-    """Published digests of a suite's standard datasets.
+    """Published digests of a suite's standard datasets."""
 
-    Attributes:
-        benchmark: Version of the suite's benchmark.
-        settings: Split, robot and criteria of the episodes.
-        tasks: What is published of each task.
-    """
-
-    benchmark: int
-    settings: Mapping[str, str]
-    tasks: Mapping[str, TaskDigest]
+    benchmark: int  # version of the suite's benchmark
+    settings: Mapping[str, str]  # split, robot and criteria of the episodes
+    tasks: Mapping[str, TaskDigest]  # what is published of each task
 
     def to_json(self) -> str:
         """Return the content of the file."""

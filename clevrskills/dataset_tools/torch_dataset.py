@@ -27,9 +27,7 @@ from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
-__all__ = [
-    "TrainingDataset",
-]
+__all__ = ["TrainingDataset"]
 
 _NEAR_M = 0.02  # places that are nearer to a camera are not in its image
 _OBJECT, _PLACE = re.compile(r"\{obj:(\w+)\}"), re.compile(r"\{pos:([^}]+)\}")

@@ -23,11 +23,7 @@ from clevrskills.solvers.requirements import INSTALL_COMMANDS, PLANNERS, planner
 
 PROBE_TIMEOUT_S = 120
 MIN_FREE_DISK_GB = 2.0
-ICD_DIRECTORIES = (
-    "/usr/share/vulkan/icd.d",
-    "/usr/local/share/vulkan/icd.d",
-    "/etc/vulkan/icd.d",
-)
+ICD_DIRECTORIES = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d")
 LIBRARY_PACKAGES = {
     "libX11.so.6": "libx11-6",
     "libXext.so.6": "libxext6",

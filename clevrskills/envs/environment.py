@@ -29,13 +29,7 @@ from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.events.tabletop import TabletopWatcher
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.envs.scene_reuse import SceneReuse
-from clevrskills.envs.scene_sampling import (
-    DrawnScene,
-    NeutralPose,
-    draw_scene,
-    scene_of,
-    slots_of,
-)
+from clevrskills.envs.scene_sampling import DrawnScene, NeutralPose, draw_scene, scene_of, slots_of
 from clevrskills.envs.scene_text import STATE_VIEW, scene_text
 from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import ROBOT, StateObserver, flat
@@ -57,9 +51,7 @@ from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Task, task
 from clevrskills.tasks.bank import STYLES
 
-__all__ = [
-    "ClevrSkillsEnv",
-]
+__all__ = ["ClevrSkillsEnv"]
 
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
@@ -682,11 +674,7 @@ def make_env(
     Raises:
         ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
     """
-    names = {
-        "split": config.split,
-        "robot_name": config.robot,
-        "criteria_name": config.criteria,
-    }
+    names = {"split": config.split, "robot_name": config.robot, "criteria_name": config.criteria}
     backend = (config.render_backend or shaders.default_backend()) if config.cameras else "none"
     arguments: dict[str, Any] = {
         **{name: value for name, value in names.items() if value},

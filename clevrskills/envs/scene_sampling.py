@@ -26,9 +26,7 @@ from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Layout, LayoutError, Task, stack_roles
 from clevrskills.tasks.bank import choose_wording
 
-__all__ = [
-    "draw_scene",
-]
+__all__ = ["draw_scene"]
 
 ATTEMPTS = 200
 CLEARANCE_M = 0.02

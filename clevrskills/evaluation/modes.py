@@ -29,19 +29,13 @@ SCREENING_S = 600.0
 
 @dataclass(frozen=True)
 class Selected:
-    """Episodes of a run.
+    """Episodes of a run."""
 
-    Attributes:
-        episodes: The episodes, in the order in which they are run.
-        robot: Their robot.
-        criteria: When they count as solved.
-        run: What the run records of how they were selected, by field of
-            :class:`~clevrskills.evaluation.results.Run`.
-    """
-
-    episodes: Sequence[EpisodeRef]
-    robot: str
-    criteria: str
+    episodes: Sequence[EpisodeRef]  # the episodes, in the order in which they are run
+    robot: str  # their robot
+    criteria: str  # when they count as solved
+    # what the run records of how they were selected, by field of
+    # :class:`~clevrskills.evaluation.results.Run`
     run: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -105,10 +105,7 @@ class PerEpisodePolicies:
     """
 
     def __init__(
-        self,
-        make: Callable[[], LoadedPolicy],
-        policies: dict[int, LoadedPolicy],
-        limit_s: float,
+        self, make: Callable[[], LoadedPolicy], policies: dict[int, LoadedPolicy], limit_s: float
     ) -> None:
         self._make, self._policies, self._limit_s = make, policies, limit_s
         self._failed: dict[int, Exception] = {}

@@ -24,9 +24,7 @@ from clevrskills.errors import ClevrSkillsError, DamagedError, UnknownNameError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Record, read_lines
 
-__all__ = [
-    "read_results",
-]
+__all__ = ["read_results"]
 
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
@@ -84,113 +82,79 @@ TURN_LIMIT = "turn limit"
 class EpisodeResult(Record):
     """Result of one episode. Those of :mod:`clevrskills.evaluation.report.foreign` have ``None``
     for numbers that the other program does not state.
-
-    Attributes:
-        task: Key of the task.
-        level: Level of the task.
-        split: Name of the split.
-        index: Which of the frozen episodes of the task and split.
-        episode: Content hash of the episode.
-        seed: Its seed.
-        cause: One of :data:`CAUSES`.
-        success_once: Whether the goal held after some step.
-        success_at_end: Whether it held after the last one.
-        goal_fraction: Share of the goal tree's leaves that were met after the last step, see
-            :func:`clevrskills.core.goal.tree.leaves_met`; 1 if the goal held.
-        depth: Steps of an ordered goal reached, at most, see
-            :func:`clevrskills.core.goal.tree.depth`; ``None``: the goal has no order.
-        depth_of: How many there are.
-        total_reward: Sum of the rewards on the published scale.
-        progress: Greatest progress of any state, 0 to 1.
-        steps: Control steps made.
-        max_steps: The step limit.
-        error: What broke down, in one line; empty unless ``cause`` is one of the two errors.
-        reason: Why it gave up; empty otherwise.
-        starts: How often the episode was started, over all commands and shards of the run.
-        policy_s: Wall-clock seconds waiting for the policy.
-        env_s: Wall-clock seconds in the environment, images included.
-        wall_s: Wall-clock seconds in all.
-        worker: Host and process.
-        ended: When, ISO 8601, UTC.
-        suite: Name of the suite.
-        interface: Name of what the policy acted by.
-        turns: Turns taken; of a delta action, control steps.
-        max_turns: Limit of turns.
-        refused: Turns that the environment refused.
-        codes: How often turns had each code.
-        measures: Numbers of the suite's own, by name.
-        curves: Curves of the suite's own, by name: a number at the start and after each turn.
-        tags: What the suite says of the episode, for tables.
-        repeat: How often the episode was run before, with other draws of the policy.
-        drawn: Whether the episode was drawn from its seed for this run; else it is frozen.
-        wording: What the policy was told: ``from``, one of
-            :data:`~clevrskills.core.suite.WORDINGS`, and which wording that was; nothing where the
-            episode does not say.
-        clipped: Share of the actions of numbers with an entry out of range, which was clipped, see
-            :func:`clevrskills.core.interface.in_range`.
-        greatest: The greatest absolute value of each entry of these actions, by its label; empty:
-            there were none.
-        usage: Requests, tokens, images and, if prices are known, ``cost`` of a policy that asks a
-            language model, see :data:`USAGE`.
-        events: Failure events in order, as JSON data of
-            :class:`clevrskills.envs.events.kinds.Event`.
-        trajectory: Measures of the arm's movement: ``path_m``, ``sparc``, ``first_contact_s`` if
-            there was a contact; empty: the episode had no watcher.
-        axes: Level of each axis that perturbed the episode.
-        twin: Content hash of the clean episode that it was perturbed from; empty: it is clean.
-        handover: Of an episode of which the policy did a part: the name of the ``part`` and more,
-            see :class:`clevrskills.evaluation.handover.director.SubgoalSchedule`; empty: none.
-        controller: Policy that carried out the commands of this one; empty: skills did, or there
-            were no commands.
-        later: Of a restarted episode that counts as a failure: whether its last start succeeded, or
-            has come to no result; it is never written.
     """
 
-    task: str
-    level: str
-    split: str
-    index: int
-    episode: str
-    seed: int
-    cause: str
-    success_once: bool = False
-    success_at_end: bool = False
+    task: str  # key of the task
+    level: str  # level of the task
+    split: str  # name of the split
+    index: int  # which of the frozen episodes of the task and split
+    episode: str  # content hash of the episode
+    seed: int  # its seed
+    cause: str  # one of :data:`CAUSES`
+    success_once: bool = False  # whether the goal held after some step
+    success_at_end: bool = False  # whether it held after the last one
+    # share of the goal tree's leaves that were met after the last step, see
+    # :func:`clevrskills.core.goal.tree.leaves_met`; 1 if the goal held
     goal_fraction: float = 0.0
+    # steps of an ordered goal reached, at most, see :func:`clevrskills.core.goal.tree.depth`;
+    # ``None``: the goal has no order
     depth: int | None = None
-    depth_of: int | None = None
-    total_reward: float = 0.0
-    progress: float = 0.0
-    steps: int = 0
-    max_steps: int = 0
-    error: str = ""
-    reason: str = ""
-    starts: int = 1
-    policy_s: float = 0.0
-    env_s: float = 0.0
-    wall_s: float = 0.0
-    worker: str = ""
-    ended: str = ""
-    suite: str = DEFAULT
-    interface: str = "delta"
-    turns: int = 0
-    max_turns: int = 0
-    refused: int = 0
-    codes: Mapping[str, int] = field(default_factory=dict)
+    depth_of: int | None = None  # how many there are
+    total_reward: float = 0.0  # sum of the rewards on the published scale
+    progress: float = 0.0  # greatest progress of any state, 0 to 1
+    steps: int = 0  # control steps made
+    max_steps: int = 0  # the step limit
+    error: str = ""  # what broke down, in one line; empty unless ``cause`` is one of the two errors
+    reason: str = ""  # why it gave up; empty otherwise
+    starts: int = 1  # how often the episode was started, over all commands and shards of the run
+    policy_s: float = 0.0  # wall-clock seconds waiting for the policy
+    env_s: float = 0.0  # wall-clock seconds in the environment, images included
+    wall_s: float = 0.0  # wall-clock seconds in all
+    worker: str = ""  # host and process
+    ended: str = ""  # when, ISO 8601, UTC
+    suite: str = DEFAULT  # name of the suite
+    interface: str = "delta"  # name of what the policy acted by
+    turns: int = 0  # turns taken; of a delta action, control steps
+    max_turns: int = 0  # limit of turns
+    refused: int = 0  # turns that the environment refused
+    codes: Mapping[str, int] = field(default_factory=dict)  # how often turns had each code
+    # numbers of the suite's own, by name
     measures: Mapping[str, float] = field(default_factory=dict)
+    # what the suite says of the episode, for tables
     tags: Mapping[str, Any] = field(default_factory=dict)
-    repeat: int = 0
+    repeat: int = 0  # how often the episode was run before, with other draws of the policy
+    # whether the episode was drawn from its seed for this run; else it is frozen
     drawn: bool = False
+    # what the policy was told: ``from``, one of :data:`~clevrskills.core.suite.WORDINGS`, and which
+    # wording that was; nothing where the episode does not say
     wording: Mapping[str, Any] = field(default_factory=dict)
+    # share of the actions of numbers with an entry out of range, which was clipped, see
+    # :func:`clevrskills.core.interface.in_range`
     clipped: float = 0.0
+    # the greatest absolute value of each entry of these actions, by its label; empty: there were
+    # none
     greatest: Mapping[str, float] = field(default_factory=dict)
+    # requests, tokens, images and, if prices are known, ``cost`` of a policy that asks a language
+    # model, see :data:`USAGE`
     usage: Mapping[str, float] = field(default_factory=dict)
+    # failure events in order, as JSON data of :class:`clevrskills.envs.events.kinds.Event`
     events: Sequence[Mapping[str, Any]] = ()
+    # measures of the arm's movement: ``path_m``, ``sparc``, ``first_contact_s`` if there was a
+    # contact; empty: the episode had no watcher
     trajectory: Mapping[str, float] = field(default_factory=dict)
+    # curves of the suite's own, by name: a number at the start and after each turn
     curves: Mapping[str, list[float]] = field(default_factory=dict)
+    # level of each axis that perturbed the episode
     axes: Mapping[str, int] = field(default_factory=dict)
+    # content hash of the clean episode that it was perturbed from; empty: it is clean
     twin: str = ""
+    # of an episode of which the policy did a part: the name of the ``part`` and more, see
+    # :class:`clevrskills.evaluation.handover.director.SubgoalSchedule`; empty: none
     handover: Mapping[str, Any] = field(default_factory=dict)
+    # policy that carried out the commands of this one; empty: skills did, or there were no commands
     controller: str = ""
+    # of a restarted episode that counts as a failure: whether its last start succeeded, or has come
+    # to no result; it is never written
     later: bool = False
 
     @property
@@ -238,95 +202,70 @@ _IF_ANY = (
 
 @dataclass(frozen=True)
 class Run:
-    """One evaluation of one policy: the content of ``run.json``.
+    """One evaluation of one policy: the content of ``run.json``."""
 
-    Attributes:
-        policy: As it was named on the command line.
-        label: What tables call it.
-        robot: Name of the robot.
-        criteria: Name of the success criteria.
-        stop_on_success: Whether episodes ended when the goal was reached.
-        observation: The :class:`~clevrskills.core.policy.ObservationOptions` as JSON data.
-        chunk: How many actions of a chunk are executed; ``None``: all.
-        clip: Whether actions out of range were clipped; else they are errors.
-        policy_args: Arguments of the policy.
-        seed: First seed of the episodes if they were drawn; ``None``: they are frozen, or those of
-            the dataset that is replayed.
-        action_limit_s: Seconds that the policy may take for an action, at least 60.
-        accept_restarts: Whether the run goes on with more second starts than are allowed.
-        episodes: Content hash of each file of frozen episodes, by ``<task>_<split>``.
-        versions: Of Python and of the packages that shape an episode.
-        renderer: Name and driver of what drew the images, and the digest of its shaders; empty:
-            nothing did.
-        cpu: Vendor and vector instructions of the CPU, on which rounding depends; empty: unknown.
-        suite: Name of the suite, or where its class is.
-        interface: Name of what the policy acted by.
-        feedback: What turns in words told of themselves.
-        stop: When episodes ended: ``goal``, ``limit`` or ``declared``.
-        benchmark: Version of the frozen episodes; 0: they were drawn.
-        wording: What prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`.
-        preset: The named bundle of options that was given.
-        track: What the policy has learned from; empty: it is not stated.
-        trained_on: Which tasks of the suite it was trained on, one of
-            :attr:`clevrskills.core.report.Protocol.trained_on`; empty: it is not stated.
-        protocol: Name of the cell of the suite's protocol that ``clevrskills benchmark`` ran;
-            empty: the run is not part of it.
-        sequential: Of a run that stops when its interval is narrow enough: the ``width`` of that,
-            the ``population``, how many episodes of each task and split are drawn from, and
-            ``tasks``, how many tasks and splits there are.
-        axes: Level of each axis that perturbed the frozen episodes.
-        rejected: By ``<task>_<split>``, the indices of the frozen episodes that were left out, as
-            perturbed they cannot be solved or seen, and why.
-        noise: Noise of images and actions; empty: none.
-        controller: The policy that carries out the commands of this one, as it was named on the
-            command line; empty: skills do, or it commands nothing.
-        controller_args: Arguments of that policy.
-        salt: 16 random bytes in hex, drawn when the run was begun. The seeds that policies are
-            given follow from it, so that they do not identify a frozen episode in another run.
-        content: SHA-256 by absolute path of each file or folder that the policy and the controller
-            are made of; modules that a user's module imports are not among them.
-        isolated: Whether the policy ran in a process of its own.
-        privileged: Whether the policy was given the environment, or the identity of episodes.
-        format_version: Version of the format of the folder.
-    """
-
-    policy: str
-    label: str
-    robot: str = ""
-    criteria: str = ""
-    stop_on_success: bool = True
+    policy: str  # as it was named on the command line
+    label: str  # what tables call it
+    robot: str = ""  # name of the robot
+    criteria: str = ""  # name of the success criteria
+    stop_on_success: bool = True  # whether episodes ended when the goal was reached
+    # the :class:`~clevrskills.core.policy.ObservationOptions` as JSON data
     observation: Mapping[str, object] = field(default_factory=dict)
-    chunk: int | None = None
-    clip: bool = False
-    policy_args: Mapping[str, object] = field(default_factory=dict)
+    chunk: int | None = None  # how many actions of a chunk are executed; ``None``: all
+    clip: bool = False  # whether actions out of range were clipped; else they are errors
+    policy_args: Mapping[str, object] = field(default_factory=dict)  # arguments of the policy
+    # first seed of the episodes if they were drawn; ``None``: they are frozen, or those of the
+    # dataset that is replayed
     seed: int | None = None
-    action_limit_s: float = 60.0
+    action_limit_s: float = 60.0  # seconds that the policy may take for an action, at least 60
+    # whether the run goes on with more second starts than are allowed
     accept_restarts: bool = False
+    # content hash of each file of frozen episodes, by ``<task>_<split>``
     episodes: Mapping[str, str] = field(default_factory=dict)
+    # of Python and of the packages that shape an episode
     versions: Mapping[str, str | None] = field(default_factory=dict)
+    # name and driver of what drew the images, and the digest of its shaders; empty: nothing did
     renderer: str = ""
+    # vendor and vector instructions of the CPU, on which rounding depends; empty: unknown
     cpu: str = ""
-    suite: str = DEFAULT
-    interface: str = "delta"
-    feedback: str = "simple"
-    stop: str = "goal"
-    benchmark: int = 0
-    wording: str = "own"
-    preset: str = ""
-    track: str = ""
+    suite: str = DEFAULT  # name of the suite, or where its class is
+    interface: str = "delta"  # name of what the policy acted by
+    feedback: str = "simple"  # what turns in words told of themselves
+    stop: str = "goal"  # when episodes ended: ``goal``, ``limit`` or ``declared``
+    benchmark: int = 0  # version of the frozen episodes; 0: they were drawn
+    wording: str = "own"  # what prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`
+    preset: str = ""  # the named bundle of options that was given
+    track: str = ""  # what the policy has learned from; empty: it is not stated
+    # which tasks of the suite it was trained on, one of
+    # :attr:`clevrskills.core.report.Protocol.trained_on`; empty: it is not stated
     trained_on: str = ""
+    # name of the cell of the suite's protocol that ``clevrskills benchmark`` ran; empty: the run is
+    # not part of it
     protocol: str = ""
+    # of a run that stops when its interval is narrow enough: the ``width`` of that, the
+    # ``population``, how many episodes of each task and split are drawn from, and ``tasks``, how
+    # many tasks and splits there are
     sequential: Mapping[str, float] = field(default_factory=dict)
+    # level of each axis that perturbed the frozen episodes
     axes: Mapping[str, int] = field(default_factory=dict)
+    # by ``<task>_<split>``, the indices of the frozen episodes that were left out, as perturbed
+    # they cannot be solved or seen, and why
     rejected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    noise: str = ""
+    noise: str = ""  # noise of images and actions; empty: none
+    # the policy that carries out the commands of this one, as it was named on the command line;
+    # empty: skills do, or it commands nothing
     controller: str = ""
-    controller_args: Mapping[str, object] = field(default_factory=dict)
+    controller_args: Mapping[str, object] = field(default_factory=dict)  # arguments of that policy
+    # 16 random bytes in hex, drawn when the run was begun. The seeds that policies are given follow
+    # from it, so that they do not identify a frozen episode in another run.
     salt: str = ""
+    # SHA-256 by absolute path of each file or folder that the policy and the controller are made
+    # of; modules that a user's module imports are not among them
     content: Mapping[str, str] = field(default_factory=dict)
-    isolated: bool = False
+    isolated: bool = False  # whether the policy ran in a process of its own
+    # whether the policy was given the environment, or the identity of episodes
     privileged: bool = False
-    format_version: int = FORMAT_VERSION
+    format_version: int = FORMAT_VERSION  # version of the format of the folder
 
     @property
     def row(self) -> str:
@@ -353,22 +292,15 @@ Content = tuple[Run, tuple[EpisodeResult, ...], ExternalProgram | None]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A run and its results.
+    """A run and its results."""
 
-    Attributes:
-        root: Its folder.
-        run: What was evaluated, and how.
-        label: What tables call it; no other run that was opened with it has this one.
-        results: One for each episode that the policy did all of.
-        source: The program that ran it, if it is another than ``clevrskills evaluate``.
-        parts: One for each part of an episode, where the policy did a part only.
-    """
-
-    root: Path
-    run: Run
-    label: str
-    results: tuple[EpisodeResult, ...]
+    root: Path  # its folder
+    run: Run  # what was evaluated, and how
+    label: str  # what tables call it; no other run that was opened with it has this one
+    results: tuple[EpisodeResult, ...]  # one for each episode that the policy did all of
+    # the program that ran it, if it is another than ``clevrskills evaluate``
     source: ExternalProgram | None = None
+    # one for each part of an episode, where the policy did a part only
     parts: tuple[EpisodeResult, ...] = ()
 
     @cached_property

@@ -52,23 +52,15 @@ DONE, STOPPED = "done", "stopped"
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules by which episodes are run.
+    """Rules by which episodes are run."""
 
-    Attributes:
-        stop_on_success: Whether an episode ends when the goal holds; else at the step limit.
-        chunk: How many actions of a chunk are executed, at most; ``None``: all.
-        clip: Whether actions out of range are clipped; else they are errors.
-        declared: Whether an episode ends only when the policy says so, or at the limit.
-        feedback: What turns in words tell of themselves.
-        interface: Name of what the policy acts by; ``None``: the suite's first one.
-    """
-
+    # whether an episode ends when the goal holds; else at the step limit
     stop_on_success: bool = True
-    chunk: int | None = None
-    clip: bool = True
-    declared: bool = False
-    feedback: Mode = "simple"
-    interface: str | None = None
+    chunk: int | None = None  # how many actions of a chunk are executed, at most; ``None``: all
+    clip: bool = True  # whether actions out of range are clipped; else they are errors
+    declared: bool = False  # whether an episode ends only when the policy says so, or at the limit
+    feedback: Mode = "simple"  # what turns in words tell of themselves
+    interface: str | None = None  # name of what the policy acts by; ``None``: the suite's first one
 
     @classmethod
     def of(cls, run: Run) -> Self:

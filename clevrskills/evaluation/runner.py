@@ -477,8 +477,7 @@ def open_run(root: Path, before: Run | None, now: Run) -> Run:
             one, other = getattr(before, name), getattr(now, name)
             if one != other:
                 logging.getLogger(__name__).warning(
-                    "%s was begun with other %s: %s, now %s",
-                    *(root, what, one, other),
+                    "%s was begun with other %s: %s, now %s", *(root, what, one, other)
                 )
         run = replace(
             before,

@@ -65,16 +65,12 @@ class PolicyDescription:
 
 @dataclass(frozen=True)
 class Ended:
-    """Result of a group of episodes.
+    """Result of a group of episodes."""
 
-    Attributes:
-        results: Their results.
-        lost: Those among them that may be started again, as the connection to the policy was lost.
-        traces: Tracebacks of what broke down, by name of the episode.
-    """
-
-    results: tuple[EpisodeResult, ...]
+    results: tuple[EpisodeResult, ...]  # their results
+    # those among them that may be started again, as the connection to the policy was lost
     lost: tuple[EpisodeRef, ...] = ()
+    # tracebacks of what broke down, by name of the episode
     traces: Mapping[str, str] = field(default_factory=dict)
 
 

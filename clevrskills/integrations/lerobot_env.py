@@ -35,11 +35,7 @@ from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import state_vector
 from clevrskills.sim.state_vector import state_parts
 
-__all__ = [
-    "LeRobotEnv",
-    "make_vector_envs",
-    "state_size",
-]
+__all__ = ["LeRobotEnv", "make_vector_envs", "state_size"]
 
 NEW_ROLLOUT = "lerobot_new_rollout"
 """Option by which LeRobot tells a new rollout from what vector environments reset by themselves."""

@@ -80,8 +80,7 @@ class WordObservation(Observation):
     message: str = Field(default="", description="the same in words, as far as feedback tells")
     success: bool = False
     progress: float = Field(
-        default=0.0,
-        description="of the goal; at the end where it tells hidden states",
+        default=0.0, description="of the goal; at the end where it tells hidden states"
     )
 
 
@@ -132,10 +131,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
         self._rollout = rollout = self._pool.start(0, ref)
         self._policy.reset(rollout.prompt)
         self._state = WordState(
-            episode_id=ref.id,
-            task=ref.task,
-            split=ref.split,
-            limit=rollout.limit,
+            episode_id=ref.id, task=ref.task, split=ref.split, limit=rollout.limit
         )
         return self._observe()
 

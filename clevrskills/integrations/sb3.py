@@ -21,9 +21,7 @@ from clevrskills.core.interface import as_numbers, in_range
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.vector.env import require_same_step
 
-__all__ = [
-    "SB3VecEnv",
-]
+__all__ = ["SB3VecEnv"]
 
 try:
     from stable_baselines3.common.monitor import Monitor

@@ -13,10 +13,7 @@ from clevrskills.core import geometry
 from clevrskills.core.goal.context import any_true, broadcast_slots
 from clevrskills.sim.world import World
 
-__all__ = [
-    "carry",
-    "reach",
-]
+__all__ = ["carry", "reach"]
 
 NEAR_M = 0.03
 ABOVE_M = 0.1

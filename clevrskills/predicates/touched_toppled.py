@@ -73,9 +73,6 @@ def lying(world: World, body: Tensor, least_m: float) -> Tensor:
     low, high = world.bottom(body), world.top(body)
     way = (edges[..., 2:] + ((high - low) / 2)[:, None, None]).clamp(min=least_m)
     return torch.cat(
-        (
-            pose[:, None, :3] + outward * way,
-            geometry.quaternion_multiply(turn, pose[:, None, 3:]),
-        ),
+        (pose[:, None, :3] + outward * way, geometry.quaternion_multiply(turn, pose[:, None, 3:])),
         dim=-1,
     )

@@ -15,9 +15,7 @@ from clevrskills.rl.checkpoint import load_agent
 from clevrskills.rl.run import read_run
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
-__all__ = [
-    "load_actor",
-]
+__all__ = ["load_actor"]
 
 
 def load_actor(folder: str | Path) -> Callable[[np.ndarray], np.ndarray]:

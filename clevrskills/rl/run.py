@@ -145,18 +145,12 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class RLRun(Settings):
-    """Settings of a training run that change its result.
+    """Settings of a training run that change its result."""
 
-    Attributes:
-        size_px: Width and height of the images.
-        look: How they look.
-        task_args: Arguments of the task.
-        versions: Of Python and of the packages that shape an episode.
-    """
-
-    size_px: int = 64
-    look: str = LOOKS[0]
-    task_args: Mapping[str, Any] = field(default_factory=dict)
+    size_px: int = 64  # width and height of the images
+    look: str = LOOKS[0]  # how they look
+    task_args: Mapping[str, Any] = field(default_factory=dict)  # arguments of the task
+    # of Python and of the packages that shape an episode
     versions: Mapping[str, str | None] = field(default_factory=versions, compare=False)
 
     def make_envs(self, workers: int) -> VectorEnv:

@@ -11,9 +11,7 @@ from clevrskills.jobs.arguments import check_names
 if TYPE_CHECKING:
     from clevrskills.serving.client import RemotePolicy
 
-__all__ = [
-    "connect",
-]
+__all__ = ["connect"]
 
 DIALECTS = ("openpi", "vla-eval")
 """Those of ``clevrskills serve``."""

@@ -9,9 +9,7 @@ from typing import Any
 from clevrskills.assets import Shape, shape, shape_words, texture_words
 from clevrskills.assets.palettes import bare_name
 
-__all__ = [
-    "Body",
-]
+__all__ = ["Body"]
 
 Pose = tuple[float, float, float, float, float, float, float]
 """Position in m and quaternion w, x, y, z."""

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "FixedCamera",
-]
+__all__ = ["FixedCamera"]
 
 NEAR_M, FAR_M = 0.01, 10.0
 UPRIGHT = (0.0, 0.0, 1.0)
@@ -114,22 +112,14 @@ OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)
 
 @dataclass(frozen=True)
 class Camera:
-    """A camera that films.
+    """A camera that films."""
 
-    Attributes:
-        name: Its name.
-        width: Width of its images in pixels.
-        height: Height of its images in pixels.
-        fov_rad: Vertical field of view.
-        mounting: Where it is, in the world or on a link of the robot, as JSON data.
-        orthographic_m: Of an orthographic camera, what it sees from top to bottom in metres.
-    """
-
-    name: str
-    width: int
-    height: int
-    fov_rad: float
-    mounting: Mapping[str, Any]
+    name: str  # its name
+    width: int  # width of its images in pixels
+    height: int  # height of its images in pixels
+    fov_rad: float  # vertical field of view
+    mounting: Mapping[str, Any]  # where it is, in the world or on a link of the robot, as JSON data
+    # of an orthographic camera, what it sees from top to bottom in metres
     orthographic_m: float | None = None
 
     @property
@@ -159,21 +149,13 @@ class Camera:
 
 @dataclass(frozen=True)
 class CameraImage:
-    """Image of a camera with its buffers.
+    """Image of a camera with its buffers."""
 
-    Attributes:
-        color: (H, W, 3 or 4) uint8 sRGB.
-        numbers: Number of the entity that each pixel shows, (H, W), of any type.
-        labels: What these numbers are in a segmentation, (n,) uint8.
-        buffer: Depth as renderers keep it, see :func:`to_buffer`, (H, W).
-        extrinsic: World to camera coordinates (x right, y down, z ahead), (3, 4).
-    """
-
-    color: np.ndarray
-    numbers: np.ndarray
-    labels: np.ndarray
-    buffer: np.ndarray
-    extrinsic: np.ndarray
+    color: np.ndarray  # (H, W, 3 or 4) uint8 sRGB
+    numbers: np.ndarray  # number of the entity that each pixel shows, (H, W), of any type
+    labels: np.ndarray  # what these numbers are in a segmentation, (n,) uint8
+    buffer: np.ndarray  # depth as renderers keep it, see :func:`to_buffer`, (H, W)
+    extrinsic: np.ndarray  # world to camera coordinates (x right, y down, z ahead), (3, 4)
 
     @property
     def segmentation(self) -> np.ndarray:

@@ -29,17 +29,11 @@ KINDS = ("obj", "tex", "ks")
 
 @dataclass(frozen=True)
 class Keystep:
-    """A scene that a prompt shows.
+    """A scene that a prompt shows."""
 
-    Attributes:
-        bodies: The bodies with their poses.
-        robot: Key of the robot that is shown; ``None``: none.
-        qpos: Its joint angles.
-    """
-
-    bodies: tuple[Body, ...]
-    robot: str | None = None
-    qpos: tuple[float, ...] = ()
+    bodies: tuple[Body, ...]  # the bodies with their poses
+    robot: str | None = None  # key of the robot that is shown; ``None``: none
+    qpos: tuple[float, ...] = ()  # its joint angles
 
     def image(self, renderer: PromptRenderer) -> np.ndarray:
         """Return the image of the main camera, (256, 256, 3) uint8."""
@@ -64,29 +58,22 @@ class Prompt(env.Prompt):
     ``{obj:key}`` is an image of a body alone, ``{tex:key}`` a swatch of its texture, ``{ks:k}``
     the scene at key-step ``k``. A prompt is data: its images can be drawn from it at any time,
     anywhere.
-
-    Attributes:
-        text: The text with placeholders.
-        bodies: The bodies that placeholders may name.
-        keysteps: The scene at each key-step.
-        picture_radius_m: What the images of single bodies show, so that their sizes can be
-            compared; ``None``: each body fills its image.
-        others: Other texts that ask for the same, without key-steps.
-        setting: Camera and table of the key-steps; not part of its JSON data.
-        names: Which set of names (:mod:`clevrskills.assets.names`) objects and textures have in the
-            text and in each of the others; none: all have those of tables.
-        wording: Which of the task's wordings the text is, ``index``, ``style`` and ``held_out``.
-        about: Facts about the episode that every policy is given; not part of its JSON data.
     """
 
-    text: str
-    bodies: tuple[Body, ...]
-    keysteps: tuple[Keystep, ...] = ()
+    text: str  # the text with placeholders
+    bodies: tuple[Body, ...]  # the bodies that placeholders may name
+    keysteps: tuple[Keystep, ...] = ()  # the scene at each key-step
+    # what the images of single bodies show, so that their sizes can be compared; ``None``: each
+    # body fills its image
     picture_radius_m: float | None = None
-    others: tuple[str, ...] = ()
-    setting: Setting = TABLETOP
+    others: tuple[str, ...] = ()  # other texts that ask for the same, without key-steps
+    setting: Setting = TABLETOP  # camera and table of the key-steps; not part of its JSON data
+    # which set of names (:mod:`clevrskills.assets.names`) objects and textures have in the text and
+    # in each of the others; none: all have those of tables
     names: tuple[int, ...] = ()
+    # which of the task's wordings the text is, ``index``, ``style`` and ``held_out``
     wording: Mapping[str, Any] = field(default_factory=dict)
+    # facts about the episode that every policy is given; not part of its JSON data
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

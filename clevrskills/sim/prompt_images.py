@@ -23,9 +23,7 @@ from clevrskills.sim.render.offscreen import (
 )
 from clevrskills.sim.setting import TABLETOP, Setting
 
-__all__ = [
-    "prompt_renderer",
-]
+__all__ = ["prompt_renderer"]
 
 BACKGROUND = (216, 221, 225)  # sRGB
 OBJECT_MARGIN = 1.08  # space around the bounding sphere

@@ -14,9 +14,7 @@ from clevrskills.core.goal.context import any_true, broadcast_slots
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
-__all__ = [
-    "TensorWorld",
-]
+__all__ = ["TensorWorld"]
 
 BLUNT_M = 0.02
 """Gap between the spheres around bodies from which their distance, which errs towards "too close"

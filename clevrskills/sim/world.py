@@ -22,10 +22,7 @@ from clevrskills.core.goal.context import FEW, Context, broadcast_slots
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.body_geometry import Solids
 
-__all__ = [
-    "CONTACT_TOLERANCE_M",
-    "World",
-]
+__all__ = ["CONTACT_TOLERANCE_M", "World"]
 
 GRAVITY = 9.81
 CONTACT_TOLERANCE_M = 2e-3

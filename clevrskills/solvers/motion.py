@@ -18,11 +18,7 @@ from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.world import World
 from clevrskills.solvers.planner import motion_planner
 
-__all__ = [
-    "Actions",
-    "Arm",
-    "SkillFailed",
-]
+__all__ = ["Actions", "Arm", "SkillFailed"]
 
 Actions = Iterator[np.ndarray]
 """Actions (7,), each yielded before the control step that it is for."""

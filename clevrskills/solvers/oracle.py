@@ -15,9 +15,7 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.solvers.skills import skill_for
 
-__all__ = [
-    "Oracle",
-]
+__all__ = ["Oracle"]
 
 ATTEMPTS_PER_LEAF = 4
 

@@ -187,11 +187,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
     def _info(self) -> dict[str, Any]:
         outcome = self.base_env.outcome
         success = bool(outcome.holds[0])
-        return {
-            "success": success,
-            "is_success": success,
-            "progress": float(outcome.progress[0]),
-        }
+        return {"success": success, "is_success": success, "progress": float(outcome.progress[0])}
 
     def _observation(self, message: str) -> dict[str, Any]:
         shown = {"prompt": self.base_env.prompt.plain(), "message": message}

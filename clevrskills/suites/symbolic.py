@@ -23,10 +23,7 @@ from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.suite import CommandOracle, Suite
 from clevrskills.jobs.files import to_json
 
-__all__ = [
-    "SymbolicEnv",
-    "SymbolicSuite",
-]
+__all__ = ["SymbolicEnv", "SymbolicSuite"]
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
     from clevrskills.tasks import Task
 
-__all__ = [
-    "TabletopSuite",
-]
+__all__ = ["TabletopSuite"]
 
 
 @dataclass(frozen=True)

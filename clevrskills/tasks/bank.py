@@ -27,19 +27,12 @@ Fields = Mapping[str, "str | Body"]
 
 @dataclass(frozen=True)
 class Wording:
-    """A way to ask for what an episode is about.
+    """A way to ask for what an episode is about."""
 
-    Attributes:
-        text: A template with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}`` placeholders.
-        style: One of :data:`STYLES`.
-        held_out: Whether it is kept for testing.
-        names: Which set of names its words have, see :mod:`clevrskills.assets.names`.
-    """
-
-    text: str
-    style: str = "plain"
-    held_out: bool = False
-    names: int = 0
+    text: str  # A template with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}`` placeholders
+    style: str = "plain"  # one of :data:`STYLES`
+    held_out: bool = False  # whether it is kept for testing
+    names: int = 0  # which set of names its words have, see :mod:`clevrskills.assets.names`
 
 
 @dataclass(frozen=True)

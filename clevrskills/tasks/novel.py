@@ -68,12 +68,7 @@ def named(
 
 @dataclass(kw_only=True, eq=False)
 class NovelAdjectiveTask(Task):
-    """The parts of a scene with a pair of objects that differ in size only.
-
-    Args:
-        num_examples: Pairs in the prompt that show what the adjective means.
-        meanings: What it may mean.
-    """
+    """The parts of a scene with a pair of objects that differ in size only."""
 
     level: ClassVar = "L1"
     predicates: ClassVar = (OnTop,)
@@ -83,8 +78,9 @@ class NovelAdjectiveTask(Task):
     parts: ClassVar = ("top", "bottom")
     max_steps: ClassVar = 200
 
+    # pairs in the prompt that show what the adjective means
     num_examples: Count = count(1, 3, most=4)
-    meanings: tuple[str, ...] = choice(*SIZES)
+    meanings: tuple[str, ...] = choice(*SIZES)  # what it may mean
 
     def scene(self, rng: EpisodeRng) -> tuple[Layout, Body]:
         """Draw the base and two objects, one of which the adjective fits; and the example pairs,

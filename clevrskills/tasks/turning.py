@@ -15,14 +15,10 @@ DIRECTIONS = {"clockwise": -1, "anti-clockwise": 1}
 
 @dataclass(kw_only=True, eq=False)
 class TurningTask(Task):
-    """A task in which objects are turned by an angle.
+    """A task in which objects are turned by an angle."""
 
-    Args:
-        angles_deg: Angles to choose from.
-        directions: Directions to choose from, as seen from above.
-    """
-
-    angles_deg: tuple[int, ...] = choice(30, 60, 90, 120, 150)
+    angles_deg: tuple[int, ...] = choice(30, 60, 90, 120, 150)  # angles to choose from
+    # directions to choose from, as seen from above
     directions: tuple[str, ...] = choice(*DIRECTIONS)
 
     def angle_deg(self, rng: EpisodeRng) -> int:

@@ -27,12 +27,7 @@ _OTHER_NAMES = {"max_episode_steps": "episode_steps", "robot": "robot_name"}
 
 
 def make_vec(
-    task: str,
-    num_envs: int,
-    *,
-    workers: int = 1,
-    seed: int = 0,
-    **spec: Any,
+    task: str, num_envs: int, *, workers: int = 1, seed: int = 0, **spec: Any
 ) -> "VectorEnv":
     """Make a vector environment of a task, as ``gym.make_vec("ClevrSkills/…-v1")`` does, but with
     ``SAME_STEP`` by default, or of all tasks of a level, see :mod:`clevrskills.vector.mixed`.

@@ -28,18 +28,13 @@ STATES = ("obs/state", "final_obs/state")
 
 @dataclass(frozen=True)
 class MixedSpec:
-    """Configuration of a mixed batch, the same in every process; picklable.
+    """Configuration of a mixed batch, the same in every process; picklable."""
 
-    Attributes:
-        specs: Of each task.
-        layout: Where each entry of an observation stands: name, start, stop.
-        layouts: Where each entry stands at each task alone.
-        reasons: Why goals can become unsolvable, the first of which is that they are not.
-    """
-
-    specs: tuple[VectorSpec, ...]
+    specs: tuple[VectorSpec, ...]  # of each task
+    # where each entry of an observation stands: name, start, stop
     layout: tuple[Mapping[str, Any], ...]
-    layouts: tuple[tuple[Mapping[str, Any], ...], ...]
+    layouts: tuple[tuple[Mapping[str, Any], ...], ...]  # where each entry stands at each task alone
+    # why goals can become unsolvable, the first of which is that they are not
     reasons: tuple[str, ...]
 
     @classmethod

@@ -32,12 +32,7 @@ from clevrskills.baselines.batch import scale_images
 from clevrskills.baselines.data.sources import DatasetSource, LeRobotSource
 from clevrskills.baselines.prompts import stack_images
 from clevrskills.core.policy import PromptInput
-from clevrskills.dataset_tools.window_reader import (
-    EpisodeTable,
-    Window,
-    WindowReader,
-    cut_windows,
-)
+from clevrskills.dataset_tools.window_reader import EpisodeTable, Window, WindowReader, cut_windows
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Journal, parse_record, read_lines

@@ -20,10 +20,7 @@ from clevrskills.core.episode import FROZEN, RecordedName
 from clevrskills.core.policy import PromptInput
 from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
-from clevrskills.dataset_tools.export.lerobot.features import (
-    image_key,
-    task_sentences,
-)
+from clevrskills.dataset_tools.export.lerobot.features import image_key, task_sentences
 from clevrskills.dataset_tools.layout import DATASET_FILE, DatasetError
 from clevrskills.dataset_tools.manifest import Attempt, latest_lines
 from clevrskills.dataset_tools.torch_dataset import DatasetReader

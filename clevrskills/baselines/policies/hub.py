@@ -79,11 +79,7 @@ def load_model(kind: Any, what: str, name: str, dtype: torch.dtype, **options: A
     place = address(name)
     with loading(what, name):
         model, report = kind.from_pretrained(
-            place.pop("path_or_repo_id"),
-            dtype=dtype,
-            output_loading_info=True,
-            **place,
-            **options,
+            place.pop("path_or_repo_id"), dtype=dtype, output_loading_info=True, **place, **options
         )
     missing = sorted(report["missing_keys"])
     if missing:

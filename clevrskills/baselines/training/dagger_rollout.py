@@ -120,14 +120,10 @@ class DaggerOracle:
 
 @dataclass(frozen=True)
 class DaggerSuite(Suite):
-    """A suite in whose environments a policy and the oracle act in turns.
+    """A suite in whose environments a policy and the oracle act in turns."""
 
-    Attributes:
-        checkpoint: Folder of the policy's checkpoint.
-        suite: Where environments, oracles and films come from.
-    """
-
-    checkpoint: Path
+    checkpoint: Path  # folder of the policy's checkpoint
+    # where environments, oracles and films come from
     suite: Suite = field(default_factory=load_suite)
 
     @property

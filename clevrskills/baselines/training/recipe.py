@@ -25,24 +25,15 @@ RECIPE_FILE = "recipe.json"
 
 @dataclass(frozen=True)
 class RecipeSize:
-    """Amounts of data and training of a recipe, and their costs.
+    """Amounts of data and training of a recipe, and their costs."""
 
-    Attributes:
-        tasks: What it learns; empty: the skills of L0.
-        scenes: Scenes of each task, without demonstrations.
-        demonstrations: Demonstrations of each task, without cameras.
-        perception_steps: Steps of the optimizer, for perception.
-        controller_steps: The same for the controller.
-        controller_batch: Control steps in a batch.
-        episodes: Drawn episodes of each task, of the split ``val``, that the policy is checked on.
-    """
-
-    tasks: tuple[str, ...] = ()
-    scenes: int = 1000
-    demonstrations: int = 500
-    perception_steps: int = 2800
-    controller_steps: int = 12_000
-    controller_batch: int = 512
+    tasks: tuple[str, ...] = ()  # what it learns; empty: the skills of L0
+    scenes: int = 1000  # scenes of each task, without demonstrations
+    demonstrations: int = 500  # demonstrations of each task, without cameras
+    perception_steps: int = 2800  # steps of the optimizer, for perception
+    controller_steps: int = 12_000  # the same for the controller
+    controller_batch: int = 512  # control steps in a batch
+    # drawn episodes of each task, of the split ``val``, that the policy is checked on
     episodes: int = 20
 
 

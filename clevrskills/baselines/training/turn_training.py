@@ -24,13 +24,9 @@ from clevrskills.baselines.training.training_config import (
 
 @dataclass(frozen=True)
 class TurnTraining(TrainingConfig):
-    """Training of a policy on turns.
+    """Training of a policy on turns."""
 
-    Attributes:
-        turns: The turns.
-    """
-
-    turns: Sequence[Turns] = ()
+    turns: Sequence[Turns] = ()  # the turns
 
     def windows(self, policy: LearnedPolicy) -> TurnWindows:
         """Return what the policy is trained on."""

@@ -15,9 +15,7 @@ from typing import Any, Self, TypeVar, cast
 import torch
 from torch import Tensor
 
-__all__ = [
-    "Context",
-]
+__all__ = ["Context"]
 
 Evaluate = TypeVar("Evaluate", bound=Callable[..., Tensor])
 

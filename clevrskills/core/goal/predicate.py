@@ -14,9 +14,7 @@ from torch import Tensor
 from clevrskills.core.registry import check_new
 from clevrskills.errors import UnknownNameError
 
-__all__ = [
-    "SymbolicPredicate",
-]
+__all__ = ["SymbolicPredicate"]
 
 Types = Mapping[str, "type[Predicate]"]
 CPU = torch.device("cpu")
@@ -172,12 +170,9 @@ class Predicate(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Leaf(Predicate):
-    """A predicate that is not made of others.
+    """A predicate that is not made of others."""
 
-    Args:
-        weight: How much it counts among the leaves of a goal, a number or (B,).
-    """
-
+    # how much it counts among the leaves of a goal, a number or (B,)
     weight: Tensor | float = dataclasses.field(default=1.0, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:

@@ -155,11 +155,7 @@ def _origin_faults(
 
 
 def _info_faults(
-    info: Mapping[str, Any],
-    path: Path,
-    header: Header,
-    line: Attempt | None,
-    keystep_camera: str,
+    info: Mapping[str, Any], path: Path, header: Header, line: Attempt | None, keystep_camera: str
 ) -> Iterator[str]:
     """Yield contradictions of ``episode.json`` with its directory, header, manifest or itself."""
     yield from _origin_faults(info, path, header, line)

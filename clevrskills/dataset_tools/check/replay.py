@@ -14,22 +14,16 @@ from clevrskills.dataset_tools.record.recorder import STEP_FIELDS
 
 @dataclass(frozen=True)
 class ReplayComparison:
-    """Comparison of a replay with its recording; true if everything is equal, bit for bit.
+    """Comparison of a replay with its recording; true if everything is equal, bit for bit."""
 
-    Attributes:
-        states: Number of states compared.
-        success: Whether the goal held at the end of the replay.
-        step: Index of the first state that differs, or of which something else is said; ``None``
-            if there is none.
-        where: Name of the first part of that state, or of the first column, that differs.
-        difference: Largest absolute difference in it.
-    """
-
-    states: int
-    success: bool
+    states: int  # number of states compared
+    success: bool  # whether the goal held at the end of the replay
+    # index of the first state that differs, or of which something else is said; ``None`` if there
+    # is none
     step: int | None = None
+    # name of the first part of that state, or of the first column, that differs
     where: str | None = None
-    difference: float = 0.0
+    difference: float = 0.0  # largest absolute difference in it
 
     def __bool__(self) -> bool:
         return self.step is None

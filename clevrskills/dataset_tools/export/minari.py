@@ -78,21 +78,14 @@ def write(selection: Selection, out: Path) -> None:
 
 @dataclass
 class Trajectory:
-    """An episode of N steps; lists of observations and of progress have N + 1 entries.
+    """An episode of N steps; lists of observations and of progress have N + 1 entries."""
 
-    Attributes:
-        observations: State observations, (D,) float32.
-        progress: In [0, 1], 1 exactly on success.
-        actions: (7,) float32.
-        dense_rewards: On the scale of the published numbers.
-        success: Whether the goal holds at the end.
-    """
-
-    observations: list[np.ndarray]
-    progress: list[float]
-    actions: list[np.ndarray] = field(default_factory=list)
+    observations: list[np.ndarray]  # state observations, (D,) float32
+    progress: list[float]  # in [0, 1], 1 exactly on success
+    actions: list[np.ndarray] = field(default_factory=list)  # (7,) float32
+    # on the scale of the published numbers
     dense_rewards: list[float] = field(default_factory=list)
-    success: bool = False
+    success: bool = False  # whether the goal holds at the end
 
     @property
     def rewards(self) -> np.ndarray:

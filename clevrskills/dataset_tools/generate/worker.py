@@ -52,12 +52,7 @@ class GenerateWorker:
     """
 
     def __init__(
-        self,
-        root: Path,
-        suite: Suite,
-        header: Header,
-        writer: str = "local",
-        frozen: bool = False,
+        self, root: Path, suite: Suite, header: Header, writer: str = "local", frozen: bool = False
     ) -> None:
         self._root, self._suite, self._header = root, suite, header
         self._writer, self._frozen = writer, frozen

@@ -28,17 +28,14 @@ _R2 = (0.7548776662466927, 0.5698402909980532)
 
 @dataclass(frozen=True)
 class Sighting:
-    """Visibility of K objects in a camera.
+    """Visibility of K objects in a camera."""
 
-    Attributes:
-        boxes: x_min, y_min, x_max, y_max of each in pixels, the maxima exclusive, of the whole
-            object as if nothing hid it, cut off at the edges of the image; four times -1 for what
-            is not in the image; (K, 4) int16.
-        visible: Share of each one's silhouette that is seen: neither hidden nor outside the
-            image; (K,) float32.
-    """
-
+    # x_min, y_min, x_max, y_max of each in pixels, the maxima exclusive, of the whole object as if
+    # nothing hid it, cut off at the edges of the image; four times -1 for what is not in the image;
+    # (K, 4) int16
     boxes: np.ndarray
+    # share of each one's silhouette that is seen: neither hidden nor outside the image; (K,)
+    # float32
     visible: np.ndarray
 
 

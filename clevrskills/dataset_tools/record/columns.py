@@ -9,10 +9,7 @@ import pyarrow as pa
 
 from clevrskills.core.episode import episode_id
 
-OWNER = {
-    **{"episode": pa.string(), "task": pa.string(), "split": pa.string()},
-    "seed": pa.int64(),
-}
+OWNER = {**{"episode": pa.string(), "task": pa.string(), "split": pa.string()}, "seed": pa.int64()}
 """Columns that say what a row is of, the same in all rows of an episode; see :func:`owner`."""
 _PER_NODE_OR_OBJECT = ("holds", "terms", "object_poses")
 _TYPES = {

@@ -21,11 +21,7 @@ from clevrskills.core.suite import (
     image_views,
     step_interface,
 )
-from clevrskills.dataset_tools.layout import (
-    EPISODE_FILE,
-    STATES_FILE,
-    STEPS_FILE,
-)
+from clevrskills.dataset_tools.layout import EPISODE_FILE, STATES_FILE, STEPS_FILE
 from clevrskills.dataset_tools.record.camera_tracks import CameraTracks, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
 from clevrskills.dataset_tools.record.rollout import EpisodeRecorder

@@ -100,12 +100,7 @@ class TurnLog:
         self.seen = {"state": state_json(env), "views": to_json(names), "texts": to_json(texts)}
 
     def add(
-        self,
-        env: Env,
-        action: Any,
-        labels: Labels,
-        turn: Turn,
-        pose: Sequence[float] | None = None,
+        self, env: Env, action: Any, labels: Labels, turn: Turn, pose: Sequence[float] | None = None
     ) -> None:
         """Add a turn that was just taken, see :meth:`TurnRecorder.record`; ``pose``: of the
         pick and of the place, in the world, (6,).

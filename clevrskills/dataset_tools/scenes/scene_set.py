@@ -72,144 +72,94 @@ SCENE_COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class SceneEpisode:
-    """The episode that scenes are of, with K bodies in an order that tells nothing.
+    """The episode that scenes are of, with K bodies in an order that tells nothing."""
 
-    Attributes:
-        id: Its name, e.g. ``pick/train_400000007``.
-        task: Key of the task.
-        level: Its level.
-        split: What it was drawn from.
-        seed: Its seed.
-        text: The prompt with placeholders.
-        plain: The prompt in words alone.
-        keys: Key of each body.
-        names: What each body is called.
-        body_images: Name of an image of each body alone, 64 px.
-        prompt_images: Name of the image of each placeholder of the prompt, in the order of the
-            text: of objects and textures 64 px, of key-steps the main camera's own size.
-        shows: Index of the body that each of these shows, -1: none of the scene.
-    """
-
-    id: str
-    task: str
-    level: str
-    split: str
-    seed: int
-    text: str
-    plain: str
-    keys: tuple[str, ...]
-    names: tuple[str, ...]
-    body_images: tuple[str, ...]
+    id: str  # its name, e.g. ``pick/train_400000007``
+    task: str  # key of the task
+    level: str  # its level
+    split: str  # what it was drawn from
+    seed: int  # its seed
+    text: str  # the prompt with placeholders
+    plain: str  # the prompt in words alone
+    keys: tuple[str, ...]  # key of each body
+    names: tuple[str, ...]  # what each body is called
+    body_images: tuple[str, ...]  # name of an image of each body alone, 64 px
+    # name of the image of each placeholder of the prompt, in the order of the text: of objects and
+    # textures 64 px, of key-steps the main camera's own size
     prompt_images: Mapping[str, str]
-    shows: tuple[int, ...]
+    shows: tuple[int, ...]  # index of the body that each of these shows, -1: none of the scene
 
 
 @dataclass(frozen=True, eq=False)
 class Subgoal:
-    """Subgoal: a leaf of the goal tree that is to be achieved next.
+    """Subgoal: a leaf of the goal tree that is to be achieved next."""
 
-    Attributes:
-        predicate: Key of its type, e.g. ``on_top``.
-        leaf: Its index among the leaves.
-        text: Its sentence with placeholders ``{obj:key}``.
-        plain: Its sentence in words alone.
-        object: Index of the body that is acted on, -1: none.
-        target: Index of the body that it is put on, pushed to or thrown at, -1: none.
-        avoided: Indices of the bodies that must not be touched.
-        position: World position that is the target where no body is, (3,) m; NaN: none, or a
-            height that does not matter.
-        angle_rad: Turn about the vertical that is asked of the object, in [-pi, pi],
-            anti-clockwise seen from above; 0: none.
-        ee_pose: Pose of the end effector that is asked for, position in m and quaternion w, x, y,
-            z, (7,); NaN: none.
-        contact: Where the middle cup touches the object: the best vertical grasp of
-            :func:`~clevrskills.solvers.grasps.vertical_grasps`, or the top above its center of mass
-            where it is only to be touched, (3,) m; NaN: nothing is acted on, or it is held, or has
-            no such grasp.
-    """
-
-    predicate: str
-    leaf: int
-    text: str
-    plain: str
-    object: int
-    target: int
-    avoided: tuple[int, ...]
+    predicate: str  # key of its type, e.g. ``on_top``
+    leaf: int  # its index among the leaves
+    text: str  # its sentence with placeholders ``{obj:key}``
+    plain: str  # its sentence in words alone
+    object: int  # index of the body that is acted on, -1: none
+    target: int  # index of the body that it is put on, pushed to or thrown at, -1: none
+    avoided: tuple[int, ...]  # indices of the bodies that must not be touched
+    # world position that is the target where no body is, (3,) m; NaN: none, or a height that does
+    # not matter
     position: np.ndarray
+    # turn about the vertical that is asked of the object, in [-pi, pi], anti-clockwise seen from
+    # above; 0: none
     angle_rad: float
+    # pose of the end effector that is asked for, position in m and quaternion w, x, y, z, (7,);
+    # NaN: none
     ee_pose: np.ndarray
+    # where the middle cup touches the object: the best vertical grasp of
+    # :func:`~clevrskills.solvers.grasps.vertical_grasps`, or the top above its center of mass where
+    # it is only to be touched, (3,) m; NaN: nothing is acted on, or it is held, or has no such
+    # grasp
     contact: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledScene:
-    """A moment of an episode at which a subgoal begins.
+    """A moment of an episode at which a subgoal begins."""
 
-    Attributes:
-        episode: The episode.
-        step: Control steps before it, 0 at the start.
-        elsewhere: Whether the image shows the arm in a pose that has nothing to do with the
-            episode; all else is as without.
-        image: Name of the main camera's image, whole.
-        first: Name of the image at the start of the episode; that of step 0 itself if it is one.
-        done: Subgoals achieved before.
-        held: Index of the body in the gripper, -1: none.
-        positions: Positions of the bodies in the world, (K, 3) m.
-        orientations: Their quaternions w, x, y, z, (K, 4).
-        boxes: x_min, y_min, x_max, y_max of each in pixels, the maxima exclusive, as if nothing hid
-            it; four times -1: it is not in the image; (K, 4) int16.
-        visible: Share of each one's silhouette that the image shows, (K,).
-        subgoal: What is to be achieved next.
-    """
-
-    episode: SceneEpisode
-    step: int
+    episode: SceneEpisode  # the episode
+    step: int  # control steps before it, 0 at the start
+    # whether the image shows the arm in a pose that has nothing to do with the episode; all else is
+    # as without
     elsewhere: bool
-    image: str
-    first: str
-    done: int
-    held: int
-    positions: np.ndarray
-    orientations: np.ndarray
+    image: str  # name of the main camera's image, whole
+    first: str  # name of the image at the start of the episode; that of step 0 itself if it is one
+    done: int  # subgoals achieved before
+    held: int  # index of the body in the gripper, -1: none
+    positions: np.ndarray  # positions of the bodies in the world, (K, 3) m
+    orientations: np.ndarray  # their quaternions w, x, y, z, (K, 4)
+    # x_min, y_min, x_max, y_max of each in pixels, the maxima exclusive, as if nothing hid it; four
+    # times -1: it is not in the image; (K, 4) int16
     boxes: np.ndarray
-    visible: np.ndarray
-    subgoal: Subgoal
+    visible: np.ndarray  # share of each one's silhouette that the image shows, (K,)
+    subgoal: Subgoal  # what is to be achieved next
 
 
 @dataclass(frozen=True)
 class SceneHeader:
-    """Header of a folder of scenes, common to all of them; the content of ``scenes.json``.
+    """Header of a folder of scenes, common to all of them; the content of ``scenes.json``."""
 
-    Attributes:
-        suite: Name of the suite.
-        robot: Key of the robot.
-        split: What the episodes were drawn from.
-        look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
-        size_px: Width and height of the main camera's images.
-        camera: The main camera: ``name``, ``intrinsic`` (3, 3), ``extrinsic`` (3, 4, from world to
-            camera coordinates: x right, y down, z ahead), ``eye_m``, ``target_m``, ``fov_rad``,
-            ``width``, ``height``.
-        seed: The first seed, counted within the range of scenes.
-        demonstrations: Whether the scenes are of recorded demonstrations.
-        standard: Scenes of each task, if it is a standard set.
-        format: Name of the format.
-        format_version: Its version.
-        counts: Number of scenes by task, after the last run.
-        versions: Versions of what made it, planning backend included.
-    """
-
-    suite: str
-    robot: str
-    split: str
-    look: str
-    size_px: int
+    suite: str  # name of the suite
+    robot: str  # key of the robot
+    split: str  # what the episodes were drawn from
+    look: str  # how images look, one of :data:`~clevrskills.core.env_config.LOOKS`
+    size_px: int  # width and height of the main camera's images
+    # the main camera: ``name``, ``intrinsic`` (3, 3), ``extrinsic`` (3, 4, from world to camera
+    # coordinates: x right, y down, z ahead), ``eye_m``, ``target_m``, ``fov_rad``, ``width``,
+    # ``height``
     camera: Mapping[str, Any]
-    seed: int = 0
-    demonstrations: bool = False
-    standard: int | None = None
-    format: str = FORMAT
-    format_version: int = FORMAT_VERSION
+    seed: int = 0  # the first seed, counted within the range of scenes
+    demonstrations: bool = False  # whether the scenes are of recorded demonstrations
+    standard: int | None = None  # scenes of each task, if it is a standard set
+    format: str = FORMAT  # name of the format
+    format_version: int = FORMAT_VERSION  # its version
+    # number of scenes by task, after the last run
     counts: Mapping[str, int] = field(default_factory=dict, compare=False)
+    # versions of what made it, planning backend included
     versions: dict[str, str | None] = field(default_factory=versions, compare=False)
 
     @classmethod

@@ -32,17 +32,11 @@ MOST_SUBGOALS = 12
 
 @dataclass(frozen=True)
 class ScenePart:
-    """Episodes of a task whose scenes are drawn together.
+    """Episodes of a task whose scenes are drawn together."""
 
-    Attributes:
-        task: Key of the task.
-        split: What they are drawn from.
-        seeds: Their seeds; of one that cannot be drawn a substitute is.
-    """
-
-    task: str
-    split: str
-    seeds: tuple[int, ...]
+    task: str  # key of the task
+    split: str  # what they are drawn from
+    seeds: tuple[int, ...]  # their seeds; of one that cannot be drawn a substitute is
 
     @property
     def id(self) -> str:
@@ -52,15 +46,10 @@ class ScenePart:
 
 @dataclass(frozen=True)
 class DrawnPart:
-    """Result of drawing a part.
+    """Result of drawing a part."""
 
-    Attributes:
-        scenes: Number of its scenes.
-        cpu_s: CPU time.
-    """
-
-    scenes: int
-    cpu_s: float
+    scenes: int  # number of its scenes
+    cpu_s: float  # CPU time
 
 
 class SceneQueue(JobQueue[ScenePart, DrawnPart]):

@@ -126,11 +126,7 @@ def page(
 
 
 def _write_folder(
-    out: Path,
-    episodes: Sequence[Episode],
-    title: str,
-    total: int,
-    failures: Sequence[Attempt],
+    out: Path, episodes: Sequence[Episode], title: str, total: int, failures: Sequence[Attempt]
 ) -> None:
     """Write ``index.html``, and for each episode ``episodes/<id>.html`` and ``.jpg``."""
     from rich.progress import track

@@ -168,10 +168,7 @@ def card(episode: Solved) -> Image.Image:
 
 
 def _write(
-    image: Image.Image,
-    draw: ImageDraw.ImageDraw,
-    parts: Sequence[str | np.ndarray],
-    top: int,
+    image: Image.Image, draw: ImageDraw.ImageDraw, parts: Sequence[str | np.ndarray], top: int
 ) -> None:
     """Write words and images in lines."""
     font = _font(FONT_PX)

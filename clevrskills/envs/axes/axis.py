@@ -24,24 +24,16 @@ class PerturbationError(ClevrSkillsError):
 
 @dataclass
 class Draft:
-    """An episode while it is perturbed.
+    """An episode while it is perturbed."""
 
-    Attributes:
-        clean: The episode that it is made of.
-        task: Its task.
-        layout: The bodies.
-        robot: Key of the robot.
-        wording: Which of the task's wordings asks for it; ``None``: its own.
-        misspell: What changes the words of its prompt; ``None``: nothing.
-        conditions: Fields of its :class:`~clevrskills.sim.conditions.Conditions`.
-    """
-
-    clean: EpisodeSpec
-    task: Task
-    layout: Layout
-    robot: str
-    wording: int | None = None
+    clean: EpisodeSpec  # the episode that it is made of
+    task: Task  # its task
+    layout: Layout  # the bodies
+    robot: str  # key of the robot
+    wording: int | None = None  # which of the task's wordings asks for it; ``None``: its own
+    # what changes the words of its prompt; ``None``: nothing
     misspell: Callable[[str], str] | None = None
+    # fields of its :class:`~clevrskills.sim.conditions.Conditions`
     conditions: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -62,21 +54,15 @@ class Draft:
 
 @dataclass(frozen=True)
 class TabletopAxis:
-    """A way to perturb episodes.
+    """A way to perturb episodes."""
 
-    Attributes:
-        name: Its name.
-        levels: Greatest change at each level, by name.
-        visual: Whether it changes images, which the oracle, as it knows the state, does not need.
-        physical: Whether it changes the physics, so that the oracle must solve it anew.
-        draw: Changes a draft at a level, with a random generator; it is the same generator at every
-            level, so that higher levels go further the same way.
-    """
-
-    name: str
-    levels: Sequence[Range]
+    name: str  # its name
+    levels: Sequence[Range]  # greatest change at each level, by name
+    # whether it changes images, which the oracle, as it knows the state, does not need
     visual: bool
-    physical: bool
+    physical: bool  # whether it changes the physics, so that the oracle must solve it anew
+    # changes a draft at a level, with a random generator; it is the same generator at every level,
+    # so that higher levels go further the same way
     draw: Callable[[Draft, Range, np.random.Generator], None]
 
     def range_of(self, level: int) -> Range:

@@ -238,18 +238,10 @@ def _yaw(body: Body) -> float:
 
 
 ROBOT_START = TabletopAxis(
-    "robot_start",
-    steps_of(joint_rad=0.4),
-    visual=False,
-    physical=True,
-    draw=draw_robot_start,
+    "robot_start", steps_of(joint_rad=0.4), visual=False, physical=True, draw=draw_robot_start
 )
 LAYOUT = TabletopAxis(
-    "layout",
-    steps_of(shift_m=0.10, turn_rad=pi),
-    visual=False,
-    physical=True,
-    draw=draw_layout,
+    "layout", steps_of(shift_m=0.10, turn_rad=pi), visual=False, physical=True, draw=draw_layout
 )
 CLUTTER = TabletopAxis(
     "clutter",
@@ -282,9 +274,5 @@ DISTURBANCE = TabletopAxis(
     draw=draw_disturbance,
 )
 EMBODIMENT = TabletopAxis(
-    "embodiment",
-    ({"arm": 1.0},),
-    visual=False,
-    physical=True,
-    draw=draw_embodiment,
+    "embodiment", ({"arm": 1.0},), visual=False, physical=True, draw=draw_embodiment
 )

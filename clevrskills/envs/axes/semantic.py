@@ -142,13 +142,7 @@ LANGUAGE = TabletopAxis(
     "language",
     tuple(
         {"plain": plain, "held_out": held_out, "misspelt": misspelt}
-        for plain, held_out, misspelt in (
-            (1, 0, 0),
-            (0, 0, 0),
-            (0, 1, 0),
-            (0, 1, 1),
-            (0, 1, 3),
-        )
+        for plain, held_out, misspelt in ((1, 0, 0), (0, 0, 0), (0, 1, 0), (0, 1, 1), (0, 1, 3))
     ),
     visual=False,
     physical=False,

@@ -171,11 +171,7 @@ LIGHT = TabletopAxis(
     draw=draw_light,
 )
 BACKGROUND = TabletopAxis(
-    "background",
-    steps_of(**{"share_%": 100.0}),
-    visual=True,
-    physical=False,
-    draw=draw_background,
+    "background", steps_of(**{"share_%": 100.0}), visual=True, physical=False, draw=draw_background
 )
 NOISE = TabletopAxis(
     "noise",

@@ -14,13 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from clevrskills.core.goal.predicate import Leaf
-from clevrskills.core.goal.tree import (
-    Node,
-    leaf_status,
-    nodes,
-    reasons,
-    state_of,
-)
+from clevrskills.core.goal.tree import Node, leaf_status, nodes, reasons, state_of
 from clevrskills.envs.events.kinds import KINDS, Event
 from clevrskills.envs.events.trajectory import path_length_m, spectral_arc_length
 from clevrskills.envs.recorder_view import RecorderView
@@ -58,19 +52,12 @@ FALLEN_M = -0.05
 
 @dataclass(frozen=True)
 class Roles:
-    """Bodies of a goal, by slot and role.
+    """Bodies of a goal, by slot and role."""
 
-    Attributes:
-        handled: Those that the robot is to take, push, touch or throw.
-        named: Those that any part of the goal names.
-        unsettled: Those that may slide, fly or fall over.
-        avoided: Those that the robot must not touch.
-    """
-
-    handled: frozenset[int]
-    named: frozenset[int]
-    unsettled: frozenset[int]
-    avoided: frozenset[int]
+    handled: frozenset[int]  # those that the robot is to take, push, touch or throw
+    named: frozenset[int]  # those that any part of the goal names
+    unsettled: frozenset[int]  # those that may slide, fly or fall over
+    avoided: frozenset[int]  # those that the robot must not touch
 
     @classmethod
     def of(cls, tree: list[Node], count: int, env: int = 0) -> Roles:

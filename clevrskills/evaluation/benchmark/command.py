@@ -12,13 +12,7 @@ from clevrskills.core.report import NONE, protocol_of
 from clevrskills.core.suite import all_levels, find_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.arguments import EvaluateArgs, RestartArgs
-from clevrskills.jobs.arguments import (
-    TaskArgs,
-    WorkerArgs,
-    check_least,
-    check_names,
-    select_tasks,
-)
+from clevrskills.jobs.arguments import TaskArgs, WorkerArgs, check_least, check_names, select_tasks
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.options import Repeated

@@ -20,19 +20,12 @@ QUICK_EPISODES = 10
 
 @dataclass(frozen=True)
 class RunPart:
-    """Episodes of one cell that are run together.
+    """Episodes of one cell that are run together."""
 
-    Attributes:
-        cell: The cell.
-        tasks: Keys of the tasks, in the order of the suite.
-        split: The split.
-        episodes: Episodes of each task; ``None``: all frozen ones.
-    """
-
-    cell: Cell
-    tasks: tuple[str, ...]
-    split: str
-    episodes: int | None
+    cell: Cell  # the cell
+    tasks: tuple[str, ...]  # keys of the tasks, in the order of the suite
+    split: str  # the split
+    episodes: int | None  # episodes of each task; ``None``: all frozen ones
 
     @property
     def options(self) -> dict[str, Any]:
@@ -43,17 +36,12 @@ class RunPart:
 
 @dataclass(frozen=True)
 class PartCost:
-    """Cost of a part.
+    """Cost of a part."""
 
-    Attributes:
-        episodes: Number of its episodes.
-        most_steps: Control steps or turns if no episode is solved.
-        range_s: CPU seconds of the environment if all are solved as fast as by the oracle, and if
-            none is solved.
-    """
-
-    episodes: int
-    most_steps: int
+    episodes: int  # number of its episodes
+    most_steps: int  # control steps or turns if no episode is solved
+    # CPU seconds of the environment if all are solved as fast as by the oracle, and if none is
+    # solved
     range_s: tuple[float, float]
 
 

@@ -145,10 +145,7 @@ def solve(env: Env, oracle: EpisodeOracle, interface: Interface | None = None) -
 
 
 def succeeds_blindly(
-    env: Env,
-    action: Callable[[], Any],
-    steady: bool = False,
-    interface: Interface | None = None,
+    env: Env, action: Callable[[], Any], steady: bool = False, interface: Interface | None = None
 ) -> bool:
     """Return whether actions that depend on nothing seen reach the goal within the step limit.
 

@@ -31,17 +31,11 @@ thing is put on another, what holds below may flicker."""
 
 @dataclass(frozen=True)
 class PolicyStart:
-    """Start of a policy.
+    """Start of a policy."""
 
-    Attributes:
-        prompt: What it is told; ``None``: the prompt of the episode.
-        limit: Limit of turns.
-        cause: Why it does not; empty: it does.
-    """
-
-    prompt: Prompt | None
-    limit: int
-    cause: str = ""
+    prompt: Prompt | None  # what it is told; ``None``: the prompt of the episode
+    limit: int  # limit of turns
+    cause: str = ""  # why it does not; empty: it does
 
 
 class SubgoalSchedule:

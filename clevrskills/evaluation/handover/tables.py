@@ -14,15 +14,7 @@ import pandas as pd
 
 from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.handover.director import NO_HANDOVER
-from clevrskills.evaluation.handover.parts import (
-    LONGER,
-    OWN,
-    PLAN,
-    PROMPT,
-    WHOLE,
-    Part,
-    leaf_part,
-)
+from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, PROMPT, WHOLE, Part, leaf_part
 from clevrskills.evaluation.report.tables import ResultRow, Table, summarise
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import (
@@ -73,80 +65,46 @@ GAP_NOTE = (
 
 @dataclass(frozen=True)
 class Composition:
-    """Composition results of one run on parts of the episodes of a task and split.
+    """Composition results of one run on parts of the episodes of a task and split."""
 
-    Attributes:
-        run: Label of the run.
-        level: Level of the task.
-        task: Key of the task; empty: the mean of those of the level.
-        split: Name of the split.
-        episodes: Episodes of which there is any part.
-        leaves: How many leaves they have, on average.
-        missing: Parts that never began, see :data:`NO_HANDOVER`; they count nowhere else.
-        alone: Rate of the leaves, alone.
-        in_place: Rate of the leaves where they are, told by their own sentences.
-        prompted: The same, told by the whole prompt.
-        expected: Product of the rates alone.
-        product: Product of the rates in place.
-        planner: Rate of episodes, told the next leaf.
-        whole: Rate of episodes, told the prompt.
-        longer: The same with twice the limit.
-        gap: ``expected`` less ``whole``.
-        strange: ``expected`` less ``product``.
-        dependence: ``product`` less ``planner``.
-        choosing: ``planner`` less ``whole``.
-        horizon: ``longer`` less ``whole``.
-    """
-
-    run: str
-    level: str
-    task: str
-    split: str
-    episodes: int
-    leaves: float
-    missing: int
-    alone: Estimate
-    in_place: Estimate
-    prompted: Estimate
-    expected: Estimate
-    product: Estimate
-    planner: Estimate
-    whole: Estimate
-    longer: Estimate
-    gap: Estimate
-    strange: Estimate
-    dependence: Estimate
-    choosing: Estimate
-    horizon: Estimate
+    run: str  # label of the run
+    level: str  # level of the task
+    task: str  # key of the task; empty: the mean of those of the level
+    split: str  # name of the split
+    episodes: int  # episodes of which there is any part
+    leaves: float  # how many leaves they have, on average
+    missing: int  # parts that never began, see :data:`NO_HANDOVER`; they count nowhere else
+    alone: Estimate  # rate of the leaves, alone
+    in_place: Estimate  # rate of the leaves where they are, told by their own sentences
+    prompted: Estimate  # the same, told by the whole prompt
+    expected: Estimate  # product of the rates alone
+    product: Estimate  # product of the rates in place
+    planner: Estimate  # rate of episodes, told the next leaf
+    whole: Estimate  # rate of episodes, told the prompt
+    longer: Estimate  # the same with twice the limit
+    gap: Estimate  # ``expected`` less ``whole``
+    strange: Estimate  # ``expected`` less ``product``
+    dependence: Estimate  # ``product`` less ``planner``
+    choosing: Estimate  # ``planner`` less ``whole``
+    horizon: Estimate  # ``longer`` less ``whole``
 
 
 @dataclass(frozen=True)
 class _Outcomes:
-    """Outcomes of the parts of the episodes of one task and split.
+    """Outcomes of the parts of the episodes of one task and split."""
 
-    Attributes:
-        leaves: Number of leaves of each episode.
-        missing: Parts that never began.
-        chains: Of each episode the kinds of its leaves in order, if all can be done alone.
-        alone: Rate of each kind alone, one estimate for all tasks that have it.
-        in_place: Of each episode the share of its leaves that are done in place, (n,).
-        prompted: The same, told the whole prompt, (n,).
-        places: Rate in place of the first leaf, of the second, and so on.
-        planner: Success, told the next leaf, by index of the episode.
-        whole: The same, told the prompt.
-        longer: The same with twice the limit.
-    """
-
-    leaves: tuple[int, ...]
-    missing: int
+    leaves: tuple[int, ...]  # number of leaves of each episode
+    missing: int  # parts that never began
+    # of each episode the kinds of its leaves in order, if all can be done alone
     chains: tuple[tuple[str, ...], ...]
+    # rate of each kind alone, one estimate for all tasks that have it
     alone: Mapping[str, Estimate]
-    in_place: np.ndarray
-    prompted: np.ndarray
-    places: tuple[Estimate, ...]
-    planner: Mapping[int, bool]
-    whole: Mapping[int, bool]
-    longer: Mapping[int, bool]
+    in_place: np.ndarray  # of each episode the share of its leaves that are done in place, (n,)
+    prompted: np.ndarray  # the same, told the whole prompt, (n,)
+    places: tuple[Estimate, ...]  # rate in place of the first leaf, of the second, and so on
+    planner: Mapping[int, bool]  # success, told the next leaf, by index of the episode
+    whole: Mapping[int, bool]  # the same, told the prompt
+    longer: Mapping[int, bool]  # the same with twice the limit
 
 
 def compositions(evaluations: Sequence[Evaluation]) -> list[Composition]:

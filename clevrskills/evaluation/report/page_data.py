@@ -23,13 +23,7 @@ from clevrskills.evaluation.report.tables import (
     measures_of,
     tasks_text,
 )
-from clevrskills.evaluation.results import (
-    ERROR,
-    POLICY_ERROR,
-    SETTINGS,
-    EpisodeResult,
-    Evaluation,
-)
+from clevrskills.evaluation.results import ERROR, POLICY_ERROR, SETTINGS, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, number_text
 from clevrskills.jobs.files import storage_errors
 

@@ -90,62 +90,35 @@ def table_of(
 
 @dataclass(frozen=True)
 class ResultRow:
-    """Results of one run at one task, level or value of a tag, of one split.
+    """Results of one run at one task, level or value of a tag, of one split."""
 
-    Attributes:
-        run: Label of the run.
-        level: The level.
-        task: Key of the task; empty for the level as a whole.
-        split: Name of the split.
-        tasks: Number of tasks with episodes that count.
-        of_tasks: How many tasks of the level have the split; 0: it is a row of one task.
-        episodes: Episodes that count.
-        errors: Episodes whose environment broke down, or whose process or connection was lost.
-        success_once: Share of them in which the goal held after some step.
-        success_at_end: After the last step.
-        goal_fraction: Share of the goal's leaves that were met in the end.
-        depth: Share of the steps of an ordered goal that were reached.
-        reward: Sum over an episode, on the published scale.
-        reward_per_step: That divided by the steps of the episode.
-        steps: Control steps.
-        causes: Number of episodes by cause, errors included.
-        measures: What is measured besides: turns, where they are no control steps, and the suite's
-            measures.
-        track: What the policy has learned from; empty: it is not stated.
-        benchmark: Suite and version of its frozen episodes, e.g. ``clevrskills 1.0``.
-        axes: Axes that perturbed them, e.g. ``camera:3``; empty: they are clean.
-        rejected: Frozen episodes of the task that were left out, as perturbed they can't be solved
-            or seen.
-        restarts: Second and further starts of the episodes.
-        privileged: Whether the policy was given the environment or the identity of episodes.
-        tag: Name of the tag, for all tasks whose episodes have it; else empty.
-        value: Its value.
-    """
-
-    run: str
-    level: str
-    task: str
-    split: str
-    tasks: int
-    of_tasks: int
-    episodes: int
-    errors: int
-    success_once: Estimate
-    success_at_end: Estimate
-    goal_fraction: Estimate
-    depth: Estimate
-    reward: Estimate
-    reward_per_step: Estimate
-    steps: Estimate
-    causes: Mapping[str, int]
+    run: str  # label of the run
+    level: str  # the level
+    task: str  # key of the task; empty for the level as a whole
+    split: str  # name of the split
+    tasks: int  # number of tasks with episodes that count
+    of_tasks: int  # how many tasks of the level have the split; 0: it is a row of one task
+    episodes: int  # episodes that count
+    errors: int  # episodes whose environment broke down, or whose process or connection was lost
+    success_once: Estimate  # share of them in which the goal held after some step
+    success_at_end: Estimate  # after the last step
+    goal_fraction: Estimate  # share of the goal's leaves that were met in the end
+    depth: Estimate  # share of the steps of an ordered goal that were reached
+    reward: Estimate  # sum over an episode, on the published scale
+    reward_per_step: Estimate  # that divided by the steps of the episode
+    steps: Estimate  # control steps
+    causes: Mapping[str, int]  # number of episodes by cause, errors included
+    # what is measured besides: turns, where they are no control steps, and the suite's measures
     measures: Mapping[str, Estimate] = field(default_factory=dict)
-    track: str = ""
-    benchmark: str = ""
-    axes: str = ""
-    tag: str = ""
-    value: str = ""
+    track: str = ""  # what the policy has learned from; empty: it is not stated
+    benchmark: str = ""  # suite and version of its frozen episodes, e.g. ``clevrskills 1.0``
+    axes: str = ""  # axes that perturbed them, e.g. ``camera:3``; empty: they are clean
+    tag: str = ""  # name of the tag, for all tasks whose episodes have it; else empty
+    value: str = ""  # its value
+    # frozen episodes of the task that were left out, as perturbed they can't be solved or seen
     rejected: int = 0
-    restarts: int = 0
+    restarts: int = 0  # second and further starts of the episodes
+    # whether the policy was given the environment or the identity of episodes
     privileged: bool = False
 
 

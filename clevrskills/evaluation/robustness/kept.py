@@ -29,13 +29,9 @@ FOLDER = "axes"
 
 @dataclass
 class Kept(Screening[PerturbedEpisode, ScreeningVerdict]):
-    """The perturbed episodes of a task and split, in the order of the frozen ones.
+    """The perturbed episodes of a task and split, in the order of the frozen ones."""
 
-    Attributes:
-        twins: Content hashes of the frozen episodes.
-    """
-
-    twins: Sequence[str]
+    twins: Sequence[str]  # content hashes of the frozen episodes
 
     @property
     def indices(self) -> list[int]:

@@ -29,23 +29,14 @@ class PerturbedEpisode:
 
 @dataclass(frozen=True)
 class ScreeningVerdict(Record):
-    """Result of screening a perturbed episode.
+    """Result of screening a perturbed episode."""
 
-    Attributes:
-        task: Key of the task.
-        split: Name of the split.
-        index: Which of the frozen episodes.
-        twin: Content hash of that.
-        episode: Content hash of the perturbed one; empty: there is none.
-        reason: Why it is rejected; empty: it is not.
-    """
-
-    task: str
-    split: str
-    index: int
-    twin: str
-    episode: str = ""
-    reason: str = ""
+    task: str  # key of the task
+    split: str  # name of the split
+    index: int  # which of the frozen episodes
+    twin: str  # content hash of that
+    episode: str = ""  # content hash of the perturbed one; empty: there is none
+    reason: str = ""  # why it is rejected; empty: it is not
 
 
 class PerturbedScreener(EpisodeScreener):

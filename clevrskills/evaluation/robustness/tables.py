@@ -11,13 +11,7 @@ from clevrskills.core.episode import frozen_name
 from clevrskills.evaluation.report.comparison import p_text
 from clevrskills.evaluation.report.tables import Table, table_of
 from clevrskills.evaluation.results import SETTINGS, Evaluation
-from clevrskills.evaluation.statistics import (
-    Estimate,
-    Pairs,
-    number_text,
-    paired_difference,
-    share,
-)
+from clevrskills.evaluation.statistics import Estimate, Pairs, number_text, paired_difference, share
 
 NOTE = (
     "Each perturbed episode with its clean twin: the same scene, task and seed. Drop: clean less "

@@ -31,23 +31,14 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class SequentialEstimate:
-    """Success rate of a sequential evaluation, whenever it stops.
+    """Success rate of a sequential evaluation, whenever it stops."""
 
-    Attributes:
-        rounds: Rounds that count: until it was narrow enough, else all that are complete.
-        of: How many there are.
-        mean: Mean of the rounds; NaN without any.
-        low: Lower end of the interval of the mean success rate of the tasks.
-        high: Its upper end.
-        decided: Whether the interval is as narrow as asked for.
-    """
-
-    rounds: int
-    of: int
-    mean: float
-    low: float
-    high: float
-    decided: bool
+    rounds: int  # rounds that count: until it was narrow enough, else all that are complete
+    of: int  # how many there are
+    mean: float  # mean of the rounds; NaN without any
+    low: float  # lower end of the interval of the mean success rate of the tasks
+    high: float  # its upper end
+    decided: bool  # whether the interval is as narrow as asked for
 
 
 def order(task: str, count: int) -> list[int]:
@@ -70,9 +61,7 @@ def in_blocks(pairs: Sequence[Pair], count: int) -> list[tuple[str, str, int]]:
 
 
 def round_values(
-    results: Mapping[tuple[str, str, int], EpisodeResult],
-    pairs: Sequence[Pair],
-    count: int,
+    results: Mapping[tuple[str, str, int], EpisodeResult], pairs: Sequence[Pair], count: int
 ) -> NDArray[np.float64]:
     """Return the outcomes of the rounds before the first one that is not complete, least and most,
     (2, rounds, pairs): of a restarted episode that counts as a failure, the outcome of its last

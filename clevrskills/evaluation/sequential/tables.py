@@ -9,12 +9,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import Table, table_of
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.sequential.confidence import ALPHA, interval, p_values
-from clevrskills.evaluation.sequential.rounds import (
-    Pair,
-    estimate,
-    round_values,
-    same_count,
-)
+from clevrskills.evaluation.sequential.rounds import Pair, estimate, round_values, same_count
 
 NOTE = (
     "The run stopped when its interval was narrow enough. This is a 95 % confidence sequence of "

@@ -19,17 +19,11 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class TaskOutcomes:
-    """Outcomes of the first episodes of a task and split.
+    """Outcomes of the first episodes of a task and split."""
 
-    Attributes:
-        file: Hash of the file of frozen episodes.
-        episodes: Hash of the content hashes of these episodes, in order.
-        outcomes: A letter for each, in order: ``1`` solved, ``0`` not.
-    """
-
-    file: str
-    episodes: str
-    outcomes: str
+    file: str  # hash of the file of frozen episodes
+    episodes: str  # hash of the content hashes of these episodes, in order
+    outcomes: str  # A letter for each, in order: ``1`` solved, ``0`` not
 
     @property
     def count(self) -> int:
@@ -44,21 +38,15 @@ class TaskOutcomes:
 
 @dataclass(frozen=True)
 class SubmittedRun:
-    """One run of a submission, a row of its suite's protocol.
+    """One run of a submission, a row of its suite's protocol."""
 
-    Attributes:
-        run: How it was run.
-        tasks: Outcomes by ``<task>_<split>``.
-        rates: Success rate and its Wilson 95 % interval by headline number, of those whose tasks
-            are all there.
-        restarts: Second starts of its episodes.
-        model: Of a language model: its name, date, temperature, limit of tokens, and what it used.
-    """
-
-    run: Mapping[str, Any]
-    tasks: Mapping[str, TaskOutcomes]
+    run: Mapping[str, Any]  # how it was run
+    tasks: Mapping[str, TaskOutcomes]  # outcomes by ``<task>_<split>``
+    # success rate and its Wilson 95 % interval by headline number, of those whose tasks are all
+    # there
     rates: Mapping[str, Sequence[float]]
-    restarts: int = 0
+    restarts: int = 0  # second starts of its episodes
+    # of a language model: its name, date, temperature, limit of tokens, and what it used
     model: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -69,32 +57,20 @@ class SubmittedRun:
 
 @dataclass(frozen=True)
 class Submission:
-    """Submission: runs of a policy, as they are handed in.
+    """Submission: runs of a policy, as they are handed in."""
 
-    Attributes:
-        name: Name of the policy, as tables show it.
-        by: Who hands it in.
-        link: Address of a page of the policy, http or https.
-        note: Further remarks.
-        track: What the policy has learned from, one of
-            :data:`~clevrskills.evaluation.results.TRACKS`.
-        trained_on: What of the suite it was trained on, as the suite's protocol has it.
-        suite: Name of the suite.
-        cells: Runs by name of the protocol's cell; one of another command has none.
-        version: Of this document.
-        digest: SHA-256 of all else.
-    """
-
-    name: str
-    by: str
-    link: str
-    note: str
+    name: str  # name of the policy, as tables show it
+    by: str  # who hands it in
+    link: str  # address of a page of the policy, http or https
+    note: str  # further remarks
+    # what the policy has learned from, one of :data:`~clevrskills.evaluation.results.TRACKS`
     track: str
-    trained_on: str
-    suite: str
+    trained_on: str  # what of the suite it was trained on, as the suite's protocol has it
+    suite: str  # name of the suite
+    # runs by name of the protocol's cell; one of another command has none
     cells: Mapping[str, SubmittedRun]
-    version: int = VERSION
-    digest: str = field(default="")
+    version: int = VERSION  # of this document
+    digest: str = field(default="")  # SHA-256 of all else
 
     def to_json(self) -> str:
         """Return the content of the file."""

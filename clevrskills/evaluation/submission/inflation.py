@@ -28,34 +28,22 @@ FIRST = 100
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Outcomes of a task and split.
+    """Outcomes of a task and split."""
 
-    Attributes:
-        claimed: Those of the file, a letter each.
-        sample: New outcomes of episodes of the file, by index.
-        fresh: Outcomes of fresh episodes.
-    """
-
-    claimed: str
+    claimed: str  # those of the file, a letter each
+    # new outcomes of episodes of the file, by index
     sample: Mapping[int, bool] = field(default_factory=dict)
-    fresh: Sequence[bool] = ()
+    fresh: Sequence[bool] = ()  # outcomes of fresh episodes
 
 
 @dataclass(frozen=True)
 class InflationVerdict:
-    """Result of the tests.
+    """Result of the tests."""
 
-    Attributes:
-        lost: Episodes of the sample that are solved in the file alone.
-        gained: Those that are solved now alone.
-        p: p-value of each test, by name.
-        failed: Names of the tests that refuse the file.
-    """
-
-    lost: int
-    gained: int
-    p: Mapping[str, float]
-    failed: tuple[str, ...]
+    lost: int  # episodes of the sample that are solved in the file alone
+    gained: int  # those that are solved now alone
+    p: Mapping[str, float]  # p-value of each test, by name
+    failed: tuple[str, ...]  # names of the tests that refuse the file
 
 
 def judge(tasks: Mapping[str, Outcomes], numbers: Mapping[str, Sequence[str]]) -> InflationVerdict:

@@ -55,46 +55,30 @@ SECRET_BITS = 64
 
 @dataclass(frozen=True)
 class Verification:
-    """Record of a verification, kept beside the file.
+    """Record of a verification, kept beside the file."""
 
-    Attributes:
-        digest: Digest of the submission.
-        badge: One of :data:`BADGES`.
-        rates: The verifier's success rate and its Wilson 95 % interval, by cell and number: of
-            fresh episodes, or else of the sample.
-        sample: Episodes of the file that were run again.
-        fresh: Fresh episodes.
-        fresh_solved: Those of them that are solved.
-        lost: Episodes of the sample that are solved in the file alone.
-        gained: Those that are solved now alone.
-        seed: What the sample and the fresh episodes were drawn from.
-        failed: Names of the tests that refuse the file, see
-            :func:`~clevrskills.evaluation.submission.inflation.judge`; ``repeat``: on the same
-            kind of machine the policy repeats an outcome that is not that of the file.
-        p: p-value of each test.
-        isolated: Whether the policy ran in a process of its own.
-        privileged: Whether it was given the environment, or the identity of episodes.
-        date: Date, ISO 8601.
-        versions: Of Python and of the packages that shape an episode.
-        cpu: Vendor and vector instructions of the CPU.
-    """
-
-    digest: str
-    badge: str
+    digest: str  # digest of the submission
+    badge: str  # one of :data:`BADGES`
+    # the verifier's success rate and its Wilson 95 % interval, by cell and number: of fresh
+    # episodes, or else of the sample
     rates: Mapping[str, Mapping[str, Sequence[float]]]
-    sample: int
-    fresh: int
-    fresh_solved: int
-    lost: int
-    gained: int
-    seed: int
+    sample: int  # episodes of the file that were run again
+    fresh: int  # fresh episodes
+    fresh_solved: int  # those of them that are solved
+    lost: int  # episodes of the sample that are solved in the file alone
+    gained: int  # those that are solved now alone
+    seed: int  # what the sample and the fresh episodes were drawn from
+    # names of the tests that refuse the file, see
+    # :func:`~clevrskills.evaluation.submission.inflation.judge`; ``repeat``: on the same kind of
+    # machine the policy repeats an outcome that is not that of the file
     failed: Sequence[str]
-    p: Mapping[str, float]
-    isolated: bool
-    privileged: bool
-    date: str
+    p: Mapping[str, float]  # p-value of each test
+    isolated: bool  # whether the policy ran in a process of its own
+    privileged: bool  # whether it was given the environment, or the identity of episodes
+    date: str  # date, ISO 8601
+    # of Python and of the packages that shape an episode
     versions: Mapping[str, str | None] = field(default_factory=versions)
-    cpu: str = field(default_factory=cpu_features)
+    cpu: str = field(default_factory=cpu_features)  # vendor and vector instructions of the CPU
 
 
 class Verifier:

@@ -91,10 +91,7 @@ def _crossed(u: np.ndarray, v: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, 
     after = before[:, [1, 2, 0]]
     crosses = (before <= 0) != (after <= 0)
     where = v + (ahead - v) * (before / np.where(crosses, before - after, 1.0))
-    return (
-        np.where(crosses, where, np.inf).min(1),
-        np.where(crosses, where, -np.inf).max(1),
-    )
+    return (np.where(crosses, where, np.inf).min(1), np.where(crosses, where, -np.inf).max(1))
 
 
 def cut_off(points: np.ndarray, faces: np.ndarray) -> np.ndarray:

@@ -18,9 +18,7 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import StorageError, StoredFile, storage_errors
 
-__all__ = [
-    "VideoWriter",
-]
+__all__ = ["VideoWriter"]
 
 ONE_THREAD: dict[str, Any] = {"threads": 1} if int(av.__version__.split(".")[0]) >= 17 else {}
 """For scaling images, which has threads since PyAV 17."""

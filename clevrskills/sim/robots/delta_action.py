@@ -4,9 +4,7 @@ from typing import Any
 
 from clevrskills.core.interface import BoxInterface
 
-__all__ = [
-    "ACTION_SPEC",
-]
+__all__ = ["ACTION_SPEC"]
 
 CONTROL_HZ = 20
 """Control steps in a second."""

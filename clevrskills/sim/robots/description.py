@@ -13,9 +13,7 @@ from clevrskills.sim.cache import cached_directory
 from clevrskills.sim.robots import gripper, panda, ur5e, xarm6
 from clevrskills.sim.robots.geometry import Joint, Link, Vector, Visual, srdf_text, urdf_text
 
-__all__ = [
-    "ROBOTS",
-]
+__all__ = ["ROBOTS"]
 
 VisualBuilder = Callable[[Path], Mapping[str, Sequence[Visual]]]
 

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from clevrskills.sim.robots.geometry import BoxGeometry, Cylinder, Inertia, Joint, Link, Primitive
 from clevrskills.sim.robots.meshes import Color, Mesh, lathe, moved, pillar, rounded_box
 
-CUP_CENTERS_M = (
-    (0.018, -0.025),
-    (0.018, 0.025),
-    (-0.018, -0.025),
-    (-0.018, 0.025),
-    (0.0, 0.0),
-)
+CUP_CENTERS_M = ((0.018, -0.025), (0.018, 0.025), (-0.018, -0.025), (-0.018, 0.025), (0.0, 0.0))
 # the wrist camera's lens; the image's up is the gripper's +x, its view direction +z
 CAMERA_POSITION_M = (0.0465, -0.02, 0.036)
 CAMERA_QUATERNION = (0.0, 0.5**0.5, 0.0, 0.5**0.5)

@@ -138,13 +138,9 @@ def tube(
 def moved(mesh: Mesh, xyz_m: tuple[float, float, float], turn: str = "") -> Mesh:
     """Turn a mesh so that its z axis becomes `turn` ("x", "-x", "y", "-y" or as is) and move it."""
     x, y, z = mesh.vertices.T
-    turned = {
-        "": (x, y, z),
-        "x": (z, y, -x),
-        "-x": (-z, y, x),
-        "y": (x, z, -y),
-        "-y": (x, -z, y),
-    }[turn]
+    turned = {"": (x, y, z), "x": (z, y, -x), "-x": (-z, y, x), "y": (x, z, -y), "-y": (x, -z, y)}[
+        turn
+    ]
     return Mesh(np.column_stack(turned) + xyz_m, mesh.faces, mesh.crease_rad)
 
 

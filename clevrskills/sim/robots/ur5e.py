@@ -106,10 +106,7 @@ _ARM_JOINTS = tuple(
     for i in range(6)
 )
 _COLLISIONS: tuple[tuple[BoxGeometry | Cylinder, ...], ...] = (
-    (
-        Cylinder(0.0745, 0.030, (0, 0, 0.015)),
-        Cylinder(0.0640, 0.095, (0, 0, 0.0475)),
-    ),
+    (Cylinder(0.0745, 0.030, (0, 0, 0.015)), Cylinder(0.0640, 0.095, (0, 0, 0.0475))),
     (
         Cylinder(0.0600, 0.126, (0, 0, 0.159)),
         Cylinder(0.0600, 0.136, (0, -0.008, _SHOULDER_HEIGHT_M), _ALONG_Y),

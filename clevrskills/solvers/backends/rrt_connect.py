@@ -62,10 +62,7 @@ class _Tree:
         self.points, self._parents = [root], [0]
 
     def extend(
-        self,
-        target: np.ndarray,
-        free: Callable[[np.ndarray, np.ndarray], bool],
-        range_rad: float,
+        self, target: np.ndarray, free: Callable[[np.ndarray, np.ndarray], bool], range_rad: float
     ) -> int | None:
         """Grow one step from the nearest configuration towards another; return the index of the
         new one, or ``None`` if the step is blocked.
@@ -91,9 +88,7 @@ class _Tree:
 
 
 def _shortened(
-    path: np.ndarray,
-    free: Callable[[np.ndarray, np.ndarray], bool],
-    generator: np.random.Generator,
+    path: np.ndarray, free: Callable[[np.ndarray, np.ndarray], bool], generator: np.random.Generator
 ) -> np.ndarray:
     """Return a path (N, n) with detours replaced by straight lines between random points of it."""
     for _ in range(SHORTCUTS):

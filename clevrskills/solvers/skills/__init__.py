@@ -11,9 +11,7 @@ from clevrskills.core.registry import check_new, load_modules
 from clevrskills.predicates import Predicate
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 
-__all__ = [
-    "solves",
-]
+__all__ = ["solves"]
 
 Skill = Callable[[Arm, Any], Actions]
 """Takes a predicate of the type that it is registered for, and yields actions; raises

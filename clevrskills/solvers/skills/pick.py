@@ -12,9 +12,7 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed, until
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.put_down import backed_off, put_aside
 
-__all__ = [
-    "pick",
-]
+__all__ = ["pick"]
 
 ATTEMPTS = 4
 APPROACH_M = 0.06

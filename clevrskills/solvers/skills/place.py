@@ -25,9 +25,7 @@ from clevrskills.solvers.skills.put_down import (
 )
 from clevrskills.solvers.skills.uncover import uncover
 
-__all__ = [
-    "solve_on_top",
-]
+__all__ = ["solve_on_top"]
 
 CANDIDATES, UPRIGHT_CANDIDATES = 16, 4
 """Places looked at for each turn of an object as it is, and when it is to be held upright."""

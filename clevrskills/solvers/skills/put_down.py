@@ -10,10 +10,7 @@ from sapien import Pose
 from clevrskills.core import geometry
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot, turned_about_z, until
 
-__all__ = [
-    "place",
-    "rest",
-]
+__all__ = ["place", "rest"]
 
 ABOVE_M = (0.05, 0.10)
 """Heights above its place from which an object is lowered: the second one where its neighbours are

@@ -22,7 +22,7 @@ Script = Generator[str, bool, None]
 """Commands, each answered by whether it was done."""
 LAY_DOWN = ("FIND CounterTop", "PUT CounterTop")
 EXPECTED: Mapping[str, Mapping[str, Any]] = {
-    "coffee": {"full": True, "inside": {"SaltShaker": "SinkBasin"}},
+    "coffee": {"full": True, "inside": {"SaltShaker": "SinkBasin"}}
 }
 """Arguments of :func:`~clevrskills.suites.asgardbench.imagined.imagine` for families whose plainest
 case is not what most plans on ``val`` are careful with; found by

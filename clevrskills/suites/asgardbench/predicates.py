@@ -53,22 +53,14 @@ def met_now(goal: Predicate, house: Household) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class StateIs(_HouseLeaf):
-    """Things of a type are in a state; there must be one.
-
-    Args:
-        kind: The type.
-        variable: ``dirty``, ``cooked``, ``filled``, ``open`` or ``on``.
-        value: What it must be; of ``filled`` also a liquid in :attr:`liquid`.
-        quantifier: ``any``, ``all`` or ``first``, by id.
-        liquid: The liquid that is asked for; empty: any.
-    """
+    """Things of a type are in a state; there must be one."""
 
     name: ClassVar[str] = "state_is"
-    kind: str
-    variable: str
-    value: bool
-    quantifier: str = "first"
-    liquid: str = ""
+    kind: str  # the type
+    variable: str  # ``dirty``, ``cooked``, ``filled``, ``open`` or ``on``
+    value: bool  # what it must be; of ``filled`` also a liquid in :attr:`liquid`
+    quantifier: str = "first"  # ``any``, ``all`` or ``first``, by id
+    liquid: str = ""  # the liquid that is asked for; empty: any
 
     def met(self, house: Household) -> bool:
         values = [getattr(e, self.variable) for e in house.of_type(self.kind)]
@@ -87,22 +79,14 @@ class StateIs(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class Contained(_HouseLeaf):
-    """A thing of a type lies directly in or on something of another type.
-
-    Args:
-        kind: The type of the thing.
-        container: The type of what it is in.
-        cooked: Whether it must be cooked.
-        clean: Whether what it is in must be clean.
-        alone: Whether nothing else may be in that.
-    """
+    """A thing of a type lies directly in or on something of another type."""
 
     name: ClassVar[str] = "contained_in"
-    kind: str
-    container: str
-    cooked: bool = False
-    clean: bool = False
-    alone: bool = False
+    kind: str  # the type of the thing
+    container: str  # the type of what it is in
+    cooked: bool = False  # whether it must be cooked
+    clean: bool = False  # whether what it is in must be clean
+    alone: bool = False  # whether nothing else may be in that
 
     def met(self, house: Household) -> bool:
         return any(self._good(house, thing) for thing in house.of_type(self.kind))
@@ -121,16 +105,11 @@ class Contained(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class Stored(_HouseLeaf):
-    """A thing is in one of its homes.
-
-    Args:
-        kind: Its type.
-        preferred: Whether only the preferred homes count.
-    """
+    """A thing is in one of its homes."""
 
     name: ClassVar[str] = "stored"
-    kind: str
-    preferred: bool = False
+    kind: str  # its type
+    preferred: bool = False  # whether only the preferred homes count
 
     def met(self, house: Household) -> bool:
         first, others = catalogue().homes[self.kind]
@@ -143,18 +122,12 @@ class Stored(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class Did(_HouseLeaf):
-    """Record that an action was done.
-
-    Args:
-        verb: ``DRINK`` or ``SPRAY``.
-        argument: The liquid or the type; empty: any.
-        held: Whether the vessel must have been held.
-    """
+    """Record that an action was done."""
 
     name: ClassVar[str] = "did"
-    verb: str
-    argument: str
-    held: bool = False
+    verb: str  # ``DRINK`` or ``SPRAY``
+    argument: str  # the liquid or the type; empty: any
+    held: bool = False  # whether the vessel must have been held
 
     def met(self, house: Household) -> bool:
         done = any(v == self.verb and self.argument in ("", what) for v, what in house.events)
@@ -166,14 +139,10 @@ class Did(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class Held(_HouseLeaf):
-    """A thing of a type is in the hand.
-
-    Args:
-        kind: The type.
-    """
+    """A thing of a type is in the hand."""
 
     name: ClassVar[str] = "held"
-    kind: str
+    kind: str  # the type
 
     def met(self, house: Household) -> bool:
         return house.held_type == self.kind
@@ -184,14 +153,10 @@ class Held(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class ObjectExists(_HouseLeaf):
-    """A thing of a type exists.
-
-    Args:
-        kind: The type.
-    """
+    """A thing of a type exists."""
 
     name: ClassVar[str] = "there"
-    kind: str
+    kind: str  # the type
 
     def met(self, house: Household) -> bool:
         return bool(house.of_type(self.kind))
@@ -202,16 +167,11 @@ class ObjectExists(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class ContainsOnly(_HouseLeaf):
-    """Content of a thing: things of all listed types, at any depth, and nothing else.
-
-    Args:
-        container: The type of what holds them.
-        kinds: The types.
-    """
+    """Content of a thing: things of all listed types, at any depth, and nothing else."""
 
     name: ClassVar[str] = "contains_only"
-    container: str
-    kinds: tuple[str, ...]
+    container: str  # the type of what holds them
+    kinds: tuple[str, ...]  # the types
 
     def met(self, house: Household) -> bool:
         return any(

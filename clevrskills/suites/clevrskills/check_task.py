@@ -12,9 +12,7 @@ from clevrskills.jobs.options import Positional
 if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.task_checks import TaskCheck
 
-__all__ = [
-    "report",
-]
+__all__ = ["report"]
 
 STATES = {True: "ok", False: "NO", None: "--"}
 """How a check that passed, did not, or was not run is marked."""
@@ -38,15 +36,10 @@ class CheckTaskArgs:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """The checks of a task.
+    """The checks of a task."""
 
-    Attributes:
-        task: Its key.
-        checks: What was found.
-    """
-
-    task: str
-    checks: tuple[TaskCheck, ...]
+    task: str  # its key
+    checks: tuple[TaskCheck, ...]  # what was found
 
     @property
     def ok(self) -> bool:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 
 def curriculum(
-    args: CurriculumArgs,
-    suite: Suite | None = None,
-    evaluate: Evaluate | None = None,
+    args: CurriculumArgs, suite: Suite | None = None, evaluate: Evaluate | None = None
 ) -> int:
     """Run parts of the suite's protocol, stage by stage.
 
@@ -71,11 +69,7 @@ def curriculum(
 
 
 def _run_trial(
-    stages: Stages,
-    trial: Trial,
-    evaluate: Evaluate,
-    json: bool,
-    faults: list[str],
+    stages: Stages, trial: Trial, evaluate: Evaluate, json: bool, faults: list[str]
 ) -> int:
     """Train if need be, and evaluate; what is wrong with some episodes only is added to faults.
 

@@ -6,13 +6,7 @@ from collections import Counter
 from pathlib import Path
 from traceback import walk_tb
 
-from clevrskills.envs.scene_sampling import (
-    ATTEMPTS,
-    NeutralPose,
-    is_fair,
-    keystep_scenes,
-    scene_of,
-)
+from clevrskills.envs.scene_sampling import ATTEMPTS, NeutralPose, is_fair, keystep_scenes, scene_of
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.tasks import LayoutError, Task
 

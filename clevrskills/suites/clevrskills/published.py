@@ -7,10 +7,7 @@ from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.statistics import Estimate
 
 EPISODES_PER_TASK = 20
-TASKS = {
-    "multimodal": {"L0": 12, "L1": 15, "L2": 6},
-    "language": {"L0": 10, "L1": 11, "L2": 6},
-}
+TASKS = {"multimodal": {"L0": 12, "L1": 15, "L2": 6}, "language": {"L0": 10, "L1": 11, "L2": 6}}
 """Number of tasks behind each published rate."""
 COMPARABILITY = (
     "Published: 20 seeds per task, no intervals. The intervals beside published rates are derived: "

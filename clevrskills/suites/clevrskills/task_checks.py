@@ -79,10 +79,7 @@ CHECKS = {
         "which must be there: hold() does not move the arm, Picked.realize() and "
         "set_end_effector_pose() do; reward and progress come from self.outcome(holds, shaping)",
     ),
-    "perturb": (
-        MUST,
-        "evaluate(): compare with a tolerance; progress is 1 exactly where it holds",
-    ),
+    "perturb": (MUST, "evaluate(): compare with a tolerance; progress is 1 exactly where it holds"),
     "as data": (
         MUST,
         "fields of predicates are tensors (B, ...), children or tables; evaluate() computes on "
@@ -103,10 +100,7 @@ CHECKS = {
         SHOULD,
         "layout(): rng.choose gives different shapes and textures; a qualifier tells sizes apart",
     ),
-    "step limit": (
-        SHOULD,
-        f"max_steps: at least {ROOM:g} times the oracle's longest episode",
-    ),
+    "step limit": (SHOULD, f"max_steps: at least {ROOM:g} times the oracle's longest episode"),
     "reward": (
         SHOULD,
         "evaluate(): let the shaping grow with each stage: reach, hold, carry, put down",

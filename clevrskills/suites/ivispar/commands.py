@@ -23,21 +23,13 @@ _LISTED = re.compile(r"([a-z]\d+):? (\w+) (\w+)")
 
 @dataclass(frozen=True)
 class MoveCommand:
-    """Parsed command.
+    """Parsed command."""
 
-    Attributes:
-        piece: Number of the piece; -1: there is none.
-        direction: Number of the direction.
-        times: How often the piece is to be moved.
-        code: What is wrong with it; empty: nothing.
-        args: What the sentence of the code names.
-    """
-
-    piece: int = -1
-    direction: int = -1
-    times: int = 1
-    code: str = ""
-    args: Mapping[str, str] = field(default_factory=dict)
+    piece: int = -1  # number of the piece; -1: there is none
+    direction: int = -1  # number of the direction
+    times: int = 1  # how often the piece is to be moved
+    code: str = ""  # what is wrong with it; empty: nothing
+    args: Mapping[str, str] = field(default_factory=dict)  # what the sentence of the code names
 
 
 def drawn_shape(shape: str) -> str:

@@ -54,8 +54,7 @@ PRESETS: Mapping[str, Preset] = {
     "random3d": Preset("the same from cameras drawn at random", _shown("random3d")),
     "nolabels": Preset("in three dimensions, without names of cells", _shown("view3d-none")),
     "single": Preset(
-        "in three dimensions, all boards in one image",
-        {"view": (SINGLE,), "feedback": "none"},
+        "in three dimensions, all boards in one image", {"view": (SINGLE,), "feedback": "none"}
     ),
     "feedback": Preset(
         "in three dimensions, and told whether a move was made",

@@ -35,27 +35,16 @@ def banks() -> Mapping[str, WordingSet]:
 
 @dataclass(frozen=True)
 class BoardTask:
-    """Task of boards: the differences between the four of them.
+    """Task of boards: the differences between the four of them."""
 
-    Attributes:
-        level: Level of the task.
-        frozen: Numbers of frozen episodes by split.
-        predicates: Names of the predicates of its goal.
-        limit: When its episodes end, in words.
-        stream: Key of the random numbers that its boards are drawn from.
-        tiles: Whether the pieces are numbered tiles.
-        turns: Turns after which its episodes end; 0: those of the set of the board.
-        env: Class of its environments.
-    """
-
-    level: str
-    frozen: Mapping[str, int]
-    predicates: Sequence[str]
-    limit: str
-    stream: str = "geoms"
-    tiles: bool = False
-    turns: int = 0
-    env: type[BoardEnv] = BoardEnv
+    level: str  # level of the task
+    frozen: Mapping[str, int]  # numbers of frozen episodes by split
+    predicates: Sequence[str]  # names of the predicates of its goal
+    limit: str  # when its episodes end, in words
+    stream: str = "geoms"  # key of the random numbers that its boards are drawn from
+    tiles: bool = False  # whether the pieces are numbered tiles
+    turns: int = 0  # turns after which its episodes end; 0: those of the set of the board
+    env: type[BoardEnv] = BoardEnv  # class of its environments
 
     def set_of(self, split: str) -> str:
         """Return the name of the set that the boards of a split are of."""
@@ -97,12 +86,7 @@ TASKS = {
         tiles=True,
     ),
     "listing": BoardTask(
-        "perception",
-        {**_TRAIN, "base": 300},
-        ("listed",),
-        "1 turn",
-        turns=1,
-        env=ListingEnv,
+        "perception", {**_TRAIN, "base": 300}, ("listed",), "1 turn", turns=1, env=ListingEnv
     ),
 }
 

@@ -31,17 +31,12 @@ class Marked(Enum):
 
 @dataclass(frozen=True)
 class BoardView:
-    """Settings of a view.
+    """Settings of a view."""
 
-    Attributes:
-        base: ``text``, one of :data:`IMAGES`, or :data:`SINGLE`.
-        labels: Which cells are named, one of :data:`LABELS`: at the edge, on free cells, both.
-        goal: Whether the goal is shown, not the present board.
-    """
-
-    base: str
+    base: str  # ``text``, one of :data:`IMAGES`, or :data:`SINGLE`
+    # which cells are named, one of :data:`LABELS`: at the edge, on free cells, both
     labels: Literal["both", "edge", "cell", "none"] = "both"
-    goal: bool = False
+    goal: bool = False  # whether the goal is shown, not the present board
 
     @property
     def drawn(self) -> bool:

@@ -104,19 +104,12 @@ def _cut(low: np.ndarray, high: np.ndarray) -> Workspace:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of the scene.
+    """A block of the scene."""
 
-    Attributes:
-        slot: Its slot.
-        color: Its color.
-        side_m: Its side.
-        place_m: World x and y of its middle.
-    """
-
-    slot: int
-    color: str
-    side_m: float
-    place_m: tuple[float, float]
+    slot: int  # its slot
+    color: str  # its color
+    side_m: float  # its side
+    place_m: tuple[float, float]  # world x and y of its middle
 
 
 class FieldScene:

@@ -82,25 +82,15 @@ def size_word(side_m: float) -> str:
 
 @dataclass(frozen=True)
 class Thing:
-    """A body of the scene.
+    """A body of the scene."""
 
-    Attributes:
-        slot: Its slot.
-        key: Name of its slot.
-        kind: One of :data:`KINDS`, or what else it is called.
-        color: Its colour.
-        side_m: Its largest side, seen from above.
-        movable: Whether it can be taken.
-        solid: Whether anything can touch it.
-    """
-
-    slot: int
-    key: str
-    kind: str
-    color: str
-    side_m: float
-    movable: bool
-    solid: bool
+    slot: int  # its slot
+    key: str  # name of its slot
+    kind: str  # one of :data:`KINDS`, or what else it is called
+    color: str  # its colour
+    side_m: float  # its largest side, seen from above
+    movable: bool  # whether it can be taken
+    solid: bool  # whether anything can touch it
 
     @property
     def size(self) -> str:

@@ -13,13 +13,7 @@ from clevrskills.predicates import Avoiding, EndEffectorAtPose, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.end_effector import (
-    GOAL_M,
-    STARTS_M,
-    TRIES,
-    corners_around,
-    goal_poses,
-)
+from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners_around, goal_poses
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 SIZE_M = (0.05, 0.05, 0.05)

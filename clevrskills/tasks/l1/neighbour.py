@@ -62,13 +62,6 @@ class Neighbour(Task):
     Seen from the object, the neighbour is the only one in the direction named. Whatever is put in
     before the other counts only when it has been taken out, clear of the outline of the area seen
     from above, and put in again, while the released code accepts any order.
-
-    Args:
-        num_areas: Areas, one of them meant.
-        num_distractors: Objects beside the two, in other directions, so that the direction has a
-            meaning; the paper has none.
-        directions: Directions that the neighbour may be in, as the base camera sees them: ``left``,
-            ``right``, ``towards`` the robot and ``away`` from it.
     """
 
     key = "neighbour"
@@ -81,8 +74,12 @@ class Neighbour(Task):
     counted, spare = "num_distractors", "object_4"
     max_steps = 500
 
-    num_areas: Count = count(1, 3)
+    num_areas: Count = count(1, 3)  # areas, one of them meant
+    # objects beside the two, in other directions, so that the direction has a meaning; the paper
+    # has none
     num_distractors: Count = count(1, 2, most=3)
+    # directions that the neighbour may be in, as the base camera sees them: ``left``, ``right``,
+    # ``towards`` the robot and ``away`` from it
     directions: tuple[str, ...] = choice(*DIRECTIONS)
 
     def layout(self, rng: EpisodeRng) -> Layout:

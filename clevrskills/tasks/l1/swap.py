@@ -67,11 +67,7 @@ class Swap(Task):
         first, second = roles["objects"].unbind(1)
         aside, to_first, to_second = targets(roles)
         return Swapped(
-            (
-                AtPosition(first, aside),
-                AtPosition(second, to_first),
-                AtPosition(first, to_second),
-            )
+            (AtPosition(first, aside), AtPosition(second, to_first), AtPosition(first, to_second))
         )
 
 

@@ -24,10 +24,7 @@ from clevrskills.tasks.layout import (
 
 SCALE_X_M, PIVOT_Z_M, LEVER_M = -0.06, 0.07, 0.18
 BEAM = Hinge(
-    "foot",
-    limits_rad=(-radians(15.0), radians(15.0)),
-    stiffness_nm=0.25,
-    damping_nms=0.12,
+    "foot", limits_rad=(-radians(15.0), radians(15.0)), stiffness_nm=0.25, damping_nms=0.12
 )
 """The least difference of masses, one slice, tilts the beam by at least 3 degrees, most differences
 to its stops; it swings out within three seconds."""
@@ -50,9 +47,6 @@ class Balance(Task):
     two stacks of equal height. The scale is one of the kind with plates on top of the beam, kept
     level by a linkage, rather than the released code's plates that hang 0.6 m below a beam out of
     view: beam and plates are seen, and nothing is in the way of the arm.
-
-    Args:
-        num_objects: Blocks.
     """
 
     key = "balance"
@@ -64,7 +58,7 @@ class Balance(Task):
     counted, spare = "num_objects", "object_4"
     max_steps = 800
 
-    num_objects: Count = count(2, 4, most=5)
+    num_objects: Count = count(2, 4, most=5)  # blocks
 
     def layout(self, rng: EpisodeRng) -> Layout:
         blocks = rng.number(self.num_objects)

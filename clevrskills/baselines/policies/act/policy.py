@@ -29,32 +29,22 @@ from clevrskills.baselines.spec import PolicySpec
 
 @dataclass(frozen=True, kw_only=True)
 class ActionChunkingConfig(SmallEncoderConfig):
-    """Configuration of :class:`ActionChunking`.
-
-    Attributes:
-        encoder_layers: Layers that read what is seen.
-        layers: Layers that answer.
-        decay: How much less a chunk counts than the one made a step before it, as the exponent of
-            e: the oldest counts most (ACT, section 4).
-    """
+    """Configuration of :class:`ActionChunking`."""
 
     learning_rate: float = 3e-4
-    encoder_layers: int = 2
-    layers: int = 4
+    encoder_layers: int = 2  # layers that read what is seen
+    layers: int = 4  # layers that answer
+    # how much less a chunk counts than the one made a step before it, as the exponent of e: the
+    # oldest counts most (ACT, section 4)
     decay: float = 0.01
 
 
 @dataclass(frozen=True)
 class ActState:
-    """State of an episode in progress.
+    """State of an episode in progress."""
 
-    Attributes:
-        aim: The prompt as it was read, (width,).
-        chunks: The latest chunks, the oldest first: what each still says of the steps to come,
-            (at most H, 7).
-    """
-
-    aim: Tensor
+    aim: Tensor  # the prompt as it was read, (width,)
+    # the latest chunks, the oldest first: what each still says of the steps to come, (at most H, 7)
     chunks: tuple[Tensor, ...] = ()
 
 

@@ -40,30 +40,20 @@ _WAYPOINT_SCALES = [PLACE_SCALE_M] * 3 + [0.1] * 6  # position, entries of a rot
 
 @dataclass(frozen=True, kw_only=True)
 class BehaviorCloningConfig(SlotEncoderConfig):
-    """Configuration of :class:`BehaviorCloning`.
-
-    Attributes:
-        hidden: Units of each of the two hidden layers.
-        execution_horizon: How many of the next H actions are done before it looks again.
-        vacuum_weight: Share of the loss of the vacuum, cross-entropy.
-        place_weight: Share of the loss of the places of what the sub-task names.
-        look_weight: Share of the loss of looking at them in each image, cross-entropy.
-        waypoint_weight: Share of the loss of the end effector's next waypoint.
-        told: Share of control steps in training at which the actions follow from where these things
-            are, and not from where the policy believes them to be, and of those at which they
-            follow from the true waypoint: so it learns what to do before it has learned to see.
-        told_noise_m: Standard deviation of what is added to these places.
-    """
+    """Configuration of :class:`BehaviorCloning`."""
 
     learning_rate: float = 1e-3
-    hidden: int = 512
-    execution_horizon: int = 4
-    vacuum_weight: float = 0.1
-    place_weight: float = 0.1
-    look_weight: float = 0.05
-    waypoint_weight: float = 0.1
+    hidden: int = 512  # units of each of the two hidden layers
+    execution_horizon: int = 4  # how many of the next H actions are done before it looks again
+    vacuum_weight: float = 0.1  # share of the loss of the vacuum, cross-entropy
+    place_weight: float = 0.1  # share of the loss of the places of what the sub-task names
+    look_weight: float = 0.05  # share of the loss of looking at them in each image, cross-entropy
+    waypoint_weight: float = 0.1  # share of the loss of the end effector's next waypoint
+    # share of control steps in training at which the actions follow from where these things are,
+    # and not from where the policy believes them to be, and of those at which they follow from the
+    # true waypoint: so it learns what to do before it has learned to see
     told: float = 0.5
-    told_noise_m: float = 0.005
+    told_noise_m: float = 0.005  # standard deviation of what is added to these places
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -28,31 +28,21 @@ from clevrskills.errors import ClevrSkillsError
 
 @dataclass(frozen=True, kw_only=True)
 class SlotEncoderConfig(PolicyConfig):
-    """Configuration of the encoder.
-
-    Attributes:
-        width: Numbers in a token.
-        heads: Heads of attention.
-        channels: Channels of the images' features.
-        layers: Layers of these features.
-        patch_px: Width and height of a patch; patches of the prompt's images are twice as large.
-        slots: How many slots there are, K.
-        rounds: How often they read and look.
-        prompt_layers: Layers in which the prompt's tokens attend to each other.
-    """
+    """Configuration of the encoder."""
 
     image_size: int = 96
     proprioception: bool = True
     starts_every: int | None = 1
     horizon: int = 16
-    width: int = 128
-    heads: int = 4
-    channels: int = 32
-    layers: int = 3
+    width: int = 128  # numbers in a token
+    heads: int = 4  # heads of attention
+    channels: int = 32  # channels of the images' features
+    layers: int = 3  # layers of these features
+    # width and height of a patch; patches of the prompt's images are twice as large
     patch_px: int = 6
-    slots: int = 6
-    rounds: int = 2
-    prompt_layers: int = 1
+    slots: int = 6  # how many slots there are, K
+    rounds: int = 2  # how often they read and look
+    prompt_layers: int = 1  # layers in which the prompt's tokens attend to each other
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,17 +53,12 @@ class SlotEncoderConfig(PolicyConfig):
 
 @dataclass(frozen=True)
 class VisualOutput:
-    """Visual features at N control steps.
+    """Visual features at N control steps."""
 
-    Attributes:
-        numbers: (N, size).
-        places: Where the things are that the sub-task names, in metres, (N, 2, 3).
-        looks: For each camera where the slots of these things look last, as logits of the cells of
-            its features, (N, 2, h w).
-    """
-
-    numbers: Tensor
-    places: Tensor
+    numbers: Tensor  # (N, size)
+    places: Tensor  # where the things are that the sub-task names, in metres, (N, 2, 3)
+    # for each camera where the slots of these things look last, as logits of the cells of its
+    # features, (N, 2, h w)
     looks: list[Tensor]
 
 

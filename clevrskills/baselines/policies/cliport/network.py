@@ -135,21 +135,13 @@ def _places(images: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class StreamFeatures:
-    """Features of both streams: of instructions and of the images they refer to.
+    """Features of both streams: of instructions and of the images they refer to."""
 
-    Attributes:
-        fine: Features of the images, (I, C, h, w).
-        scenes: Number of each instruction's image, (B,), in order.
-        heard: Features of the instructions, (B, D, h / 2, w / 2).
-        pick: Look at the words for what is picked, (B, W).
-        place: Look at the words for where it is placed, (B, W).
-    """
-
-    fine: Tensor
-    scenes: Tensor
-    heard: Tensor
-    pick: Tensor
-    place: Tensor
+    fine: Tensor  # features of the images, (I, C, h, w)
+    scenes: Tensor  # number of each instruction's image, (B,), in order
+    heard: Tensor  # features of the instructions, (B, D, h / 2, w / 2)
+    pick: Tensor  # look at the words for what is picked, (B, W)
+    place: Tensor  # look at the words for where it is placed, (B, W)
 
 
 class AffordanceHead(nn.Module):

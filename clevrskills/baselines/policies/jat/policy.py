@@ -45,20 +45,7 @@ _SAME_WORDS = ("single_discrete_encoder.weight", "multi_discrete_encoder.0.weigh
 
 @dataclass(frozen=True, kw_only=True)
 class JATConfig(PolicyConfig):
-    """Configuration of :class:`JAT`.
-
-    Attributes:
-        width: Numbers in a token.
-        layers: Layers of the transformer, an even number.
-        heads: Heads of attention.
-        reach: How many tokens back every other layer sees.
-        channels: Channels of the images' features after each block.
-        vector: Numbers in the vector that an action fills.
-        prompt_tokens: Tokens of a prompt that are read.
-        vocabulary: How many different tokens there are.
-        weights: Folder or name of the published model that it starts from, which has the vocabulary
-            too; ``None``: it starts from nothing, and reads bytes.
-    """
+    """Configuration of :class:`JAT`."""
 
     cameras: tuple[str, ...] = ("base_camera",)
     image_size: int = 84
@@ -66,14 +53,16 @@ class JATConfig(PolicyConfig):
     starts_every: int | None = 100
     learning_rate: float = 1e-4
     batch_size: int = 64
-    width: int = 768
-    layers: int = 12
-    heads: int = 12
-    reach: int = 256
-    channels: tuple[int, ...] = (32, 64, 128)
-    vector: int = 377
-    prompt_tokens: int = 112
-    vocabulary: int = ByteTokenizer.size
+    width: int = 768  # numbers in a token
+    layers: int = 12  # layers of the transformer, an even number
+    heads: int = 12  # heads of attention
+    reach: int = 256  # how many tokens back every other layer sees
+    channels: tuple[int, ...] = (32, 64, 128)  # channels of the images' features after each block
+    vector: int = 377  # numbers in the vector that an action fills
+    prompt_tokens: int = 112  # tokens of a prompt that are read
+    vocabulary: int = ByteTokenizer.size  # how many different tokens there are
+    # folder or name of the published model that it starts from, which has the vocabulary too;
+    # ``None``: it starts from nothing, and reads bytes
     weights: str | None = None
 
     def __post_init__(self) -> None:

@@ -56,51 +56,39 @@ log = logging.getLogger(__name__)
 class RoboFlamingoConfig(PolicyConfig):
     """Configuration of :class:`RoboFlamingo`; images, learning rate and size of batches as in
     Table 4 of the ClevrSkills paper, the rest as in RoboFlamingo's code for its best model.
-
-    Attributes:
-        language_model: Name of the language model.
-        image_encoder: Name of the image encoder; it scales images to the size it knows.
-        weights: Published weights of OpenFlamingo or RoboFlamingo: a file, or a folder or name of
-            the hub that has a ``checkpoint.pt``.
-        cross_every: Every how many layers there is cross-attention.
-        cross_heads: Heads of the cross-attention, and of the resampler.
-        gate: What its gates start at, before the tanh, without ``weights``; else it is theirs.
-        scratch_rate: Highest learning rate without ``weights``.
-        shifts_px: How far images are shifted at random in training, at 224 pixels: those of each
-            camera, in the order of ``cameras``.
-        latents: Features of an image behind the resampler.
-        resampler_depth: Layers of the resampler.
-        lstm_width: Numbers in the state of the LSTM.
-        lstm_layers: Layers of the LSTM.
-        lstm_dropout: Share of the features between them that are dropped in training.
-        head_widths: Widths of the layers of the networks for pose and gripper.
-        gripper_weight: Weight of the gripper's loss.
-        language_dtype: Kind of numbers of a published language model:
-            ``bfloat16``, in half the memory, or ``float32``.
     """
 
     steps: int = 12
     starts_every: int | None = 6
     learning_rate: float = 1e-6
     batch_size: int = 6
-    language_model: str = "anas-awadalla/mpt-1b-redpajama-200b-dolly"
+    language_model: str = "anas-awadalla/mpt-1b-redpajama-200b-dolly"  # name of the language model
+    # name of the image encoder; it scales images to the size it knows
     image_encoder: str = "openai/clip-vit-large-patch14"
+    # published weights of OpenFlamingo or RoboFlamingo: a file, or a folder or name of the hub that
+    # has a ``checkpoint.pt``
     weights: str | None = None
-    cross_every: int = 1
-    cross_heads: int = 8
+    cross_every: int = 1  # every how many layers there is cross-attention
+    cross_heads: int = 8  # heads of the cross-attention, and of the resampler
+    # what its gates start at, before the tanh, without ``weights``; else it is theirs
     gate: float = 0.5
-    scratch_rate: float = 1e-4
+    scratch_rate: float = 1e-4  # highest learning rate without ``weights``
     weight_decay: float = 0.1
     warm_up_steps: int = 5000
     final_rate: float = 1.0
+    # how far images are shifted at random in training, at 224 pixels: those of each camera, in the
+    # order of ``cameras``
     shifts_px: tuple[int, ...] = (10, 4)
-    latents: int = 64
-    resampler_depth: int = 6
-    lstm_width: int = 1024
-    lstm_layers: int = 4
-    lstm_dropout: float = 0.1
+    latents: int = 64  # features of an image behind the resampler
+    resampler_depth: int = 6  # layers of the resampler
+    lstm_width: int = 1024  # numbers in the state of the LSTM
+    lstm_layers: int = 4  # layers of the LSTM
+    lstm_dropout: float = 0.1  # share of the features between them that are dropped in training
+    # widths of the layers of the networks for pose and gripper
     head_widths: tuple[int, ...] = (1024, 512, 256)
-    gripper_weight: float = 0.01
+    gripper_weight: float = 0.01  # weight of the gripper's loss
+    # kind of numbers of a published language model: ``bfloat16``, in half the memory, or
+    # ``float32``
     language_dtype: str = "float32"
 
     remembers = True

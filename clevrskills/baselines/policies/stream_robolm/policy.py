@@ -71,47 +71,36 @@ class StreamRoboLMConfig(PolicyConfig):
 
     ``lab`` is ours: at the paper's rate of 1e-6, AdamW moves no weight by more than 0.011 in 20,000
     steps, so parts that are new learn at 2e-4, and pretrained ones more slowly.
-
-    Attributes:
-        language_model: Name of the language model; see ``backbones.py``.
-        image_encoder: Name of the vision transformer, or ``compact-cnn``.
-        lora_rank: Rank of the language model's adapters; ``None``: its own weights are trained.
-        cross_every: Every how many layers there is cross-attention.
-        cross_heads: Heads of the cross-attention.
-        gate: What its gates start at, before the tanh.
-        window: How many control steps a token can look back in the language model.
-        lstm_width: Numbers in the state of the LSTM.
-        lstm_layers: Layers of the LSTM.
-        recompute: Whether features of images are computed twice in training, to save memory.
-        language_dtype: Kind of numbers of a published language model that is not trained:
-            ``bfloat16``, in half the memory, or ``float32``.
-        vacuum_weight: Share of the loss of the vacuum, cross-entropy; 0: the vacuum is a number
-            like the others.
-        place_weight: Share of the loss of telling where the things are that the sub-task names, by
-            which it then acts; 0: it does not learn to tell it.
-        told: Share of control steps in training at which it acts by where these things are.
-        told_noise_m: Standard deviation of what is added to these places.
     """
 
     steps: int = 128
     starts_every: int | None = 64
     learning_rate: float = 1e-6
     batch_size: int = 12
-    language_model: str = "facebook/opt-1.3b"
+    language_model: str = "facebook/opt-1.3b"  # name of the language model; see ``backbones.py``
+    # name of the vision transformer, or ``compact-cnn``
     image_encoder: str = "google/vit-base-patch16-224"
+    # rank of the language model's adapters; ``None``: its own weights are trained
     lora_rank: int | None = 16
-    cross_every: int = 4
-    cross_heads: int = 8
-    gate: float = 0.5
-    window: int = 128
-    lstm_width: int = 1024
-    lstm_layers: int = 2
+    cross_every: int = 4  # every how many layers there is cross-attention
+    cross_heads: int = 8  # heads of the cross-attention
+    gate: float = 0.5  # what its gates start at, before the tanh
+    window: int = 128  # how many control steps a token can look back in the language model
+    lstm_width: int = 1024  # numbers in the state of the LSTM
+    lstm_layers: int = 2  # layers of the LSTM
+    # whether features of images are computed twice in training, to save memory
     recompute: bool = True
+    # kind of numbers of a published language model that is not trained: ``bfloat16``, in half the
+    # memory, or ``float32``
     language_dtype: str = "float32"
+    # share of the loss of the vacuum, cross-entropy; 0: the vacuum is a number like the others
     vacuum_weight: float = 0.0
+    # share of the loss of telling where the things are that the sub-task names, by which it then
+    # acts; 0: it does not learn to tell it
     place_weight: float = 0.0
+    # share of control steps in training at which it acts by where these things are
     told: float = 0.0
-    told_noise_m: float = 0.005
+    told_noise_m: float = 0.005  # standard deviation of what is added to these places
 
     remembers = True
 

@@ -91,11 +91,7 @@ def _ask(
     turn, kind = divmod(number, 3)
     if kind == 0:
         detections = [
-            {
-                "label": names[index],
-                "bbox_format": "xyxy",
-                "bbox": boxes[index].tolist(),
-            }
+            {"label": names[index], "bbox_format": "xyxy", "bbox": boxes[index].tolist()}
             for index in visible_ones
         ]
         return "Where are the objects that can be seen?", {"detections": detections}

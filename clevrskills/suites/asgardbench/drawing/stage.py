@@ -151,11 +151,7 @@ class RenderStage:
 
 @lru_cache(maxsize=2048)
 def model(
-    kind: str,
-    state: State,
-    contrast: Contrast = "high",
-    style: Style = PLAIN,
-    width_m: float = 0.0,
+    kind: str, state: State, contrast: Contrast = "high", style: Style = PLAIN, width_m: float = 0.0
 ) -> FixtureModel:
     """Return the model of a type in a state, in the style of a room and of a width.
 

@@ -16,15 +16,10 @@ from clevrskills.suites.asgardbench.rules.world import Household
 
 @dataclass(frozen=True)
 class DrawingView:
-    """Settings of the agent's view.
+    """Settings of the agent's view."""
 
-    Attributes:
-        contrast: How strongly states show.
-        hand: Whether the hand that holds something is drawn.
-    """
-
-    contrast: Contrast = "high"
-    hand: bool = True
+    contrast: Contrast = "high"  # how strongly states show
+    hand: bool = True  # whether the hand that holds something is drawn
 
 
 VIEWS: Mapping[str, DrawingView] = {

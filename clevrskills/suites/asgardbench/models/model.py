@@ -29,42 +29,26 @@ LIQUID_COLOR: Mapping[str, Color] = {
 
 @dataclass(frozen=True)
 class State:
-    """Visible state of an entity.
+    """Visible state of an entity."""
 
-    Attributes:
-        dirty: Whether it has brown blotches.
-        cooked: Whether it is browned; an egg: opaque white.
-        filled: The liquid in it, if any.
-        open: Whether its door, drawer or lid is open.
-        on: Whether it is switched on.
-        sprayed: Whether droplets are on it.
-    """
-
-    dirty: bool = False
-    cooked: bool = False
-    filled: Liquid | None = None
-    open: bool = False
-    on: bool = False
-    sprayed: bool = False
+    dirty: bool = False  # whether it has brown blotches
+    cooked: bool = False  # whether it is browned; an egg: opaque white
+    filled: Liquid | None = None  # the liquid in it, if any
+    open: bool = False  # whether its door, drawer or lid is open
+    on: bool = False  # whether it is switched on
+    sprayed: bool = False  # whether droplets are on it
 
 
 @dataclass(frozen=True)
 class ModelJoint:
-    """Joint between the pieces of a fixture.
+    """Joint between the pieces of a fixture."""
 
-    Attributes:
-        kind: ``hinge``: turns about an axis; ``slide``: is shifted along it.
-        variable: The state that moves it.
-        axis: Unit vector in the fixture's frame.
-        origin_mm: A point of the axis.
-        travel: Degrees or millimetres when open or on.
-    """
-
+    # ``hinge``: turns about an axis; ``slide``: is shifted along it
     kind: Literal["hinge", "slide"]
-    variable: Literal["open", "on"]
-    axis: tuple[float, float, float]
-    travel: float
-    origin_mm: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    variable: Literal["open", "on"]  # the state that moves it
+    axis: tuple[float, float, float]  # unit vector in the fixture's frame
+    travel: float  # degrees or millimetres when open or on
+    origin_mm: tuple[float, float, float] = (0.0, 0.0, 0.0)  # A point of the axis
 
     def matrix(self, state: State) -> np.ndarray:
         """Return the pose of what moves in the fixture's frame, (4, 4), metres."""
@@ -84,15 +68,12 @@ class ModelJoint:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A solid (millimetres) with one surface, and the name of its joint if it moves.
-
-    Attributes:
-        use: Whether it is drawn, whether the rules reckon with it, or both.
-    """
+    """A solid (millimetres) with one surface, and the name of its joint if it moves."""
 
     solid: Solid
     surface: Appearance
     joint: str | None = None
+    # whether it is drawn, whether the rules reckon with it, or both
     use: Literal["both", "drawn", "rules"] = "both"
 
 
@@ -121,19 +102,12 @@ class FixtureModel:
 
 @dataclass(frozen=True)
 class BuildInput:
-    """Input of a builder.
+    """Input of a builder."""
 
-    Attributes:
-        state: The state.
-        contrast: How strongly it shows.
-        style: The style of the room.
-        width_mm: Width of what is made to measure; 0: the usual one.
-    """
-
-    state: State
-    contrast: Contrast = "high"
-    style: Style = PLAIN
-    width_mm: float = 0.0
+    state: State  # the state
+    contrast: Contrast = "high"  # how strongly it shows
+    style: Style = PLAIN  # the style of the room
+    width_mm: float = 0.0  # width of what is made to measure; 0: the usual one
 
     @property
     def strength(self) -> float:

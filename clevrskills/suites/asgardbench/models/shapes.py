@@ -25,21 +25,14 @@ _SAMPLES, _GRID = 4000, 24
 
 @dataclass(frozen=True, eq=False)
 class ModelShape:
-    """Size of a model and what it hides, in its own frame, metres.
+    """Size of a model and what it hides, in its own frame, metres."""
 
-    Attributes:
-        low: Lowest corner at rest (3,).
-        high: Highest corner at rest (3,).
-        points: Points on its surface (n, 3), closed and open.
-        boxes: Lower and upper corners of what hides (b, 6), closed and open.
-        areas_m2: Its silhouette, seen along x, y and z.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    points: tuple[np.ndarray, np.ndarray]
+    low: np.ndarray  # lowest corner at rest (3,)
+    high: np.ndarray  # highest corner at rest (3,)
+    points: tuple[np.ndarray, np.ndarray]  # points on its surface (n, 3), closed and open
+    # lower and upper corners of what hides (b, 6), closed and open
     boxes: tuple[np.ndarray, np.ndarray]
-    areas_m2: tuple[float, float, float]
+    areas_m2: tuple[float, float, float]  # its silhouette, seen along x, y and z
 
     @property
     def size_m(self) -> np.ndarray:

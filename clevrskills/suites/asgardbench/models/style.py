@@ -18,31 +18,18 @@ Handle = Literal["bar", "knob", "rail"]
 
 @dataclass(frozen=True)
 class Style:
-    """Style common to the fixtures of a room.
+    """Style common to the fixtures of a room."""
 
-    Attributes:
-        wall: The walls.
-        floor: The floor.
-        front: Doors and drawer fronts.
-        top: Worktops.
-        splash: The wall behind worktops.
-        wood: Tables, shelves and chairs.
-        steel: Fridge, oven and other large appliances.
-        fabric: Sofas and cushions, sRGB.
-        panel: How doors are made.
-        handle: What they are opened by.
-    """
-
-    wall: Appearance
-    floor: Appearance
-    front: Appearance
-    top: Appearance
-    splash: Appearance
-    wood: Appearance
-    steel: Appearance
-    fabric: Color
-    panel: Panel = "shaker"
-    handle: Handle = "bar"
+    wall: Appearance  # the walls
+    floor: Appearance  # the floor
+    front: Appearance  # doors and drawer fronts
+    top: Appearance  # worktops
+    splash: Appearance  # the wall behind worktops
+    wood: Appearance  # tables, shelves and chairs
+    steel: Appearance  # fridge, oven and other large appliances
+    fabric: Color  # sofas and cushions, sRGB
+    panel: Panel = "shaker"  # how doors are made
+    handle: Handle = "bar"  # what they are opened by
 
 
 def _darker(color: Color, share: float = 0.6) -> Color:

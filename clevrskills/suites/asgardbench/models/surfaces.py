@@ -38,29 +38,17 @@ _OVERLAY_COLOR: dict[Overlay, Color] = {
 
 @dataclass(frozen=True)
 class Appearance:
-    """Appearance of a piece of a model.
+    """Appearance of a piece of a model."""
 
-    Attributes:
-        color: sRGB, each 0 to 1.
-        pattern: What is printed on it.
-        second: The pattern's other color, sRGB.
-        period_m: Length after which the pattern repeats.
-        gloss: Share of highlights, 0 to 1: what a shiny body would mirror of the room.
-        glow: Share of the color that shines by itself, 0 to 1.
-        overlay: What lies on it, if anything.
-        strength: Share of the overlay's and glow's difference that is drawn, 0 to 1.
-        repeats: How often the pattern repeats, each way, below an overlay.
-    """
-
-    color: Color
-    pattern: Pattern = "plain"
-    second: Color = (0.0, 0.0, 0.0)
-    period_m: float = 0.1
-    gloss: float = 0.0
-    glow: float = 0.0
-    overlay: Overlay | None = None
-    strength: float = 1.0
-    repeats: int = 1
+    color: Color  # sRGB, each 0 to 1
+    pattern: Pattern = "plain"  # what is printed on it
+    second: Color = (0.0, 0.0, 0.0)  # the pattern's other color, sRGB
+    period_m: float = 0.1  # length after which the pattern repeats
+    gloss: float = 0.0  # share of highlights, 0 to 1: what a shiny body would mirror of the room
+    glow: float = 0.0  # share of the color that shines by itself, 0 to 1
+    overlay: Overlay | None = None  # what lies on it, if anything
+    strength: float = 1.0  # share of the overlay's and glow's difference that is drawn, 0 to 1
+    repeats: int = 1  # how often the pattern repeats, each way, below an overlay
 
     def with_overlay(self, overlay: Overlay | None, strength: float = 1.0) -> Appearance:
         """Return the surface with something on it; that takes its gloss."""

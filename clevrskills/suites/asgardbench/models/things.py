@@ -18,13 +18,7 @@ from clevrskills.suites.asgardbench.models.model import (
     rod,
 )
 from clevrskills.suites.asgardbench.models.parts import lying
-from clevrskills.suites.asgardbench.models.surfaces import (
-    BLACK,
-    HANDLE,
-    STEEL,
-    Appearance,
-    Color,
-)
+from clevrskills.suites.asgardbench.models.surfaces import BLACK, HANDLE, STEEL, Appearance, Color
 
 RED = Appearance((0.78, 0.10, 0.10), gloss=0.35)
 LEAF = Appearance((0.22, 0.52, 0.16))

@@ -50,21 +50,13 @@ WALL_M = 0.15
 
 @dataclass(frozen=True)
 class AgentCamera:
-    """A pose of the agent's eye.
+    """A pose of the agent's eye."""
 
-    Attributes:
-        x_m: To the right in the room.
-        y_m: Away.
-        z_m: Above the floor.
-        heading_rad: Which way it looks, from +x counter-clockwise.
-        pitch_rad: By how much it looks down.
-    """
-
-    x_m: float
-    y_m: float
-    z_m: float
-    heading_rad: float
-    pitch_rad: float
+    x_m: float  # to the right in the room
+    y_m: float  # away
+    z_m: float  # above the floor
+    heading_rad: float  # which way it looks, from +x counter-clockwise
+    pitch_rad: float  # by how much it looks down
 
     @property
     def eye(self) -> tuple[float, float, float]:
@@ -77,11 +69,7 @@ class AgentCamera:
     @cached_property
     def forward(self) -> tuple[float, float, float]:
         flat = cos(self.pitch_rad)
-        return (
-            flat * cos(self.heading_rad),
-            flat * sin(self.heading_rad),
-            -sin(self.pitch_rad),
-        )
+        return (flat * cos(self.heading_rad), flat * sin(self.heading_rad), -sin(self.pitch_rad))
 
     @cached_property
     def right(self) -> tuple[float, float, float]:
@@ -90,11 +78,7 @@ class AgentCamera:
     @cached_property
     def up(self) -> tuple[float, float, float]:
         tall = sin(self.pitch_rad)
-        return (
-            tall * cos(self.heading_rad),
-            tall * sin(self.heading_rad),
-            cos(self.pitch_rad),
-        )
+        return (tall * cos(self.heading_rad), tall * sin(self.heading_rad), cos(self.pitch_rad))
 
     @cached_property
     def matrix(self) -> np.ndarray:

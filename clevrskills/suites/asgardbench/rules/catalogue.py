@@ -13,50 +13,30 @@ SIZES = ("small", "medium", "large")
 
 @dataclass(frozen=True)
 class Container:
-    """Capacity of a type.
+    """Capacity of a type."""
 
-    Attributes:
-        slots: Places for things of any size up to ``size``.
-        size: Size class of the largest thing that it holds.
-    """
-
-    slots: int
-    size: str
+    slots: int  # places for things of any size up to ``size``
+    size: str  # size class of the largest thing that it holds
 
 
 @dataclass(frozen=True)
 class TypeCatalog:
-    """Knowledge of the types.
+    """Knowledge of the types."""
 
-    Attributes:
-        sizes: Size class of each thing that can be picked up.
-        fits: Types into or onto which each thing can be put.
-        fixtures: Types of what stays where it is.
-        containers: How much each type holds.
-        classes: Types of each class, such as ``Food``.
-        slices: What each sliceable type becomes.
-        cooked_by: Device that cooks a type.
-        dirtyable: Types that get dirty.
-        fillable: Types that hold a liquid.
-        openable: Types with a door, drawer or lid.
-        toggleable: Types that are switched on and off.
-        homes: Types in which a type is stored, the preferred ones and the others.
-        served_in: Dish in which a food is served.
-    """
-
-    sizes: Mapping[str, str]
-    fits: Mapping[str, frozenset[str]]
-    fixtures: frozenset[str]
-    containers: Mapping[str, Container]
-    classes: Mapping[str, Sequence[str]]
-    slices: Mapping[str, str]
-    cooked_by: Mapping[str, str]
-    dirtyable: frozenset[str]
-    fillable: frozenset[str]
-    openable: frozenset[str]
-    toggleable: frozenset[str]
+    sizes: Mapping[str, str]  # size class of each thing that can be picked up
+    fits: Mapping[str, frozenset[str]]  # types into or onto which each thing can be put
+    fixtures: frozenset[str]  # types of what stays where it is
+    containers: Mapping[str, Container]  # how much each type holds
+    classes: Mapping[str, Sequence[str]]  # types of each class, such as ``Food``
+    slices: Mapping[str, str]  # what each sliceable type becomes
+    cooked_by: Mapping[str, str]  # device that cooks a type
+    dirtyable: frozenset[str]  # types that get dirty
+    fillable: frozenset[str]  # types that hold a liquid
+    openable: frozenset[str]  # types with a door, drawer or lid
+    toggleable: frozenset[str]  # types that are switched on and off
+    # types in which a type is stored, the preferred ones and the others
     homes: Mapping[str, tuple[Sequence[str], Sequence[str]]]
-    served_in: Mapping[str, str]
+    served_in: Mapping[str, str]  # dish in which a food is served
 
     @cached_property
     def washable(self) -> frozenset[str]:

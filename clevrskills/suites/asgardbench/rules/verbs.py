@@ -27,17 +27,11 @@ _VESSELS = ("Bowl", "Cup", "Mug", "Pan", "Plate", "Pot")
 
 @dataclass(frozen=True)
 class Result:
-    """Result of a verb.
+    """Result of a verb."""
 
-    Attributes:
-        ok: Whether it was done.
-        code: What happened.
-        args: What the sentence of the code names.
-    """
-
-    ok: bool
-    code: str
-    args: dict[str, str] = field(default_factory=dict)
+    ok: bool  # whether it was done
+    code: str  # what happened
+    args: dict[str, str] = field(default_factory=dict)  # what the sentence of the code names
 
 
 def apply(world: Household, verb: str, kind: str) -> Result:
@@ -318,10 +312,7 @@ RULES: Mapping[str, tuple[Sequence[str], Callable[[Household, Entity], None]]] =
         ),
         _switch_on,
     ),
-    "TOGGLE_OFF": (
-        ("NOT_TOGGLEABLE", "ALREADY_OFF", "NOT_VISIBLE", "NEEDS_REMOTE"),
-        _switch_off,
-    ),
+    "TOGGLE_OFF": (("NOT_TOGGLEABLE", "ALREADY_OFF", "NOT_VISIBLE", "NEEDS_REMOTE"), _switch_off),
     "EMPTY": (("NOT_VISIBLE", "NOT_FILLED"), _empty),
     "DRINK": (("NOT_VISIBLE", "NOT_HELD", "NOT_FILLED"), _drink),
     "SPRAY": (("NOT_VISIBLE", "NEEDS_SPRAYER"), _spray),

@@ -46,23 +46,15 @@ _PLACED = attrgetter("id", "parent", "slot", "open")
 
 @dataclass(slots=True)
 class Entity:
-    """A thing or a fixture, with its state.
+    """A thing or a fixture, with its state."""
 
-    Attributes:
-        id: Its name.
-        type: Its type.
-        parent: Id of what it is in or on, :data:`HAND`, :data:`GONE`; empty for a fixture.
-        slot: Number of its slot there.
-        filled: The liquid in it; empty: none.
-    """
-
-    id: str
-    type: str
-    parent: str = ""
-    slot: int = 0
+    id: str  # its name
+    type: str  # its type
+    parent: str = ""  # id of what it is in or on, :data:`HAND`, :data:`GONE`; empty for a fixture
+    slot: int = 0  # number of its slot there
     dirty: bool = False
     cooked: bool = False
-    filled: str = ""
+    filled: str = ""  # the liquid in it; empty: none
     open: bool = False
     on: bool = False
     sprayed: bool = False

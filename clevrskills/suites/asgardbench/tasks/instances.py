@@ -20,23 +20,14 @@ from clevrskills.tasks.bank_files import read_banks
 
 @dataclass(frozen=True)
 class Variant:
-    """Goal of an instance and its difference from its family's plain case.
+    """Goal of an instance and its difference from its family's plain case."""
 
-    Attributes:
-        label: The room.
-        objects: Types that the sentence names, such as the dishes.
-        dirty: Types that start dirty.
-        food: What is sliced, of ``distribute``.
-        coffee: Whether the mug holds coffee at the start.
-        published_n: Length of the original's known solution of the instance; 0: it has none.
-    """
-
-    label: int
-    objects: tuple[str, ...] = ()
-    dirty: tuple[str, ...] = ()
-    food: str = ""
-    coffee: bool = False
-    published_n: int = 0
+    label: int  # the room
+    objects: tuple[str, ...] = ()  # types that the sentence names, such as the dishes
+    dirty: tuple[str, ...] = ()  # types that start dirty
+    food: str = ""  # what is sliced, of ``distribute``
+    coffee: bool = False  # whether the mug holds coffee at the start
+    published_n: int = 0  # length of the original's known solution of the instance; 0: it has none
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Variant:
@@ -106,23 +97,15 @@ TABLE: dict[str, Sequence[Variant]] = {
 
 @dataclass(frozen=True)
 class Family:
-    """Family of instances with their common parts.
+    """Family of instances with their common parts."""
 
-    Attributes:
-        room: Kind of their rooms.
-        slots: What names in braces of their sentences stand for, besides objects and food.
-        named: Class of the objects that their sentences name; empty: any.
-        clears_table: Whether a dining table has to be cleared.
-        dirty: Fixtures that start dirty.
-        sanity: How many of their episodes are in the split ``sanity``.
-    """
-
-    room: str = "kitchen"
+    room: str = "kitchen"  # kind of their rooms
+    # what names in braces of their sentences stand for, besides objects and food
     slots: Mapping[str, str] = field(default_factory=dict)
-    named: str = ""
-    clears_table: bool = False
-    dirty: tuple[str, ...] = ()
-    sanity: int = 0
+    named: str = ""  # class of the objects that their sentences name; empty: any
+    clears_table: bool = False  # whether a dining table has to be cleared
+    dirty: tuple[str, ...] = ()  # fixtures that start dirty
+    sanity: int = 0  # how many of their episodes are in the split ``sanity``
 
 
 FAMILIES: Mapping[str, Family] = {key: Family() for key in TABLE} | {
@@ -130,8 +113,7 @@ FAMILIES: Mapping[str, Family] = {key: Family() for key in TABLE} | {
         slots={"what": "food", "place": "the fridge", "doing": "wants to eat"}, named="Food"
     ),
     "put_away_silverware": Family(
-        slots={"what": "cutlery", "place": "a drawer", "doing": "wants to cook"},
-        named="Silverware",
+        slots={"what": "cutlery", "place": "a drawer", "doing": "wants to cook"}, named="Silverware"
     ),
     "set_table": Family(clears_table=True),
     "clean_mirror": Family("bathroom", dirty=("Mirror_1",)),

@@ -55,10 +55,7 @@ class Wall:
     def point(self, along_m: float, away_m: float = 0.0) -> tuple[float, float]:
         """Return a place before it."""
         c, s = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
-        return (
-            self.start[0] + along_m * c + away_m * s,
-            self.start[1] + along_m * s - away_m * c,
-        )
+        return (self.start[0] + along_m * c + away_m * s, self.start[1] + along_m * s - away_m * c)
 
     def fixture(
         self,

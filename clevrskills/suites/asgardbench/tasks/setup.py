@@ -122,11 +122,7 @@ def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str
 
 
 def _place(
-    world: Household,
-    there: Room,
-    thing: Entity,
-    places: Sequence[str],
-    rng: np.random.Generator,
+    world: Household, there: Room, thing: Entity, places: Sequence[str], rng: np.random.Generator
 ) -> tuple[str, int] | None:
     """Return a fixture that takes a thing, and a slot of it; a surface holds seven at most."""
     fits = catalogue().fits[thing.type]

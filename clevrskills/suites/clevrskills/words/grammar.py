@@ -54,19 +54,12 @@ _ARTICLE = re.compile(r"^(the|a|an)\s+")
 
 @dataclass(frozen=True)
 class SkillCommand:
-    """Parsed command.
+    """Parsed command."""
 
-    Attributes:
-        leaf: What is to be achieved; ``None``: nothing, or it can't be read.
-        action: :data:`PUT_DOWN` or :data:`WAIT`, which need no goal; else empty.
-        code: What is wrong with it; empty: nothing.
-        args: What the sentence of the code names.
-    """
-
-    leaf: Predicate | None = None
-    action: str = ""
-    code: str = ""
-    args: Mapping[str, str] = field(default_factory=dict)
+    leaf: Predicate | None = None  # what is to be achieved; ``None``: nothing, or it can't be read
+    action: str = ""  # :data:`PUT_DOWN` or :data:`WAIT`, which need no goal; else empty
+    code: str = ""  # what is wrong with it; empty: nothing
+    args: Mapping[str, str] = field(default_factory=dict)  # what the sentence of the code names
 
 
 class _Refused(Exception):  # noqa: N818 (nothing is in error)
@@ -263,10 +256,7 @@ _FORMS: Sequence[tuple[re.Pattern[str], _Build]] = [
     for pattern, build in (
         (r"pick (?:up )?(.+)", lambda s, a: Picked(s.find(a))),
         (r"stack (.+?) on top of each other", lambda s, a: SameStack(s.several(a))),
-        (
-            rf"(?:put|place) (.+?) at {_XY}(?: turned to {_NUMBER} degrees(?: on (.+))?)?",
-            _at,
-        ),
+        (rf"(?:put|place) (.+?) at {_XY}(?: turned to {_NUMBER} degrees(?: on (.+))?)?", _at),
         (rf"(?:put|place|stack) (.+?) {_ON} (.+)", _on),
         (
             rf"push (.+?) to {_XY}",
@@ -279,10 +269,7 @@ _FORMS: Sequence[tuple[re.Pattern[str], _Build]] = [
         (r"topple the stack of (.+)", lambda s, a: ToppledStructure(s.several(a))),
         (r"(?:touch and )?topple (.+)", lambda s, a: TouchedToppled(s.find(a))),
         (r"touch (.+)", lambda s, a: Touched(s.find(a))),
-        (
-            rf"move (?:the end effector )?to {_XYZ}(?:, pointing along {_XYZ})?",
-            _moved,
-        ),
+        (rf"move (?:the end effector )?to {_XYZ}(?:, pointing along {_XYZ})?", _moved),
         (r"move to (.+)", lambda s, a: Traced(s.find(a))),
         (r"balance the scale with (.+)", _balanced),
     )

@@ -44,10 +44,7 @@ class GeomsArm(Task):
     level = "arm"
     sentence = "Move the pieces on the table, one by one cell at a time, until all are as shown"
     predicates = (Keeping, Set, RestsAtCell, Legal)
-    slots = (
-        *(f"piece_{k}" for k in range(MOST_PIECES)),
-        *(body.key for body in mat()),
-    )
+    slots = (*(f"piece_{k}" for k in range(MOST_PIECES)), *(body.key for body in mat()))
     max_steps = 20 * STEPS_PER_TURN
     setting: ClassVar[Setting] = SETTING
 

@@ -69,23 +69,18 @@ class Forms(PhysicalPredicate):
 
     Reward: 6 for each block that the credit stands for, and for the next block reach 0 to 2, carry
     2 to 5.
-
-    Args:
-        objects: Indices of the blocks, -1 for none, (B, n).
-        groups: Numbers from 0 on, (B, n): which blocks are interchangeable, in the order of the
-            figure: along a line, counter-clockwise, or from inside out.
-        anchor: Middle of a drawn line or circle, (B, 2) m; zeros where the figure may be anywhere.
-        zone: Index of the zone that all blocks are on, -1 for none, (B,).
-        figure: Name of the figure.
     """
 
     name = "forms"
     handles = ("objects",)
-    objects: Tensor
+    objects: Tensor  # indices of the blocks, -1 for none, (B, n)
+    # numbers from 0 on, (B, n): which blocks are interchangeable, in the order of the figure: along
+    # a line, counter-clockwise, or from inside out
     groups: Tensor
+    # middle of a drawn line or circle, (B, 2) m; zeros where the figure may be anywhere
     anchor: Tensor
-    zone: Tensor
-    figure: str
+    zone: Tensor  # index of the zone that all blocks are on, -1 for none, (B,)
+    figure: str  # name of the figure
 
     def bodies(self) -> tuple[str, ...]:
         return ("objects", "zone")

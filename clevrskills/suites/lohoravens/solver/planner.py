@@ -36,19 +36,12 @@ Raises :class:`UnsolvableError` if none is known."""
 
 @dataclass(frozen=True)
 class Planner:
-    """Planner state that ways use: the goal, the met leaves, the layout, simple moves.
+    """Planner state that ways use: the goal, the met leaves, the layout, simple moves."""
 
-    Args:
-        goal: The goal.
-        outcome: What it says of the world.
-        state: What it remembers.
-        table: What stands where.
-    """
-
-    goal: Predicate
-    outcome: Outcome
-    state: GoalState
-    table: FieldLayout
+    goal: Predicate  # the goal
+    outcome: Outcome  # what it says of the world
+    state: GoalState  # what it remembers
+    table: FieldLayout  # what stands where
 
     @cached_property
     def open(self) -> Sequence[Leaf]:

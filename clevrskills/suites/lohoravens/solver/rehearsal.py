@@ -47,19 +47,12 @@ class ForeseenWorld(TensorWorld):
 
 @dataclass(frozen=True)
 class MoveOutcome:
-    """Result of a move.
+    """Result of a move."""
 
-    Attributes:
-        move: The move.
-        slot: Slot of what was picked.
-        onto: Slot of what it was put on or in; -1: on the table.
-        top_m: Heights of the cups at the pick and at the place.
-    """
-
-    move: Move
-    slot: int
-    onto: int
-    top_m: tuple[float, float]
+    move: Move  # the move
+    slot: int  # slot of what was picked
+    onto: int  # slot of what it was put on or in; -1: on the table
+    top_m: tuple[float, float]  # heights of the cups at the pick and at the place
 
     @property
     def in_reach(self) -> bool:

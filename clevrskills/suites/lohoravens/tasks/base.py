@@ -38,23 +38,17 @@ class RavensTask(Task):
 
     Every drawn layout has the role ``n_min``, the number of moves that the solver needs. At the
     start the goal does not hold, no part of it is met, and what is to be kept is.
-
-    Attributes:
-        family: ``primitive``, ``stack``, ``move``, ``bowls``, ...
-        capabilities: Capabilities that its sentence asks for.
-        moves: Least and greatest ``n_min``.
-        all_colors: Whether each split has all colors.
-        mixed: Whether blocks have several sizes: beside big ones the gripper needs more room.
     """
 
     suite: ClassVar[str] = "lohoravens"
     robots: ClassVar[tuple[str, ...]] = ("ur5e",)
     setting: ClassVar[Setting] = SETTING
     bank_folder: ClassVar[Path] = Path(__file__).parents[1] / "wordings"
-    family: ClassVar[str]
-    capabilities: ClassVar[tuple[str, ...]]
-    moves: ClassVar[tuple[int, int]]
-    all_colors: ClassVar[bool] = False
+    family: ClassVar[str]  # ``primitive``, ``stack``, ``move``, ``bowls``, ..
+    capabilities: ClassVar[tuple[str, ...]]  # capabilities that its sentence asks for
+    moves: ClassVar[tuple[int, int]]  # least and greatest ``n_min``
+    all_colors: ClassVar[bool] = False  # whether each split has all colors
+    # whether blocks have several sizes: beside big ones the gripper needs more room
     mixed: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

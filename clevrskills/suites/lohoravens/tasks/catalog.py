@@ -270,11 +270,7 @@ CATALOG: Mapping[str, CatalogRow] = {
         "Stack all the blocks in an area",
     ),
     "stack_all_on_zone": CatalogRow(
-        "stack:StackAllOnZone",
-        "seen",
-        ("color",),
-        (3, 5),
-        "Stack all the blocks on a zone",
+        "stack:StackAllOnZone", "seen", ("color",), (3, 5), "Stack all the blocks on a zone"
     ),
     "stack_alternate_colors": CatalogRow(
         "stack:StackAlternateColors",

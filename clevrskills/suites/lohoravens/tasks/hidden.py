@@ -13,13 +13,7 @@ from clevrskills.predicates import Keeping, Predicate, Set
 from clevrskills.suites.lohoravens.palette import all_apart
 from clevrskills.suites.lohoravens.predicates.bowls import NoneInBowl
 from clevrskills.suites.lohoravens.predicates.put_in import InBowl
-from clevrskills.suites.lohoravens.scene import (
-    BIG_M,
-    SMALL_M,
-    Block,
-    FieldScene,
-    padded,
-)
+from clevrskills.suites.lohoravens.scene import BIG_M, SMALL_M, Block, FieldScene, padded
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.bowls import into_bowls
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots

@@ -34,22 +34,19 @@ MOST_MOVED, MOST_OTHERS = 5, 4
 class MoveBetweenAreas(RavensTask):
     """The blocks that are meant, all in one quadrant, go to another one; no other block is put
     there.
-
-    Attributes:
-        by_size: Whether only blocks of a size are meant; some of the other one lie about.
-        by_color: Whether only blocks of a category of colors are meant; some in the quadrant are of
-            none of them.
-        most_categories: Of how many categories the blocks that are meant are, at most.
-        distinct: Whether the blocks that are meant differ in color.
     """
 
     family = "move"
     predicates = (Keeping, Set, InArea, NoneInArea)
     slots = block_slots(MOST_MOVED + MOST_OTHERS)
+    # whether only blocks of a size are meant; some of the other one lie about
     by_size: ClassVar[bool] = False
+    # whether only blocks of a category of colors are meant; some in the quadrant are of none of
+    # them
     by_color: ClassVar[bool] = False
+    # of how many categories the blocks that are meant are, at most
     most_categories: ClassVar[int] = 1
-    distinct: ClassVar[bool] = False
+    distinct: ClassVar[bool] = False  # whether the blocks that are meant differ in color
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         source, step = int(rng.roles.integers(4)), 1 + int(rng.roles.integers(3))

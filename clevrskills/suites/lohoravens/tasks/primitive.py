@@ -12,14 +12,7 @@ from torch import Tensor
 from clevrskills.predicates import Keeping, OnTop, Predicate, Set
 from clevrskills.suites.lohoravens.predicates.constraints import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
-from clevrskills.suites.lohoravens.scene import (
-    BIG_M,
-    INNER,
-    QUADRANTS,
-    SMALL_M,
-    FieldScene,
-    within,
-)
+from clevrskills.suites.lohoravens.scene import BIG_M, INNER, QUADRANTS, SMALL_M, FieldScene, within
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.things import (

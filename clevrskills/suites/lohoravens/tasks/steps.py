@@ -32,16 +32,13 @@ class Stepwise(RavensTask):
     Every layout has the roles ``step_object``, the slots of the blocks in the order of the steps,
     ``step_onto``, what each is put on or in, -1 for the table, ``step_source`` and ``step_area``,
     from and to which area, and ``steps``, which there are.
-
-    Attributes:
-        targets: Kinds of what a block is put on or in, step by step, of ``area``, ``bowl``,
-            ``block`` and ``zone``; the last one is that of all further steps.
-        sources: Whether a step says from which area a block is taken.
     """
 
     family = "steps"
+    # kinds of what a block is put on or in, step by step, of ``area``, ``bowl``, ``block`` and
+    # ``zone``; the last one is that of all further steps
     targets: ClassVar[tuple[str, ...]]
-    sources: ClassVar[bool] = False
+    sources: ClassVar[bool] = False  # whether a step says from which area a block is taken
 
     @property
     def bank(self) -> WordingSet:
