@@ -70,18 +70,9 @@ clevrskills submission verify submission.json --policy checkpoint:mine --out sub
 - Rows of language models state model, date, temperature, token limit, tokens and price. Transcripts are scored again
   (`--transcripts DIR`), and 2 fresh episodes of each task are run.
 
-Refused files in %, of 1000 each, with 50 episodes a task that all have a rate of 50 % (`python benchmarks/submissions.py`). Outcomes of the
-sample equal those of the file (`same`), a tenth of them is drawn anew (`other CPU`), or all are (`random`). Inflated files claim ten points
-too much. *Sample* is the mean number of episodes of an honest file that are run again, besides the 120 or 330 fresh ones.
-
-| numbers | outcomes | honest, % | inflated, % | sample |
-|---|---|---|---|---|
-| L0 (12 tasks) | same | 0.3 | 99.9 | 100 |
-| | other CPU | 0.2 | 100.0 | 208 |
-| | random | 0.3 | 83.0 | 600 |
-| L0, L1+L2 (33 tasks) | same | 0.1 | 100.0 | 100 |
-| | other CPU | 0.2 | 97.2 | 133 |
-| | random | 0.6 | 92.0 | 243 |
+In simulations of 1,000 files each, 50 episodes a task (`python benchmarks/submissions.py`), at most 0.6 % of honest files were refused. Of files that claim ten
+points too much, 92 to 100 % were refused; 83 % if every outcome of a run of L0 alone is drawn anew. An honest file has 100 to 600
+episodes run again, besides the 120 (L0) or 330 fresh ones.
 """  # noqa: E501
 _SPECIAL = re.compile(r"[^\w\s.,;:+=%/-]|_")
 
