@@ -371,8 +371,8 @@ def _pixels(image: Any) -> np.ndarray:
     return np.asarray(image if image.mode == "F" else image.convert("RGB"))
 
 
-def check_make(episodes: Iterable[Episode]) -> None:
-    """Check that episodes are of the make of their dataset and that each camera has one size.
+def checked(episodes: Iterable[Episode]) -> Iterator[Episode]:
+    """Yield episodes that are of the make of their dataset; each camera has one size.
 
     Raises:
         DatasetError: One is not, or is damaged.
@@ -387,6 +387,7 @@ def check_make(episodes: Iterable[Episode]) -> None:
                     f"{episode.id} is not of the make of its dataset: {camera}: {size} pixels, but "
                     f"{before} in {other}; remove one"
                 )
+        yield episode
 
 
 class Dataset(Sequence[Episode]):
@@ -466,7 +467,8 @@ class Dataset(Sequence[Episode]):
             DatasetError: One is not, or is damaged.
         """
         packed = packed_episodes(self.path)
-        check_make(Episode(e.path, self.header) for e in self if e.id not in packed)
+        for _ in checked(Episode(e.path, self.header) for e in self if e.id not in packed):
+            continue  # is not kept
 
     def failures(self) -> list[Attempt]:
         """Return the attempts that failed, which have no episode."""

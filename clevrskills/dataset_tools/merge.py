@@ -103,10 +103,12 @@ def join(datasets: Sequence[Path], out: Path, shard_episodes: int) -> int:
     if among and not (shard_episodes and len(roots) == 1):
         raise ClevrSkillsError(f"{out} is one of the datasets: leave that one out")
     header.open(target)
-    return write_into(out, lambda _: _Join(roots, target, header).write(shard_episodes), WRITER)
+    return write_into(
+        out, lambda _: _DatasetJoin(roots, target, header).write(shard_episodes), WRITER
+    )
 
 
-class _Join:
+class _DatasetJoin:
     """Joins datasets of one make.
 
     Args:
@@ -191,7 +193,7 @@ class _Join:
 
     def write(self, shard_episodes: int) -> int:
         """Write the manifests, then the episodes; return the exit code, 0."""
-        from clevrskills.dataset_tools.dataset import Episode, check_make
+        from clevrskills.dataset_tools.dataset import Episode, checked
         from clevrskills.dataset_tools.storage import packed_episodes
 
         packed = packed_episodes(self._out)
@@ -201,7 +203,8 @@ class _Join:
         else:
             todo = {*self._sources} - self._there
         done = len(self._sources) - len(todo)
-        check_make(Episode(self._sources[name] / name, self._header) for name in sorted(todo))
+        for _ in checked(Episode(self._sources[n] / n, self._header) for n in sorted(todo)):
+            continue
         for stem, lines in self._manifests.items():
             path = self._manifest(stem)
             with storage_errors(path):

@@ -40,7 +40,7 @@ class FooterJoin:
         if content[-4:] != _MAGIC:
             raise ValueError("it is no Parquet file")
         size = int.from_bytes(content[-8:-4], "little")
-        footer = _Reader(content[-8 - size : -8]).struct()
+        footer = _FooterReader(content[-8 - size : -8]).struct()
         self._first = self._first or footer
         if footer[_SCHEMA] != self._first[_SCHEMA]:
             raise ValueError("its columns are not those of the episodes before")
@@ -68,7 +68,7 @@ def _shift(struct: Struct, fields: Iterable[int], by: int) -> None:
             struct[number] = kind, place + by
 
 
-class _Reader:
+class _FooterReader:
     """Reads a message."""
 
     def __init__(self, data: bytes) -> None:

@@ -69,11 +69,9 @@ class WorkerArgs:
 
 
 @dataclass(kw_only=True)
-class PoolArgs(WorkerArgs):
+class ShardArgs(WorkerArgs):
     """Workers: how many, where, and for which part of the work."""
 
-    timeout: float = 600.0
-    """Seconds after which an episode is ended and counts as failed, or as an error."""
     shard: str | None = None
     """Do part i of n of the work, `i/n` with i from 0, while others do the rest, into the same
     folder."""
@@ -108,13 +106,24 @@ class PoolArgs(WorkerArgs):
             ClevrSkillsError: Something is not allowed.
         """
         check_least(self, workers=1)
-        check_positive(self, "timeout")
         check_names(driver=((self.driver.partition("ray:")[0] or "ray",), DRIVERS))
         if self.shard and self.driver != "local":
             raise ClevrSkillsError(
                 "--shard is for --driver local: a Ray cluster shares the work itself"
             )
         _ = self.part
+
+
+@dataclass(kw_only=True)
+class PoolArgs(ShardArgs):
+    """Workers: how many, where, for which part of the work and how long."""
+
+    timeout: float = 600.0
+    """Seconds after which an episode is ended and counts as failed, or as an error."""
+
+    def check_pool(self) -> None:
+        check_positive(self, "timeout")
+        super().check_pool()
 
 
 @dataclass(kw_only=True)

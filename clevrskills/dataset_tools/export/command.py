@@ -1,45 +1,55 @@
 """``clevrskills export``: a dataset in the formats of other tools, which ``docs/formats.md`` lists.
 
-One module for each format. It has a function ``write(selection, out)``, which reads the episodes
-of a :class:`~clevrskills.dataset_tools.export.selection.Selection` one by one and writes into the
-empty folder ``out``; the folder is moved into place when the function has returned.
+One module for each format. It has a :class:`~clevrskills.dataset_tools.export.parts.PartWriter`, or
+a function ``write(selection, out)``, which reads the episodes of a
+:class:`~clevrskills.dataset_tools.export.selection.Selection` one by one and writes into the empty
+folder ``out``; the folder is moved into place when the function has returned.
 """
 
 import json
 import pkgutil
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clevrskills.dataset_tools.export.selection import Selection, in_words
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.arguments import check_names
+from clevrskills.jobs.arguments import ShardArgs, check_names
 from clevrskills.jobs.files import PartialDirectory, storage_errors
 from clevrskills.jobs.options import Positional, Repeated
 from clevrskills.jobs.progress import Display
 
 FORMATS = {
-    "lerobot": "lerobot.v30:write",
-    "lerobot-v3.1": "lerobot.v30:write_v31",
-    "lerobot-v2.1": "lerobot.v21:write",
+    "lerobot": "lerobot.v30:V30",
+    "lerobot-v3.1": "lerobot.v30:V31",
+    "lerobot-v2.1": "lerobot.v21:V21",
     "maniskill": "maniskill:write",
-    "rlds": "rlds:write",
+    "rlds": "rlds:Rlds",
     "minari": "minari:write",
     "chat": "chat:write",
     "ivispar": "ivispar:write",
     "cliport": "cliport:write",
 }
-"""What writes each format: a module of this package and a function."""
+"""What writes each format: a module of this package, and a function or a writer of parts."""
+IN_PARTS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds")
+"""Formats that several processes can write, and that episodes can be added to."""
 OF_TURNS = ("chat", "ivispar", "cliport")
 """Formats of what is recorded turn by turn; the others are of control steps."""
-IN_WORDS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds", "chat")
+IN_WORDS = (*IN_PARTS, "chat")
 """Formats that ask for a task in words alone."""
 BY_SEED = ("maniskill", "minari")
 """Formats whose episodes are drawn again by their seeds."""
+SAMPLE = 4
+"""Episodes at least that an estimate is made from."""
 
 
 @dataclass(kw_only=True)
-class ExportArgs:
-    """Write a dataset in the format of another tool."""
+class ExportArgs(ShardArgs):
+    """Write a dataset in the format of another tool.
+
+    LeRobot's formats and rlds are written by several processes if asked for; running the same
+    command again continues, or adds the episodes that came to the dataset.
+    """
 
     dataset: Positional[Path]
     """Folder of the dataset."""
@@ -47,13 +57,15 @@ class ExportArgs:
     """The format: lerobot, lerobot-v3.1, lerobot-v2.1, maniskill, rlds, minari or, of turns, chat,
     ivispar and cliport."""
     out: Path
-    """Folder to write, which must not exist yet."""
+    """Folder to write; it must not exist yet, unless an export into it is continued."""
     task: Repeated[str] = ()
     """Only episodes of this task; may be given several times."""
     level: Repeated[str] = ()
     """Only episodes of this level, e.g. L0; may be given several times."""
     split: Repeated[str] = ()
     """Only episodes of this split, e.g. train; may be given several times."""
+    dry_run: bool = False
+    """Write nothing; estimate how many files and bytes there would be."""
     json: bool = False
     """Print what was written as JSON."""
 
@@ -62,11 +74,12 @@ def export(args: ExportArgs) -> int:
     """Write the dataset in another format.
 
     Returns:
-        Exit code, 0.
+        Exit code: 0, or 130 after Ctrl-C.
 
     Raises:
         ClevrSkillsError: An unknown format; no such dataset, nothing in it that fits, or a damaged
-            episode; ``out`` is taken or cannot be written. ``out`` is whole or not there.
+            episode; ``out`` is taken or cannot be written. ``out`` is whole or not there, or holds
+            parts that are finished.
     """
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.export.selection import select
@@ -74,20 +87,71 @@ def export(args: ExportArgs) -> int:
     check_names(format=((args.to,), FORMATS))
     dataset = Dataset(args.dataset)
     selection = select(dataset, tasks=args.task, levels=args.level, splits=args.split)
-    written, left_out = write_dataset(selection, args.to, args.out)
-    size = sum(path.stat().st_size for path in args.out.rglob("*") if path.is_file())
-    if args.json:
-        row = {"out": str(args.out), "format": args.to, "episodes": len(written), "bytes": size}
-        print(json.dumps({**row, "left_out": left_out}))
+    args.check_pool()
+    if (args.workers > 1 or args.shard or args.driver != "local") and args.to not in IN_PARTS:
+        raise ClevrSkillsError(
+            f"--to {args.to} is written by one process; --workers, --shard and --driver are for "
+            + ", ".join(IN_PARTS)
+        )
+    if args.dry_run:
+        files, size, (written, left_out, code) = _estimate(selection, args.to, args.out)
     else:
-        print(f"{args.out}: {len(written)} episodes as {args.to}, {size / 1e6:.1f} MB")
+        written, left_out, code = write_dataset(selection, args.to, args.out, args)
+        files, size = _sizes(args.out)
+    if code:
+        return code
+    if args.json:
+        row = {"out": str(args.out), "format": args.to, "episodes": len(written)}
+        row |= {"files": files, "bytes": size, "left_out": left_out, "dry_run": args.dry_run}
+        print(json.dumps(row))
+    elif args.shard:
+        print(f"{args.out}: part {args.shard} is done; when all are, run it without --shard")
+    else:
+        about = "would be about " if args.dry_run else ""
+        counts = f"{files:,} files, {size / 1e6:.1f} MB"
+        print(f"{args.out}: {about}{len(written)} episodes as {args.to}, {counts}")
         if left_out:
             tasks = ", ".join(f"{task} ({count})" for task, count in left_out.items())
             print(f"left out, as words alone cannot say what is asked for: {tasks}")
     return 0
 
 
-def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, dict[str, int]]:
+def _sizes(out: Path) -> tuple[int, int]:
+    """Return the numbers of files and bytes of an export."""
+    from clevrskills.dataset_tools.export.parts import STATE_DIR
+
+    found = [path for path in out.rglob("*") if path.is_file() and STATE_DIR not in path.parts]
+    return len(found), sum(path.stat().st_size for path in found)
+
+
+def _estimate(
+    selection: Selection, to: str, out: Path
+) -> tuple[int, int, tuple[Selection, dict[str, int], int]]:
+    """Return the likely numbers of files and bytes, from an export of a few episodes, and what
+    :func:`write_dataset` would return.
+    """
+    from clevrskills.dataset_tools.export.parts import make_plan
+
+    check_export(selection, to, out)
+    left_out: dict[str, int] = {}
+    if to in IN_WORDS:
+        selection, left_out = in_words(selection)
+    sample = selection.ids[:: max(1, len(selection) // SAMPLE)]
+    with tempfile.TemporaryDirectory() as folder:
+        write_dataset(replace(selection, ids=sample), to, Path(folder) / "out")
+        files, size = _sizes(Path(folder) / "out")
+    share, kind = len(selection) / len(sample), pkgutil.resolve_name(f"{__package__}.{FORMATS[to]}")
+    files = round(files * share)
+    if to in IN_PARTS:
+        plan = make_plan(kind, to, selection, out.absolute())
+        share = sum(plan.lengths) / sum(plan.lengths[plan.ids.index(name)] for name in sample)
+        files = kind(replace(selection, ids=tuple(plan.ids)), plan).files()
+    return files, round(size * share), (selection, left_out, 0)
+
+
+def write_dataset(
+    selection: Selection, to: str, out: Path, args: ShardArgs | None = None
+) -> tuple[Selection, dict[str, int], int]:
     """Write episodes in another format, whole or not at all.
 
     Formats that ask in words alone leave out what words cannot say.
@@ -96,15 +160,45 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
         selection: The episodes.
         to: The format, one of ``FORMATS``.
         out: Folder to write.
+        args: Number and place of the processes, and their share, of formats in parts.
 
     Returns:
-        The episodes that were written, and how many were left out, by task.
+        The episodes that were written, how many were left out, by task, and the exit code.
 
     Raises:
         UnknownNameError: There is no such format.
         ClevrSkillsError: ``out`` is taken or cannot be written, or an episode is damaged.
     """
-    from clevrskills.dataset_tools.dataset import check_make
+    from clevrskills.dataset_tools.dataset import checked
+    from clevrskills.dataset_tools.export.parts import write_parts
+
+    check_export(selection, to, out)
+    out, left_out = out.absolute(), dict[str, int]()
+    if to in IN_WORDS:
+        selection, left_out = in_words(selection)
+    write = pkgutil.resolve_name(f"{__package__}.{FORMATS[to]}")
+    if to in IN_PARTS:
+        code = write_parts(write, to, selection, out, args or ShardArgs())
+        return selection, left_out, code
+    for _ in checked(selection):
+        continue
+    with storage_errors(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    with PartialDirectory(out.parent, out) as partial:
+        with Display("exporting", len(selection)) as display, storage_errors(out):
+            write(replace(selection, on_progress=display.update), partial.path)
+        partial.commit()
+    return selection, left_out, 0
+
+
+def check_export(selection: Selection, to: str, out: Path) -> None:
+    """Check that episodes can be written in a format, and into a folder.
+
+    Raises:
+        UnknownNameError: There is no such format.
+        ClevrSkillsError: They cannot.
+    """
+    from clevrskills.dataset_tools.export.parts import PLAN_FILE
 
     check_names(format=((to,), FORMATS))
     if not selection.header.in_steps and to not in OF_TURNS:
@@ -119,19 +213,7 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
             f"{selection.root} is perturbed, and --to {to} draws its episodes again by their seeds"
         )
     out = out.absolute()
-    if out.exists() or out.is_symlink():
+    if (out.exists() or out.is_symlink()) and not (to in IN_PARTS and (out / PLAN_FILE).exists()):
         raise ClevrSkillsError(f"{out} exists; give the name of a new folder")
     if out.resolve().is_relative_to(selection.root.resolve()):
         raise ClevrSkillsError(f"{out} lies in the dataset itself; give a folder outside of it")
-    left_out: dict[str, int] = {}
-    check_make(selection)
-    if to in IN_WORDS:
-        selection, left_out = in_words(selection)
-    write = pkgutil.resolve_name(f"{__package__}.{FORMATS[to]}")
-    with storage_errors(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-    with PartialDirectory(out.parent, out) as partial:
-        with Display("exporting", len(selection)) as display, storage_errors(out):
-            write(replace(selection, on_progress=display.update), partial.path)
-        partial.commit()
-    return selection, left_out

@@ -8,33 +8,32 @@ out. Episodes stand in a fixed random order. Images are JPEG.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from clevrskills.core.episode import RecordedName
 from clevrskills.core.suite import all_views, image_views, step_interface
+from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.lerobot.features import task_sentences, write_json
+from clevrskills.dataset_tools.export.parts import PartWriter, move
 from clevrskills.dataset_tools.export.remux import whole_video
 from clevrskills.dataset_tools.export.selection import Selection
-from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example
+from clevrskills.dataset_tools.export.tfrecord import example, record
 from clevrskills.dataset_tools.layout import POSE
 from clevrskills.sim.render.images import encode_image
 from clevrskills.sim.render.video import iterate_frames
 from clevrskills.sim.state_vector import state_parts
 
-if TYPE_CHECKING:
-    from clevrskills.dataset_tools.dataset import Episode
-
 NAME, VERSION = "clevrskills", "1.0.0"
 JPEG_QUALITY = 95
+_COUNTS_FILE = "counts.json"
 IMAGE_NAMES = ("image", "wrist_image")
 """Names that trainers expect of a suite's first cameras; those of others end in ``_image``."""
 _CLASSES = "tensorflow_datasets.core.features."
@@ -101,34 +100,58 @@ METADATA = {
 _COMPUTED = ("discount", "is_first", "is_last", "is_terminal", "language_instruction")
 
 
-def write(selection: Selection, out: Path) -> None:
-    """Write all episodes of ``selection`` into the empty folder ``out``.
+class Rlds(PartWriter):
+    """Writer of TFRecord files, one of each split in a part; see :class:`PartWriter`."""
 
-    Raises:
-        DatasetError: An episode is damaged.
-    """
-    folder = out / NAME / VERSION
-    folder.mkdir(parents=True)
-    ids = list(selection.ids)
-    random.Random(0).shuffle(ids)
-    features = step_features(selection)
-    writers: dict[str, ShardWriter] = {}
-    with ExitStack() as stack:
-        for episode in dataclasses.replace(selection, ids=tuple(ids)):
-            split = str(episode.info["split"])
-            if split not in writers:
-                writer = ShardWriter(folder, f"{NAME}-{split}.tfrecord")
-                writers[split] = stack.enter_context(writer)
-            writers[split].write(example(dict(_values(episode, features))))
-    tree = {"episode_metadata": METADATA, "steps": features}
-    content = features_json(tree)
-    entries = content["featuresDict"]["features"]
-    entries["steps"] = {
-        "pythonClassName": _CLASSES + "dataset_feature.Dataset",
-        "sequence": {"feature": entries["steps"], "length": "-1"},
-    }
-    write_json(folder / "features.json", content)
-    write_json(folder / "dataset_info.json", _dataset_info(writers))
+    @staticmethod
+    def order(selection: Selection) -> list[str]:
+        ids = list(selection.ids)
+        random.Random(0).shuffle(ids)
+        return ids
+
+    def files(self) -> int:
+        """Return how many files there will be."""
+        split_of = [RecordedName.parse(name).split for name in self.plan.ids]
+        parts = map(self.plan.episodes, range(len(self.plan.stops)))
+        return 2 + sum(len({split_of[number] for number in part}) for part in parts)
+
+    def write_part(self, part: int, path: Path) -> None:
+        features, told = step_features(self.selection), dict[str, list[int]]()
+        for number in self.plan.episodes(part):
+            name = self.plan.ids[number]
+            episode = Episode(self.selection.root / name, self.selection.header)
+            content = example(dict(_values(episode, features)))
+            counts = told.setdefault(str(episode.info["split"]), [0, 0])
+            with (path / f"{episode.info['split']}.tfrecord").open("ab") as file:
+                file.writelines(record(content))
+            counts[0] += 1
+            counts[1] += len(content)
+        write_json(path / _COUNTS_FILE, told)
+
+    def assemble(self, parts: Sequence[Path], out: Path) -> None:
+        folder = out / NAME / VERSION
+        folder.mkdir(parents=True, exist_ok=True)
+        counts: dict[str, list[list[int]]] = {}
+        sources: dict[str, list[Path]] = {}
+        for part in parts:
+            for split, told in json.loads((part / _COUNTS_FILE).read_bytes()).items():
+                counts.setdefault(split, []).append(told)
+                sources.setdefault(split, []).append(part / f"{split}.tfrecord")
+        for split, paths in sources.items():
+            for number, source in enumerate(paths):
+                name = f"{NAME}-{split}.tfrecord-{number:05d}-of"
+                before = next(folder.glob(f"{name}-*"), source)  # of fewer parts
+                move(before, folder / f"{name}-{len(paths):05d}")
+        content = features_json(
+            {"episode_metadata": METADATA, "steps": step_features(self.selection)}
+        )
+        entries = content["featuresDict"]["features"]
+        entries["steps"] = {
+            "pythonClassName": _CLASSES + "dataset_feature.Dataset",
+            "sequence": {"feature": entries["steps"], "length": "-1"},
+        }
+        write_json(folder / "features.json", content)
+        write_json(folder / "dataset_info.json", _dataset_info(counts))
 
 
 def step_features(selection: Selection) -> dict[str, Any]:
@@ -219,7 +242,7 @@ def _image_name(episode: Episode, camera: str) -> str:
     return known.get(camera, camera.removesuffix("_camera") + "_image")
 
 
-def _dataset_info(writers: Mapping[str, ShardWriter]) -> dict[str, Any]:
+def _dataset_info(counts: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, Any]:
     return {
         "name": NAME,
         "version": VERSION,
@@ -229,9 +252,9 @@ def _dataset_info(writers: Mapping[str, ShardWriter]) -> dict[str, Any]:
             {
                 "name": split,
                 "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
-                "numBytes": str(writer.size_bytes),
-                "shardLengths": [str(length) for length in writer.lengths],
+                "numBytes": str(sum(size for _, size in files)),
+                "shardLengths": [str(count) for count, _ in files],
             }
-            for split, writer in sorted(writers.items())
+            for split, files in sorted(counts.items())
         ],
     }

@@ -6,23 +6,38 @@ images are exact too; those of numbers over all episodes come from an even sampl
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from clevrskills.errors import DamagedError
+
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 Stats = dict[str, np.ndarray]
 _MAX_SAMPLE = 1 << 18  # rows
+_MOMENTS = ("mean", "squares", "low", "high")
+
+
+def sample_stride(rows: int) -> int:
+    """Return the distance of the rows that are sampled for quantiles, a power of two."""
+    return 1 << max(0, -(-rows // _MAX_SAMPLE) - 1).bit_length()
 
 
 class Numbers:
-    """Statistics of rows of numbers that come in blocks."""
+    """Statistics of rows of numbers that come in blocks.
 
-    def __init__(self) -> None:
+    Args:
+        first: Number of the first row among all rows of the dataset.
+        stride: Distance of the rows that are sampled.
+    """
+
+    def __init__(self, first: int = 0, stride: int = 1) -> None:
+        self._first, self._stride = first, stride
         self._count = 0
         self._mean = self._squares = self._low = self._high = np.zeros(0)
-        self._sample: list[np.ndarray] = []  # every ``stride``-th row
-        self._stride = 1
+        self._sample: list[np.ndarray] = []  # rows whose number is a multiple of ``stride``
 
     def add(self, rows: np.ndarray) -> Stats:
         """Take in rows, (N, D).
@@ -30,11 +45,44 @@ class Numbers:
         Returns:
             The statistics of these rows alone, each (D,); ``count`` is (1,).
         """
-        count = len(rows)
         rows = rows.astype(np.float64)
         mean, low, high = rows.mean(0), rows.min(0), rows.max(0)
         squares = ((rows - mean) ** 2).sum(0)
-        self._keep(rows)
+        start = -(self._first + self._count) % self._stride
+        sample = rows[start :: self._stride]
+        self._take(len(rows), sample, mean=mean, squares=squares, low=low, high=high)
+        return _stats(len(rows), mean, squares, low, high, rows)
+
+    def state(self) -> Stats:
+        """Return what :meth:`merge` of another one takes."""
+        return {
+            "place": np.array([self._first, self._stride, self._count]),
+            **{name: getattr(self, f"_{name}") for name in _MOMENTS},
+            "sample": np.concatenate(self._sample),
+        }
+
+    def merge(self, state: Stats) -> None:
+        """Take in rows that others have seen."""
+        first, stride, count = state["place"].tolist()
+        numbers = np.arange(len(state["sample"])) * stride + first + -first % stride
+        sample = state["sample"][numbers % self._stride == 0]
+        self._take(count, sample, **{name: state[name] for name in _MOMENTS})
+
+    def total(self) -> Stats:
+        """Return the statistics of all rows so far."""
+        sample = np.concatenate(self._sample)
+        return _stats(self._count, self._mean, self._squares, self._low, self._high, sample)
+
+    def _take(
+        self,
+        count: int,
+        sample: np.ndarray,
+        *,
+        mean: np.ndarray,
+        squares: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+    ) -> None:
         if not self._count:
             self._mean, self._squares = np.zeros_like(mean), np.zeros_like(mean)
             self._low, self._high = low, high
@@ -44,19 +92,7 @@ class Numbers:
         self._mean = self._mean + shift * (count / total)
         self._low, self._high = np.minimum(self._low, low), np.maximum(self._high, high)
         self._count = total
-        return _stats(count, mean, squares, low, high, rows)
-
-    def total(self) -> Stats:
-        """Return the statistics of all rows so far."""
-        sample = np.concatenate(self._sample)
-        return _stats(self._count, self._mean, self._squares, self._low, self._high, sample)
-
-    def _keep(self, rows: np.ndarray) -> None:
-        first = -self._count % self._stride
-        self._sample.append(rows[first :: self._stride])
-        while sum(map(len, self._sample)) > _MAX_SAMPLE:
-            self._sample = [np.concatenate(self._sample)[::2].copy()]
-            self._stride *= 2
+        self._sample.append(sample)
 
 
 def _stats(
@@ -117,13 +153,57 @@ class Images:
         stats = {name: value.reshape(3, 1, 1) for name, value in values.items()}
         return {**stats, "count": np.array([self._images])}
 
+    def state(self) -> Stats:
+        """Return what :meth:`merge` of another one takes."""
+        return {"counts": self._counts, "images": np.array([self._images])}
+
+    def merge(self, state: Stats) -> None:
+        """Take in images that others have seen."""
+        self._counts += state["counts"]
+        self._images += int(state["images"][0])
+
 
 class Statistics:
-    """Statistics of all features of a dataset."""
+    """Statistics of all features of a dataset, or of a part of it.
 
-    def __init__(self) -> None:
-        self._numbers: defaultdict[str, Numbers] = defaultdict(Numbers)
+    Args:
+        rows: Number of rows of the dataset.
+        first: Number of the first row of the part.
+    """
+
+    def __init__(self, rows: int, first: int = 0) -> None:
+        numbers = partial(Numbers, first, sample_stride(rows))
+        self._numbers: defaultdict[str, Numbers] = defaultdict(numbers)
         self._images: defaultdict[str, Images] = defaultdict(Images)
+
+    def save(self, path: Path) -> None:
+        """Write them into a file."""
+        features: dict[str, Numbers | Images] = {**self._numbers, **self._images}
+        arrays = {
+            f"{name}:{key}": value
+            for name, feature in features.items()
+            for key, value in feature.state().items()
+        }
+        np.savez(path, **arrays)
+
+    def merge(self, path: Path) -> None:
+        """Take in those of a file, of the next rows.
+
+        Raises:
+            DamagedError: It is missing or damaged.
+        """
+        states: defaultdict[str, Stats] = defaultdict(dict)
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                for name in arrays.files:
+                    feature, _, key = name.rpartition(":")
+                    states[feature][key] = arrays[name]
+        except (OSError, ValueError) as error:
+            raise DamagedError.of(path, error) from error
+        for feature, state in states.items():
+            features: Mapping[str, Numbers | Images]
+            features = self._images if "images" in state else self._numbers
+            features[feature].merge(state)
 
     def add_numbers(self, columns: Mapping[str, Any]) -> dict[str, Stats]:
         """Take in the columns of an episode, arrays (N,) or (N, D); others have no statistics.

@@ -7,14 +7,10 @@ are protocol buffers as described in ``tensorflow/core/example/{example,feature}
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import BinaryIO, Self
 
 import google_crc32c
 import numpy as np
 
-SHARD_BYTES = 256 << 20
-"""A shard is full once it has so many bytes."""
 _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3  # fields of the message Feature
 
 
@@ -63,54 +59,3 @@ def record(content: bytes) -> Iterable[bytes]:
 def _checksum(content: bytes) -> bytes:
     crc = google_crc32c.value(content)
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
-class ShardWriter:
-    """Writer of records into numbered files ``<name>-00000-of-00003``, named so when it is closed.
-
-    Args:
-        folder: Where to write.
-        name: Begin of the names, as in ``clevrskills-train.tfrecord``.
-        shard_bytes: A new file is begun once the last one has so many bytes.
-    """
-
-    def __init__(self, folder: Path, name: str, shard_bytes: int = SHARD_BYTES) -> None:
-        self.folder, self.name, self.shard_bytes = folder, name, shard_bytes
-        self.lengths: list[int] = []
-        """Number of records in each file."""
-        self.size_bytes = 0
-        """Size of all records' contents."""
-        self._file: BinaryIO | None = None
-        self._left = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._close_file()
-        if kind is None:
-            for number in range(len(self.lengths)):
-                self._path(number).rename(
-                    self.folder / f"{self.name}-{number:05d}-of-{len(self.lengths):05d}"
-                )
-
-    def write(self, content: bytes) -> None:
-        """Append a record."""
-        if self._file is None:
-            self._file = self._path(len(self.lengths)).open("wb")
-            self._left = self.shard_bytes
-            self.lengths.append(0)
-        self._file.writelines(record(content))
-        self.lengths[-1] += 1
-        self.size_bytes += len(content)
-        self._left -= len(content)
-        if self._left <= 0:
-            self._close_file()
-
-    def _path(self, number: int) -> Path:
-        return self.folder / f"{self.name}-{number:05d}"
-
-    def _close_file(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None

@@ -28,9 +28,10 @@ def test_it_tells_what_it_wrote(
     command = ["export", str(demos), "--to", "lerobot", "--out", str(out), "--json"]
     assert main(command) == 0
     row = json.loads(capsys.readouterr().out)
-    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    written = {"out": str(out), "format": "lerobot", "episodes": 6, "bytes": size}
-    assert row == {**written, "left_out": {}}
+    files = [path for path in out.rglob("*") if path.is_file() and ".export" not in path.parts]
+    size = sum(path.stat().st_size for path in files)
+    written = {"out": str(out), "format": "lerobot", "episodes": 6, "files": 10, "bytes": size}
+    assert row == {**written, "left_out": {}, "dry_run": False} and len(files) == 10
     assert [path.name for path in out.parent.iterdir()] == ["out"]
 
 
@@ -43,6 +44,10 @@ def test_bad_input_gives_one_line(
     line = refusal(capsys, demos, "--to", "hdf5", "--out", out)
     assert "unknown format 'hdf5'; allowed: lerobot, " in line
     assert f"{taken} exists; give the name of a new folder" in refusal(capsys, *to, taken)
+    assert "--to minari is written by one process" in refusal(
+        capsys, demos, "--to", "minari", "--out", out, "--workers", 2
+    )
+    assert "--shard 2/2: allowed is i/n" in refusal(capsys, *to, out, "--shard", "2/2")
     assert "lies in the dataset itself" in refusal(capsys, *to, demos / "out")
     assert "is not a dataset" in refusal(capsys, tmp_path, "--to", "lerobot", "--out", out)
     line = refusal(capsys, *to, out, "--task", "stir")
@@ -106,7 +111,7 @@ def test_a_damaged_episode_leaves_nothing_behind(to: str, demos: Path, tmp_path:
     table.write_bytes(table.read_bytes()[:-100])
     with pytest.raises(ClevrSkillsError, match=r"steps\.parquet is damaged"):
         write_dataset(select(Dataset(damaged)), to, tmp_path / "out")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["demos"]
+    assert not list(tmp_path.glob("out/[!.]*"))
 
 
 @pytest.mark.parametrize("to", ["maniskill", "minari"])

@@ -29,7 +29,7 @@ def exported(both_splits: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_files_are_those_of_a_dataset_of_tensorflow_datasets(exported: Path, both_splits: Path):
     folder = exported / "clevrskills/1.0.0"
     shards = {name: f"clevrskills-{name}.tfrecord-00000-of-00001" for name in ("test", "train")}
-    files = {path.relative_to(folder).as_posix() for path in exported.rglob("*") if path.is_file()}
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
     assert files == {"dataset_info.json", "features.json", *shards.values()}
     info = json.loads((folder / "dataset_info.json").read_text())
     assert [split["name"] for split in info["splits"]] == ["test", "train"]

@@ -1,7 +1,13 @@
 import numpy as np
 
 from clevrskills.dataset_tools.export import statistics
-from clevrskills.dataset_tools.export.statistics import QUANTILES, Images, Numbers, Statistics
+from clevrskills.dataset_tools.export.statistics import (
+    QUANTILES,
+    Images,
+    Numbers,
+    Statistics,
+    sample_stride,
+)
 
 
 def blocks(count: int) -> list[np.ndarray]:
@@ -30,12 +36,14 @@ def test_numbers() -> None:
 
 def test_quantiles_of_many_rows_come_from_an_even_sample(monkeypatch) -> None:
     monkeypatch.setattr(statistics, "_MAX_SAMPLE", 1000)
-    numbers = Numbers()
-    for start in range(0, 20_000, 77):
-        numbers.add(np.arange(start, min(start + 77, 20_000), dtype=float)[:, None])
-        assert sum(map(len, numbers._sample)) <= 1000
-    steps = np.diff(np.concatenate(numbers._sample)[:, 0])
-    assert set(steps) == {32.0}
+    assert [sample_stride(rows) for rows in (1000, 1001, 2000, 2001, 20_000)] == [1, 2, 2, 4, 32]
+    numbers = Numbers(stride=32)
+    for start in range(0, 20_000, 770):  # parts, sampled as if there were fewer rows
+        part = Numbers(start, stride=8)
+        for first in range(start, min(start + 770, 20_000), 77):
+            part.add(np.arange(first, min(first + 77, 20_000), dtype=float)[:, None])
+        numbers.merge(part.state())
+    np.testing.assert_array_equal(np.concatenate(numbers._sample)[:, 0], np.arange(0, 20_000, 32))
     total = numbers.total()
     assert total["count"] == [20_000] and total["max"] == [19_999]
     np.testing.assert_allclose(total["q90"], 18_000, atol=40)
@@ -65,6 +73,6 @@ def test_images() -> None:
 
 
 def test_sentences_have_no_statistics() -> None:
-    found = Statistics().add_numbers({"a": np.array([True, False]), "b": ["x", "y"]})
+    found = Statistics(2).add_numbers({"a": np.array([True, False]), "b": ["x", "y"]})
     assert list(found) == ["a"]
     assert found["a"]["mean"].tolist() == [0.5] and found["a"]["max"].tolist() == [1.0]

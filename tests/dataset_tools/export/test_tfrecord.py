@@ -1,11 +1,9 @@
 """TFRecord files and messages, byte for byte as TensorFlow 2.21 writes them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example, record
+from clevrskills.dataset_tools.export.tfrecord import example, record
 
 
 def test_records_are_framed_as_by_tensorflow():
@@ -42,17 +40,3 @@ def test_a_message_holds_many_features():
 def test_an_array_of_words_is_refused():
     with pytest.raises(TypeError, match="cannot write an array of"):
         example({"a": np.array(["word"])})
-
-
-def test_shards_are_named_when_it_is_known_how_many_there_are(tmp_path: Path):
-    with ShardWriter(tmp_path, "data", shard_bytes=10) as writer:
-        for content in (b"123456", b"123456", b"1", b"12345678901", b"2"):
-            writer.write(content)
-    assert writer.lengths == [2, 2, 1]
-    assert writer.size_bytes == 25
-    sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
-    assert sizes == {
-        "data-00000-of-00003": 12 + 2 * 16,
-        "data-00001-of-00003": 12 + 2 * 16,
-        "data-00002-of-00003": 1 + 16,
-    }

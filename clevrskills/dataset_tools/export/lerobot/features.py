@@ -5,27 +5,33 @@ the last action, has no row and is left out.
 """
 
 import textwrap
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from clevrskills.core.episode import RecordedName
 from clevrskills.core.suite import all_splits, step_interface
 from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.export.parts import PartWriter, Plan
 from clevrskills.dataset_tools.export.remux import Recording, open_recording
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.statistics import Statistics, as_lists
-from clevrskills.dataset_tools.layout import POSE
+from clevrskills.dataset_tools.layout import POSE, DatasetError
 from clevrskills.dataset_tools.record.columns import vectors
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.state_vector import state_parts
 
+TASKS, ASKED = "tasks", "asked"
+"""Kinds of sentences: all that are numbered as tasks, and those that ask for a whole task."""
+STATISTICS_FILE = "statistics.npz"
 IMAGES_PER_EPISODE = 8
 """Images of each camera that are decoded for the statistics."""
 _TEXTS = ("instruction", "predicate", "skill", "action_class")
@@ -46,26 +52,23 @@ Row = dict[str, Any]
 """What is said of an episode, by name of the column."""
 
 
-@dataclass
-class SentenceIndex:
-    """Numbers different sentences in the order of their first use."""
+def split_ranges(selection: Selection) -> dict[str, str]:
+    """Return the ``splits`` of ``info.json``.
 
-    indices: dict[str, int] = field(default_factory=dict)
-
-    def index(self, sentence: str) -> int:
-        """Return the number of a sentence."""
-        return self.indices.setdefault(sentence, len(self.indices))
-
-
-def by_split(selection: Selection) -> tuple[Selection, dict[str, str]]:
-    """Return episodes with those of a split side by side, and the ``splits`` of ``info.json``."""
-    splits: dict[str, str] = {}
-    ids: list[str] = []
-    for split in all_splits(selection.suite):
-        if names := [name for name in selection.ids if f"/{split}_" in name]:
-            splits[split] = f"{len(ids)}:{len(ids) + len(names)}"
-            ids += names
-    return replace(selection, ids=tuple(ids)), splits
+    Raises:
+        ClevrSkillsError: The episodes of a split are not side by side.
+    """
+    splits, start = {}, 0
+    names = (RecordedName.parse(name).split for name in selection.ids)
+    for split, group in groupby(names):
+        stop = start + sum(1 for _ in group)
+        if split in splits:
+            raise ClevrSkillsError(
+                f"episodes of {split} would come after those of another split: add the splits in "
+                "order, or export each into a folder of its own"
+            )
+        splits[split], start = f"{start}:{stop}", stop
+    return splits
 
 
 def task_sentences(episode: Episode) -> list[str]:
@@ -224,26 +227,48 @@ def card(selection: Selection, info: Mapping[str, Any], sentences: int) -> str:
     )
 
 
-class LeRobotWriter(ABC):
-    """Writer of a LeRobot dataset: all episodes one by one and, at the end, what is common to them.
-
-    Args:
-        selection: The episodes.
-        out: Folder of the dataset.
-    """
+class LeRobotWriter(PartWriter):
+    """Writer of parts of a LeRobot dataset, episode by episode; see :class:`PartWriter`."""
 
     version: str
     data_path: str
     video_path: str
+    subtasks = "subtasks"
+    """Kind of the sentences among which sub-tasks are numbered."""
 
-    def __init__(self, selection: Selection, out: Path) -> None:
-        self._selection, self._splits = by_split(selection)
-        self.out, self.first = out, self._selection.first()
+    def __init__(self, selection: Selection, plan: Plan) -> None:
+        super().__init__(selection, plan)
+        self._splits, self.first = split_ranges(selection), selection.first()
         self.fps = int(self.first.info["fps"])
-        self.tasks, self.subtasks = SentenceIndex(), SentenceIndex()
-        self._asked = set[str]()
-        self.episodes = self.frames = 0
-        self._statistics = Statistics()
+        self.episodes = self.frames = 0  # before the next one
+
+    @staticmethod
+    def order(selection: Selection) -> list[str]:
+        order = all_splits(selection.suite)
+        return sorted(selection.ids, key=lambda n: order.index(RecordedName.parse(n).split))
+
+    def survey(self, episode: Episode) -> None:
+        sentence = task_sentences(episode)[0]
+        for kind in (TASKS, ASKED):
+            self.plan.number(kind, sentence)
+        for segment in episode.segments["subtask"]:
+            for kind in (self.subtasks, TASKS):
+                self.plan.number(kind, segment["plain"])
+
+    def write_part(self, part: int, path: Path) -> None:
+        episodes = self.plan.episodes(part)
+        self.episodes, self.frames = episodes.start, sum(self.plan.lengths[: episodes.start])
+        self._statistics = Statistics(sum(self.plan.lengths), self.frames)
+        self.begin(path)
+        for number in episodes:
+            name = self.plan.ids[number]
+            self._add(Episode(self.selection.root / name, self.selection.header))
+        self.end()
+        self._statistics.save(path / STATISTICS_FILE)
+
+    @abstractmethod
+    def begin(self, path: Path) -> None:
+        """Begin a part."""
 
     @abstractmethod
     def add_video(self, key: str, recording: Recording) -> Row:
@@ -258,38 +283,39 @@ class LeRobotWriter(ABC):
         """
 
     @abstractmethod
-    def finish(self) -> dict[str, Any]:
-        """Complete all files; returns what ``info.json`` states of their number and size."""
+    def end(self) -> None:
+        """Complete the files of a part."""
 
-    def write(self) -> None:
-        """Write everything.
+    @abstractmethod
+    def join(self, parts: Sequence[Path], out: Path) -> dict[str, Any]:
+        """Join all parts; return what ``info.json`` says of their number and size."""
 
-        Raises:
-            DatasetError: A file of an episode is missing or damaged.
-        """
-        for episode in self._selection:
-            self._add(episode)
-        sizes = self.finish()
+    def assemble(self, parts: Sequence[Path], out: Path) -> None:
+        (out / "meta").mkdir(exist_ok=True)
+        sizes, frames = self.join(parts, out), sum(self.plan.lengths)
+        statistics = Statistics(frames)
+        for part in parts:
+            statistics.merge(part / STATISTICS_FILE)
         info = {
             "codebase_version": self.version,
-            "robot_type": self._selection.header.robot,
-            "total_episodes": self.episodes,
-            "total_frames": self.frames,
-            "total_tasks": len(self.tasks.indices),
+            "robot_type": self.selection.header.robot,
+            "total_episodes": len(self.plan.ids),
+            "total_frames": frames,
+            "total_tasks": len(self.plan.numbers[TASKS]),
             **sizes,
             "fps": self.fps,
             "splits": self._splits,
             "data_path": self.data_path,
             "video_path": self.video_path if self.first.cameras else None,
             "features": self.features(),
-            "look": self._selection.header.look,
-            "standard": self._selection.header.standard,
+            "look": self.selection.header.look,
+            "standard": self.selection.header.standard,
         }
-        write_json(self.out / "meta/info.json", info)
-        write_json(self.out / "meta/stats.json", as_lists(self._statistics.total()))
-        (self.out / "README.md").write_text(
-            card(self._selection, info, len(self._asked)), encoding="utf-8"
+        write_json(out / "meta/stats.json", as_lists(statistics.total()))
+        (out / "README.md").write_text(
+            card(self.selection, info, len(self.plan.numbers[ASKED])), encoding="utf-8"
         )
+        write_json(out / "meta/info.json", info)
 
     def features(self) -> dict[str, dict[str, Any]]:
         """Return the ``features`` of ``info.json``."""
@@ -297,8 +323,7 @@ class LeRobotWriter(ABC):
 
     def _add(self, episode: Episode) -> None:
         sentence = task_sentences(episode)[0]
-        task = self.tasks.index(sentence)
-        self._asked.add(sentence)
+        task = self.plan.number(TASKS, sentence)
         data = self._columns(episode, task)
         stats = self._statistics.add_numbers(data)
         videos: Row = {}
@@ -336,9 +361,9 @@ class LeRobotWriter(ABC):
             "next.done": done,
             "next.success": steps["success"].to_numpy(),
             "next.truncated": steps["truncated"].to_numpy(),
-            "subtask_index": np.array([self.subtasks.index(text) for text in steps["subtask"]]),
+            "subtask_index": self._numbered(self.subtasks, episode),
             ANNOTATIONS[0]: np.full(count, task),
-            ANNOTATIONS[1]: np.array([self.tasks.index(text) for text in steps["subtask"]]),
+            ANNOTATIONS[1]: self._numbered(TASKS, episode),
             **{f"label.{name}": steps[name].tolist() for name in _TEXTS},
             "label.failed": episode.unlearned,
             "label.keystep": steps["keystep"].to_numpy(),
@@ -348,3 +373,10 @@ class LeRobotWriter(ABC):
             "index": self.frames + frames,
             "task_index": np.full(count, task),
         }
+
+    def _numbered(self, kind: str, episode: Episode) -> np.ndarray:
+        known = self.plan.numbers[kind]
+        try:
+            return np.array([known[sentence] for sentence in episode.steps["subtask"]])
+        except KeyError as error:
+            raise DatasetError(f"{episode.id}: episode.json has no sub-task {error}") from error

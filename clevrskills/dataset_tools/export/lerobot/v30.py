@@ -3,7 +3,8 @@
 Written after the files that lerobot 0.4 to 0.6 write and read; it does not need that package.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,187 +13,134 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot.features import LeRobotWriter, Row
+from clevrskills.dataset_tools.export.lerobot.features import TASKS, LeRobotWriter, Row, image_key
 from clevrskills.dataset_tools.export.lerobot.modality import write_modality
+from clevrskills.dataset_tools.export.parts import move
 from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording
-from clevrskills.dataset_tools.export.selection import Selection
 
 FILES_PER_CHUNK = 1000
-DATA_FILE_MB = 100
-VIDEO_FILE_MB = 200
-EPISODES_PER_GROUP = 100
-"""Episodes that are described in one row group; each has a hundred small columns."""
+DATA_FILE_MB, VIDEO_FILE_MB = 100, 200
+"""Sizes that no file of a part comes up to."""
+PARTS_PER_FILE = 50
+"""Parts whose episodes are described in one file, a row group for each part."""
 _NAME = "chunk-{chunk_index:03d}/file-{file_index:03d}"
 DATA_PATH = f"data/{_NAME}.parquet"
 VIDEO_PATH = f"videos/{{video_key}}/{_NAME}.mp4"
 EPISODES_PATH = f"meta/episodes/{_NAME}.parquet"
+_DATA_FILE, _EPISODES_FILE, _VIDEO_FILE = "data.parquet", "episodes.parquet", "{}-{:03d}.mp4"
 
 
-def write(selection: Selection, out: Path) -> None:
-    """Write all episodes as a LeRobotDataset v3.0."""
-    _WriterV30(selection, out).write()
+def _place(number: int) -> dict[str, int]:
+    """Return where a file is; there are ``FILES_PER_CHUNK`` in each folder."""
+    chunk, file = divmod(number, FILES_PER_CHUNK)
+    return {"chunk_index": chunk, "file_index": file}
 
 
-def write_v31(selection: Selection, out: Path) -> None:
-    """Write all episodes as a LeRobotDataset v3 with language columns.
-
-    lerobot reads them from version 0.6 on; earlier versions refuse such files.
-    """
-    _WriterV30(selection, out, language=True).write()
+def _columns(prefix: str, number: int) -> dict[str, int]:
+    return {f"{prefix}/{name}": value for name, value in _place(number).items()}
 
 
-@dataclass
-class _FileName:
-    """Number of a file; there are ``FILES_PER_CHUNK`` in each folder."""
-
-    number: int = -1
-
-    def parts(self) -> dict[str, int]:
-        chunk, file = divmod(self.number, FILES_PER_CHUNK)
-        return {"chunk_index": chunk, "file_index": file}
-
-    def columns(self, prefix: str) -> dict[str, int]:
-        return {f"{prefix}/{name}": value for name, value in self.parts().items()}
-
-    def path(self, out: Path, template: str, **names: str) -> Path:
-        path = out / template.format(**self.parts(), **names)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-
-class _Tables:
-    """Parquet files that are filled one after the other.
-
-    Args:
-        out: Folder of the dataset.
-        template: Path of a file.
-        group: Number of tables that are written as one row group.
-    """
-
-    def __init__(self, out: Path, template: str, group: int = 1) -> None:
-        self.out, self.template, self.group = out, template, group
-        self.name = _FileName()
-        self._pending: list[pa.Table] = []
-        self._writer: pq.ParquetWriter | None = None
-        self._sink: pa.OSFile | None = None
-        self._largest = 0  # bytes of a row group
-
-    def begin(self) -> None:
-        """Make sure that the next table fits into the current file; ``name`` is its name."""
-        size = self._sink.tell() if self._sink else DATA_FILE_MB * 2**20
-        if not self._pending and size + self._largest >= DATA_FILE_MB * 2**20:
-            self.close()
-            self.name.number += 1
-            self._sink = pa.OSFile(str(self.name.path(self.out, self.template)), "wb")
-
-    def append(self, rows: pa.Table) -> None:
-        """Add a table; :meth:`begin` comes first."""
-        self._pending.append(rows)
-        if len(self._pending) == self.group:
-            self._write()
-
-    def close(self) -> None:
-        """Complete the current file."""
-        if self._sink is not None:
-            self._write()
-            assert self._writer is not None
-            self._writer.close()
-            self._sink.close()
-            self._writer = self._sink = None
-
-    def _write(self) -> None:
-        if not self._pending:
-            return
-        rows, self._pending = pa.concat_tables(self._pending), []
-        assert self._sink is not None
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self._sink, rows.schema, compression="snappy")
-        before = self._sink.tell()
-        self._writer.write_table(rows, row_group_size=len(rows))
-        self._largest = max(self._largest, self._sink.tell() - before)
-
-
-class _Videos:
-    """Video files of one camera that are filled one after the other."""
-
-    def __init__(self, out: Path, key: str, fps: int) -> None:
-        self.out, self.key, self.fps = out, key, fps
-        self._name = _FileName()
-        self._file: JoinedVideo | None = None
-
-    def append(self, recording: Recording) -> Row:
-        """Append a recording; returns the columns that say where it is."""
-        if self._file is not None and (
-            self._file.parameters != recording.parameters
-            or self._file.size + recording.size > VIDEO_FILE_MB * 2**20
-        ):
-            self.close()
-        if self._file is None:
-            self._name.number += 1
-            path = self._name.path(self.out, VIDEO_PATH, video_key=self.key)
-            self._file = JoinedVideo(path, recording, self.fps)
-        start = self._file.frames / self.fps
-        self._file.append(recording)
-        prefix = f"videos/{self.key}"
-        return {
-            **self._name.columns(prefix),
-            f"{prefix}/from_timestamp": start,
-            f"{prefix}/to_timestamp": self._file.frames / self.fps,
-        }
-
-    def close(self) -> None:
-        """Complete the current file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-
-class _WriterV30(LeRobotWriter):
-    """Writer of version 3, with or without language columns."""
+class V30(LeRobotWriter):
+    """Writer of version 3, without language columns."""
 
     version, data_path, video_path = "v3.0", DATA_PATH, VIDEO_PATH
+    language = False
 
-    def __init__(self, selection: Selection, out: Path, language: bool = False) -> None:
-        super().__init__(selection, out)
-        self._language = language
-        self._data = _Tables(out, DATA_PATH)
-        self._meta = _Tables(out, EPISODES_PATH, group=EPISODES_PER_GROUP)
-        self._videos: dict[str, _Videos] = {}
+    def files(self) -> int:
+        """Return how many files there will be."""
+        parts = len(self.plan.stops)
+        return parts * (1 + len(self.first.cameras)) + -(-parts // PARTS_PER_FILE) + 6
+
+    def begin(self, path: Path) -> None:
+        self._path, self._rows = path, list[Row]()
+        self._data: pq.ParquetWriter | None = None
+        self._videos: dict[str, JoinedVideo] = {}
+        self._counts = Counter[str]()
 
     def add_video(self, key: str, recording: Recording) -> Row:
-        videos = self._videos.setdefault(key, _Videos(self.out, key, self.fps))
-        return videos.append(recording)
+        video = self._videos.get(key)
+        if video is None or video.parameters != recording.parameters:
+            if video is not None:
+                video.close()
+            path = self._path / _VIDEO_FILE.format(key, self._counts[key])
+            video = self._videos[key] = JoinedVideo(path, recording, self.fps)
+            self._counts[key] += 1
+        start = video.frames / self.fps
+        video.append(recording)
+        prefix = f"videos/{key}"
+        return {
+            **_columns(prefix, self._counts[key] - 1),
+            f"{prefix}/from_timestamp": start,
+            f"{prefix}/to_timestamp": video.frames / self.fps,
+        }
 
     def add_episode(
         self, episode: Episode, row: Row, videos: Row, frames: pa.Table, stats: Row
     ) -> None:
-        if self._language:
+        if self.language:
             from clevrskills.dataset_tools.export.lerobot.language import with_language
 
             frames = with_language(frames, episode)
-        self._data.begin()
-        self._data.append(frames)
-        self._meta.begin()
+        if self._data is None:
+            path = self._path / _DATA_FILE
+            self._data = pq.ParquetWriter(path, frames.schema, compression="snappy")
+        self._data.write_table(frames, row_group_size=len(frames))
         row |= {
             "dataset_from_index": self.frames,
             "dataset_to_index": self.frames + len(episode),
             **videos,
-            **self._data.name.columns("data"),
-            **self._meta.name.columns("meta/episodes"),
+            **_columns("data", 0),
+            **_columns("meta/episodes", 0),
             **{f"stats/{key}/{n}": value for key, of in stats.items() for n, value in of.items()},
         }
-        self._meta.append(pa.Table.from_pylist([row]))
+        self._rows.append(row)
 
-    def finish(self) -> dict[str, Any]:
+    def end(self) -> None:
+        assert self._data is not None
         self._data.close()
-        self._meta.close()
-        for videos in self._videos.values():
-            videos.close()
-        write_modality(self.out, self.first)
-        for name, sentences in (("task", self.tasks), ("subtask", self.subtasks)):
-            numbers = {f"{name}_index": list(sentences.indices.values())}
-            frame = pd.DataFrame(numbers, index=list(sentences.indices))
-            frame.to_parquet(self.out / f"meta/{name}s.parquet")
+        for video in self._videos.values():
+            video.close()
+        pq.write_table(pa.Table.from_pylist(self._rows), self._path / _EPISODES_FILE)
+
+    def join(self, parts: Sequence[Path], out: Path) -> dict[str, Any]:
+        keys = [image_key(camera) for camera in self.first.cameras]
+        videos = Counter[str]()
+        writer: pq.ParquetWriter | None = None
+        for number, part in enumerate(parts):
+            move(part / _DATA_FILE, out / DATA_PATH.format(**_place(number)))
+            rows = pq.read_table(part / _EPISODES_FILE)
+            columns = {name: rows[name] for name in rows.column_names}
+            files = {
+                "data": [number] * len(rows),
+                "meta/episodes": [number // PARTS_PER_FILE] * len(rows),
+            }
+            for key in keys:
+                own = rows[f"videos/{key}/file_index"].to_pylist()
+                files[f"videos/{key}"] = [videos[key] + file for file in own]
+                for file in sorted(set(own)):
+                    target = VIDEO_PATH.format(video_key=key, **_place(videos[key] + file))
+                    move(part / _VIDEO_FILE.format(key, file), out / target)
+                videos[key] += len(set(own))
+            for prefix, places in files.items():
+                for name in _place(0):
+                    columns[f"{prefix}/{name}"] = pa.array([_place(file)[name] for file in places])
+            table = pa.table(columns)
+            if number % PARTS_PER_FILE == 0:
+                if writer is not None:
+                    writer.close()
+                path = out / EPISODES_PATH.format(**_place(number // PARTS_PER_FILE))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                writer = pq.ParquetWriter(path, table.schema, compression="snappy")
+            assert writer is not None
+            writer.write_table(table, row_group_size=len(table))
+        assert writer is not None
+        writer.close()
+        write_modality(out, self.first)
+        for name in (TASKS, self.subtasks):
+            sentences = self.plan.numbers[name]
+            index = {f"{name.removesuffix('s')}_index": list(sentences.values())}
+            frame = pd.DataFrame(index, index=list(sentences))
+            frame.to_parquet(out / f"meta/{name}.parquet")
         return {
             "chunks_size": FILES_PER_CHUNK,
             "data_files_size_in_mb": DATA_FILE_MB,
@@ -200,6 +148,15 @@ class _WriterV30(LeRobotWriter):
         }
 
     def features(self) -> dict[str, dict[str, Any]]:
-        names = ("language_persistent", "language_events") if self._language else ()
+        names = ("language_persistent", "language_events") if self.language else ()
         language = {name: {"dtype": "language", "shape": [1], "names": None} for name in names}
         return super().features() | language
+
+
+class V31(V30):
+    """Writer of version 3 with language columns.
+
+    lerobot reads them from version 0.6 on; earlier versions refuse such files.
+    """
+
+    language = True

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from clevrskills.dataset_tools import Dataset, DatasetError, Episode
+from clevrskills.dataset_tools.export import parts
 from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.lerobot import v30 as lerobot
 from clevrskills.dataset_tools.export.selection import select
@@ -175,12 +176,9 @@ def test_full_files_are_followed_by_others(
     monkeypatch: pytest.MonkeyPatch,
     exported: dict[str, Path],
 ) -> None:
-    data, video = (next(exported["lerobot"].glob(f"{f}/*/*")) for f in ("data", f"videos/{BASE}"))
-    three_episodes = pq.read_metadata(data).row_group(3).column(0).dictionary_page_offset
-    monkeypatch.setattr(lerobot, "DATA_FILE_MB", three_episodes / 2**20)
-    monkeypatch.setattr(lerobot, "VIDEO_FILE_MB", video.stat().st_size / 4 / 2**20)
+    monkeypatch.setattr(parts, "PART_BYTES", 100_000)
     monkeypatch.setattr(lerobot, "FILES_PER_CHUNK", 2)
-    monkeypatch.setattr(lerobot, "EPISODES_PER_GROUP", 3)
+    monkeypatch.setattr(lerobot, "PARTS_PER_FILE", 2)
     out = tmp_path / "out"
     write_dataset(select(Dataset(both_splits)), "lerobot", out)
     for place in ("data", f"videos/{BASE}"):
