@@ -69,7 +69,11 @@ class StateObserver:
         self._leaves = torch.arange(sum(self._is_leaf), device=world.device)
         self._slots = torch.arange(len(world.keys), device=world.device)
         self._fields, self._has_position = _fields(goal)
-        named = {name: values for name, values in self._fields.items() if _is_body(values)}
+        named = {
+            name: values
+            for name, values in self._fields.items()
+            if values.dim() == 2 and not values.is_floating_point()
+        }
         # who names no object is about the end effector, body -1
         none = torch.full((world.num_envs, len(self._leaves) + 1), -1, device=world.device)
         named.setdefault("object", none)
@@ -209,8 +213,3 @@ def _fields(goal: Predicate) -> tuple[dict[str, Tensor], Tensor]:
 def _tensors(leaf: Predicate) -> dict[str, Tensor]:
     values = {field.name: getattr(leaf, field.name) for field in dataclasses.fields(leaf)}
     return {name: value for name, value in values.items() if isinstance(value, Tensor)}
-
-
-def _is_body(values: Tensor) -> bool:
-    """Return whether values of all leaves, (B, L + 1, ...), are one body each."""
-    return values.dim() == 2 and not values.is_floating_point()

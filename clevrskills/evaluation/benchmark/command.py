@@ -132,7 +132,11 @@ def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[RunPar
     for name in args.cell or known:
         cell, of = known[name], cell_tasks(suite, known[name])
         check_names(**{f"task of {name}": (args.tasks, of)})
-        tasks = tuple(task for task in of if task in chosen and _able(suite, task, args.interface))
+        tasks = tuple(
+            task
+            for task in of
+            if task in chosen and args.interface in (None, *suite.tasks[task].interfaces)
+        )
         split, episodes = cell.split, cell.episodes
         if args.quick:
             split, episodes = protocol.quick_split, QUICK_EPISODES
@@ -141,11 +145,6 @@ def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[RunPar
     if not parts:
         raise ClevrSkillsError(f"the protocol of {suite.name} has none of these tasks")
     return parts
-
-
-def _able(suite: Suite, task: str, interface: str | None) -> bool:
-    """Return whether a task can be acted in by an interface; ``None``: its own."""
-    return interface is None or interface in suite.tasks[task].interfaces
 
 
 def _evaluate_args(args: BenchmarkArgs, suite: Suite, part: RunPart) -> EvaluateArgs:

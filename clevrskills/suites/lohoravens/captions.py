@@ -108,7 +108,8 @@ def true_statements(report: str, truth: str) -> tuple[int, int]:
 def counted(things: list[Thing]) -> str:
     """Return the number of blocks of each size, colour and kind."""
     names = Counter(_name(thing) for thing in things)
-    parts = [f"{count} {_plural(name) if count > 1 else name}" for name, count in names.items()]
+    plural = {name: f"{name}es" if name.endswith("x") else f"{name}s" for name in names}
+    parts = [f"{count} {plural[name] if count > 1 else name}" for name, count in names.items()]
     if not parts:
         return "There is nothing on the table."
     verb = "is" if next(iter(names.values())) == 1 else "are"
@@ -134,10 +135,6 @@ def _name(thing: Thing) -> str:
 
 def _the(thing: Thing) -> str:
     return f"The {_name(thing)}"
-
-
-def _plural(name: str) -> str:
-    return f"{name}es" if name.endswith("x") else f"{name}s"
 
 
 def _joined(parts: list[str]) -> str:

@@ -109,14 +109,6 @@ def _table_set(task: str, variant: Variant, reading: str) -> list[Leaf]:
     ]
 
 
-def _mirror_cleaned(task: str, variant: Variant, reading: str) -> list[Leaf]:
-    return [Did("SPRAY", "Mirror"), StateIs("Mirror", "dirty", False)]
-
-
-def _television_on(task: str, variant: Variant, reading: str) -> list[Leaf]:
-    return [StateIs("Television", "on", True)]
-
-
 _LEAVES: Mapping[str, Callable[[str, Variant, str], list[Leaf]]] = {
     "coffee": _coffee,
     **dict.fromkeys(COOKED, _cooked),
@@ -125,8 +117,8 @@ _LEAVES: Mapping[str, Callable[[str, Variant, str], list[Leaf]]] = {
     "put_away_dishes": _put_away,
     "put_away_silverware": _put_away,
     "set_table": _table_set,
-    "clean_mirror": _mirror_cleaned,
-    "turn_on_tv": _television_on,
+    "clean_mirror": lambda *_: [Did("SPRAY", "Mirror"), StateIs("Mirror", "dirty", False)],
+    "turn_on_tv": lambda *_: [StateIs("Television", "on", True)],
 }
 """Leaves of the goal of each family, of an instance in a reading."""
 

@@ -101,7 +101,7 @@ def _take(arm: Arm, body: int) -> Actions:
     x, y, _ = (float(v) for v in arm.body_pose(body).p)
     top = float(arm.world.top(torch.tensor([body]))[0])
     travel_m = max(top, HEIGHT_M) + CLEAR_M
-    height_m = float(_height(arm))
+    height_m = float((arm.pose * Pose([0, 0, arm.cup_tip_z_m])).p[2])  # of the tips of the cups
     if height_m < travel_m:
         yield from arm.rise(travel_m - height_m)
     yield from arm.straight(_tip(arm, x, y, travel_m), TRAVEL_PER_STEP_M)
@@ -117,11 +117,6 @@ def _take(arm: Arm, body: int) -> Actions:
         if arm.held >= 0:
             return
         yield action
-
-
-def _height(arm: Arm) -> float:
-    """Return the world z of the cups' tips."""
-    return float((arm.pose * Pose([0, 0, arm.cup_tip_z_m])).p[2])
 
 
 def _put_down(arm: Arm, body: int, x: float, y: float) -> Actions:

@@ -87,8 +87,11 @@ class FieldPrompter:
             lines = (_past(turn) for turn in past)
             parts.append("\n".join(("Your instructions so far:", *lines)))
         for name, view in observation.get("views", {}).items():
-            title = f"{SEEN} ({_title(name)}):"
-            parts += [f"{title}\n{view}"] if isinstance(view, str) else [title, _image(name, view)]
+            of = "in words" if name.startswith("caption") else name.replace("_", " ")
+            title = f"{SEEN} ({of}):"
+            parts += (
+                [f"{title}\n{view}"] if isinstance(view, str) else [title, ImagePart(name, view)]
+            )
         parts.append(f"What is the next instruction? Reply with one line:\n{self._form}")
         return [Message("system", (self._system(),)), message("user", parts)]
 
@@ -140,11 +143,3 @@ def _marked(instruction: str) -> str:
 def _past(turn: Mapping[str, Any]) -> str:
     outcome = f" ({turn['message']})" if turn["message"] else ""
     return f"{turn['index'] + 1}. {turn['action']}{outcome}"
-
-
-def _title(view: str) -> str:
-    return "in words" if view.startswith("caption") else view.replace("_", " ")
-
-
-def _image(name: str, pixels: Any) -> ImagePart:
-    return ImagePart(name, pixels)
