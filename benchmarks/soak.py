@@ -1,24 +1,35 @@
-"""A long run of a vector environment: memory, numbers that are none, jumps, drift.
+"""Long runs: a vector environment, and commands whose processes are killed.
 
-python benchmarks/soak.py sort --steps 200000
+python benchmarks/soak.py vector sort --steps 200000
+python benchmarks/soak.py kills --command generate --tasks pick touch --episodes 5000 --out DIR
+python benchmarks/soak.py kills --command evaluate --tasks geoms tiles --episodes 5000 --out DIR
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import shutil
+import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
 from common import print_table
 from generation import workers_of
 
+from clevrskills.dataset_tools.manifest import read_manifest
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.state_observation import layout
+from clevrskills.evaluation.results import read_results
 from clevrskills.vector import VectorEnv, make_vec
 
 FAST_M_PER_S = 5.0
@@ -33,7 +44,7 @@ def wander(generator: np.random.Generator, num_envs: int) -> np.ndarray:
     return actions
 
 
-def main(
+def vector(
     task: Annotated[str, tyro.conf.Positional] = "sort",
     steps: int = 200_000,
     num_envs: int = 16,
@@ -96,5 +107,129 @@ def _memory_mb(pid: int) -> float:
     return pages * resource.getpagesize() / 2**20
 
 
+KINDS = ("worker", "group", "writer", "disk")
+"""What is done to a command: SIGKILL to a worker, or to all its processes; a second one that writes
+into the same folder; a full disk.
+"""
+SMALL_DISK = 8 * 2**30
+"""Bytes of the largest file system that is filled."""
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts", "times_s")
+"""What may differ between two runs of an episode."""
+
+
+def kills(
+    out: Path,
+    command: Literal["generate", "evaluate"] = "generate",
+    tasks: tuple[str, ...] = ("pick", "touch"),
+    episodes: int = 100,
+    count: int = 10,
+    workers: int = 2,
+    seed: int = 0,
+) -> None:
+    """Run a command undisturbed and under kills, and compare its episodes.
+
+    Each kill follows once its share of the episodes is done, of a random kind; a command that ended
+    is given again. The disk is filled only if the folder is on a small file system, such as a tmpfs
+    of 1 GB; else that kind is left out.
+
+    Args:
+        out: Folder of both runs, ``whole`` and ``killed``; new.
+        command: Demonstrations of the oracle without cameras, or its evaluation on drawn episodes.
+        tasks: Keys of tasks, of one suite.
+        episodes: Episodes of each task.
+        count: Kills.
+        workers: Worker processes.
+        seed: Decides when what is done.
+    """
+    words = [sys.executable, "-m", "clevrskills", command, *tasks, "--episodes", str(episodes)]
+    words += ["--workers", str(workers), "--seed", str(seed)]
+    more = ["--no-cameras"] if command == "generate" else ["--policy", "oracle", "--split", "train"]
+    words += more
+    out.mkdir(parents=True)
+    small = shutil.disk_usage(out).total < SMALL_DISK
+    kinds = KINDS if small else KINDS[:-1]
+    generator = np.random.default_rng(seed)
+    total = episodes * len(tasks)
+    moments = sorted(generator.integers(total, size=count).tolist())
+    chosen = [kinds[k] for k in generator.integers(len(kinds), size=count)]
+    whole, killed = out / "whole", out / "killed"
+    subprocess.run([*words, "--out", str(whole)], check=True, stdout=subprocess.DEVNULL)
+    done = Counter[str](_disturbed([*words, "--out", str(killed)], killed, moments, chosen))
+    found, expected = _episodes(killed, command), _episodes(whole, command)
+    changed = [name for name in expected.keys() & found.keys() if found[name] != expected[name]]
+    rows = [[kind, done[kind]] for kind in (*KINDS, "commands that were given again")]
+    rows += [
+        ["episodes", len(expected)],
+        ["episodes that were lost", len(expected.keys() - found.keys())],
+        ["episodes that are new", len(found.keys() - expected.keys())],
+        ["episodes that differ", len(changed)],
+    ]
+    if command == "evaluate":
+        rows.append(["second starts", sum(result.starts - 1 for result in read_results(killed))])
+    else:
+        check = [sys.executable, "-m", "clevrskills", "check", str(killed)]
+        rows.append(["exit code of `check`", subprocess.run(check, capture_output=True).returncode])
+    print_table(f"{command} {' '.join(tasks)}, {count} kills", ["what", "number"], rows)
+
+
+def _disturbed(
+    words: Sequence[str], root: Path, moments: list[int], chosen: list[str]
+) -> Iterator[str]:
+    """Run a command to its end, whatever is done to it; yields what that was."""
+    while True:
+        with subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL) as run:
+            while run.poll() is None:
+                time.sleep(0.05)
+                if moments and _lines(root) >= moments[0]:
+                    moments.pop(0)
+                    with contextlib.suppress(ProcessLookupError):  # it has just ended
+                        yield from _disturb(words, root, run, chosen.pop(0))
+        if run.returncode == 0:
+            return
+        yield "commands that were given again"
+
+
+def _disturb(
+    words: Sequence[str], root: Path, run: subprocess.Popen[bytes], kind: str
+) -> Iterator[str]:
+    if kind == "writer":
+        os.killpg(run.pid, signal.SIGSTOP)  # or it might end meanwhile
+        second = subprocess.run(words, capture_output=True, text=True)
+        os.killpg(run.pid, signal.SIGCONT)
+        if second.returncode != 2 or "another process is writing" not in second.stderr:
+            sys.exit(f"a second writer was let in: {second.stderr}")
+    elif kind == "disk":
+        ballast = root.parent / "ballast"
+        with ballast.open("wb") as file, contextlib.suppress(OSError):
+            while True:  # in pieces, so that little is left
+                os.posix_fallocate(file.fileno(), file.tell(), 2**16)
+                file.seek(2**16, os.SEEK_CUR)
+        time.sleep(2.0)
+        ballast.unlink()
+    elif kind == "group":
+        os.killpg(run.pid, signal.SIGKILL)
+    else:
+        workers = [*workers_of(run.pid)]
+        if not workers:
+            return
+        os.kill(workers[0], signal.SIGKILL)
+    yield kind
+
+
+def _lines(root: Path) -> int:
+    """How many episodes have ended."""
+    files = (*root.glob("manifest/*.jsonl"), *root.glob("results/*.jsonl"))
+    return sum(path.read_bytes().count(b"\n") for path in files)
+
+
+def _episodes(root: Path, command: str) -> dict[str, dict[str, Any]]:
+    """What must not depend on kills, by name of the episode."""
+    rows = read_manifest(root) if command == "generate" else read_results(root)
+    return {
+        row.id: {k: v for k, v in asdict(row).items() if k not in PASSING}  # type: ignore[call-overload]
+        for row in rows
+    }
+
+
 if __name__ == "__main__":
-    tyro.cli(main, description=__doc__)
+    tyro.extras.subcommand_cli_from_dict({"vector": vector, "kills": kills}, description=__doc__)

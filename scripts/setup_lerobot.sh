@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv-lerobot, in which tests drive our environment by LeRobot's own factory and evaluation,
-# train a policy and evaluate it.
+# Makes .venv-lerobot, in which tests make demonstrations and export them, train a policy of LeRobot,
+# evaluate it, and drive our environment by LeRobot's own factory and evaluation.
 # It is apart from .venv because LeRobot wants numpy 2, and from .venv-readers because it needs the
 # simulator. LeRobot 0.6 needs Python 3.12; where there is none, nothing is made. About 7 GB with
 # PyPI's torch. Usage: setup_lerobot.sh [PYTHON]; VENV names another folder, EXTRAS further extras of
@@ -24,5 +24,6 @@ install() {
 say "installing lerobot into $venv; the first time takes minutes"
 install "lerobot[dataset,evaluation,training${EXTRAS:+,$EXTRAS}]==0.6.1" torch==2.11.0 torchvision==0.26.0 numpy==2.2.6 av==15.1.0 \
   mani_skill==3.0.1 sapien==3.0.3 gymnasium==1.4.0 google-crc32c==1.9.0 h5py==3.16.0 jinja2==3.1.6 \
-  jsonschema==4.26.0 pandas==2.3.3 pyarrow==25.0.1 rich==15.0.0 scipy==1.17.1 trimesh==5.2.0 tyro==1.0.17
+  jsonschema==4.26.0 pandas==2.3.3 pyarrow==25.0.1 python-fcl==0.7.0.11 rich==15.0.0 scipy==1.17.1 toppra==0.6.10 \
+  trimesh==5.2.0 tyro==1.0.17
 install --no-deps --editable . --editable integrations/lerobot_env_clevrskills

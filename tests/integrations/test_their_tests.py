@@ -35,7 +35,7 @@ THEIRS = {
 CARTPOLE = "is about CartPole: its 4 numbers, 2 moves, 500 steps, gravity or arguments"
 SHORT = "counts films of CartPole's short episodes"
 BOX2D = "needs Box2D"
-FORK = "draws in processes that were forked from one that draws; docs/integrations.md: spawn"
+FORK = "draws in processes forked from one that draws, which their reset refuses: spawn is needed"
 EQUAL = "wrappers/vector/test_vector_wrappers.py::test_vector_wrapper_equivalence"
 NOT_OURS = {
     "gymnasium": {

@@ -13,14 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clevrskills.core.policy import Observation, PolicyError
+from clevrskills.baselines import checkpoint
+from clevrskills.baselines.registry import build, configuration
+from clevrskills.baselines.spec import PolicySpec
+from clevrskills.core.policy import Observation, ObservationOptions, PolicyError
+from clevrskills.core.policy_loader import PolicySource
+from clevrskills.dataset_tools.export.statistics import Numbers, as_lists
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving import connect
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi, unpack_vla_eval
 from clevrskills.serving.message_fields import state_vector
 from clevrskills.serving.vla_eval import sealed
+from clevrskills.sim.state_vector import state_parts
 from tests.serving.policies import Asking, Recorder, actions
-from tests.serving.servers import observation, prompt, served
+from tests.serving.servers import observation, prompt, served, serving_source
 from tests.serving.test_codecs import DATA, assert_equal
 
 ROOT = Path(__file__).parents[2]
@@ -119,6 +125,35 @@ def test_the_client_of_openpi_with_our_server(tmp_path: Path) -> None:
         (image,) = shown["images"].values()
         np.testing.assert_array_equal(image, np.full((4, 4, 3), 10 * step, np.uint8))
         np.testing.assert_array_equal(shown["proprioception"]["state"], np.arange(5) + step)
+
+
+@pytest.fixture
+def learned(tmp_path: Path) -> Path:
+    """A checkpoint of a new, tiny network that is shown the robot's state and images of 32 px."""
+    parts = {name: part.size for name, part in state_parts().items()}
+    state, action = Numbers(), Numbers()
+    state.add(np.random.default_rng(0).normal(size=(8, sum(parts.values()))))
+    action.add(np.random.default_rng(1).normal(size=(8, 7)))
+    config = configuration("act", "tiny", {"proprioception": True})
+    options = ObservationOptions(config.cameras, size_px=32, prompt="language")
+    statistics = as_lists({"state": state.total(), "action": action.total()})
+    spec = PolicySpec(options, parts, statistics)
+    policy = build("act", config, spec, seed=0)
+    policy.start()
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    checkpoint.write(folder, policy, checkpoint.Description("act", config, spec, {}))
+    return folder
+
+
+def test_the_client_of_openpi_with_a_checkpoint(learned: Path, tmp_path: Path) -> None:
+    """By the keys of openpi alone: the state is taken apart, and one of another size refused."""
+    with serving_source(PolicySource(f"checkpoint:{learned}"), "openpi") as url:
+        host, port = url.removeprefix("openpi://").split(":")
+        run("openpi", "stock_openpi.py", host, port, 32, tmp_path / "out.json")
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["15"].endswith(", 7)")
+    assert "the state has the shape (9,); allowed: qpos, ee_pose" in found["9"]
 
 
 def test_our_client_with_a_server_of_openpi() -> None:
