@@ -38,8 +38,8 @@ from clevrskills.core.episode import DEMONSTRATIONS
 from clevrskills.core.geometry import rotate
 from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import Perturbable, load_suite, perturbed
-from clevrskills.envs.axes.visibility import LEAST_PX, hidden, start_view
 from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.envs.perturbations.visibility import LEAST_PX, hidden, start_view
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks import task as make_task

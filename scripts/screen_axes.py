@@ -15,7 +15,7 @@ import tyro
 
 from clevrskills.core.statistics import wilson
 from clevrskills.core.suite import Perturbable, load_suite, unsupported
-from clevrskills.evaluation.robustness.kept import kept_episodes
+from clevrskills.evaluation.robustness.screened_episodes import kept_episodes
 from clevrskills.evaluation.robustness.screening import ScreeningVerdict
 from clevrskills.evaluation.robustness.shipped import write_verdicts
 

@@ -8,7 +8,7 @@ from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from clevrskills.assets import meshes
 from clevrskills.assets.objects import Item, catalogue, fittings
-from clevrskills.assets.others import other_object, other_objects
+from clevrskills.assets.plugins import other_object, other_objects
 from clevrskills.assets.solids import Solid
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from clevrskills.assets.others import other_object, other_objects
+from clevrskills.assets.plugins import other_object, other_objects
 from clevrskills.errors import UnknownNameError
 
 KINDS = ("base", "top", "random", "primitive")

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from clevrskills.assets import patterns
-from clevrskills.assets.others import other_texture, others
 from clevrskills.assets.palettes import palette_color
+from clevrskills.assets.plugins import other_texture, others
 from clevrskills.assets.splits import pools
 from clevrskills.assets.tables import read_rows
 from clevrskills.errors import UnknownNameError

@@ -123,7 +123,7 @@ def latest_lines(root: Path) -> dict[str, Attempt]:
     return latest
 
 
-def in_turn(names: Sequence[str], count: int) -> list[str]:
+def round_robin(names: Sequence[str], count: int) -> list[str]:
     """Return at most ``count`` names of episodes, from all tasks and splits in turn, sorted."""
     ordered = sorted(names, key=lambda name: name.rpartition("_"))
     groups = groupby(ordered, key=lambda name: name.rpartition("_")[0])

@@ -284,7 +284,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     def _look_first(self) -> None:
         """Look at the goal for the first time in an episode."""
-        self._look_at_goal()
+        self._evaluate_goal()
         self.goal_state = self.outcome.state
 
     def _start(self, options: dict[str, Any]) -> None:
@@ -369,7 +369,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
                 info = self.get_info()
                 self._last_obs = self.get_obs(info)
                 found = self._last_obs, {**info, "reconfigure": True}
-        return _usable(found)
+        return _clone_inference(found)
 
     def begin(self, seed: int | None, options: dict[str, Any]) -> None:
         """Start an episode as :meth:`reset` does, but do not look at its goal, which is left to who
@@ -420,11 +420,11 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             ActionError: The action has another shape, or entries that are not numbers.
             ClosedError: The environment is closed.
         """
-        return _usable(self.step_uncopied(action))
+        return _clone_inference(self.step_inference(action))
 
     @single_threaded
     @torch.inference_mode()
-    def step_uncopied(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
+    def step_inference(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
         """Take a step like :meth:`step`, without copies for callers who copy: what was made in
         inference mode, part of which the environment still needs.
         """
@@ -446,13 +446,13 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def advance_goal(self) -> None:
         """Look at the goal, once per control step; what it remembers goes on."""
         before = self.outcome.progress
-        self._look_at_goal()
+        self._evaluate_goal()
         self._gain = self.outcome.progress - before
         self.goal_state = self.outcome.state
         for look in self.after_step:
             look()
 
-    def _look_at_goal(self) -> None:
+    def _evaluate_goal(self) -> None:
         self.outcome = self.goal.evaluate(self.world, self.goal_state)
         self._gain = torch.zeros_like(self.outcome.progress)
         if self.can_draw:
@@ -460,7 +460,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
         super().set_state_dict(state, env_idx)
-        self._look_at_goal()
+        self._evaluate_goal()
 
     def get_info(self) -> dict[str, Any]:
         """Return info on the state: steps so far, and the entries of :meth:`evaluate`."""
@@ -596,13 +596,13 @@ def allowed_arguments() -> frozenset[str]:
     return frozenset(names - {"kwargs"})
 
 
-def _usable(found: Any) -> Any:
+def _clone_inference(found: Any) -> Any:
     """Return clones of tensors made in inference mode, for callers that need gradients."""
     if isinstance(found, Tensor):
         return found.clone() if found.is_inference() else found
     if isinstance(found, dict):
-        return {name: _usable(value) for name, value in found.items()}
-    return tuple(map(_usable, found)) if isinstance(found, tuple) else found
+        return {name: _clone_inference(value) for name, value in found.items()}
+    return tuple(map(_clone_inference, found)) if isinstance(found, tuple) else found
 
 
 def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: Any) -> int:

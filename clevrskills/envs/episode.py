@@ -35,7 +35,7 @@ class EpisodeSpec(Episode):
     prompt: Prompt  # what is asked for
     robot: str = "xarm6"  # key of the robot that it was made for
     task_args: Mapping[str, Any] = field(default_factory=dict)  # arguments of the task
-    # how it differs from its clean twin; see :mod:`clevrskills.envs.axes`
+    # how it differs from its clean twin; see :mod:`clevrskills.envs.perturbations`
     conditions: Conditions = field(default_factory=Conditions)
 
     @classmethod

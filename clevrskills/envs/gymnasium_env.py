@@ -186,7 +186,7 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         return self._observation(obs), reward, terminated, truncated, info
 
     def _control_step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        step = self.base_env.step_uncopied(as_numbers(action))
+        step = self.base_env.step_inference(as_numbers(action))
         obs, reward, terminated, truncated, info = step
         cut_off = self._truncates and bool(truncated)
         return obs, float(reward), bool(terminated), cut_off, self._single_info(info)

@@ -151,13 +151,13 @@ def draw_scene(
         wordings = task.bank.templates if task.bank else task.wordings(layout)
         allowed = choose_wording(task.key, wordings, prompt_index, prompt_style)
         index = allowed[int(rng.roles.integers(len(allowed)))]
-        return replace(scene, ask=partial(worded, task, index=index, robot_name=robot_name))
+        return replace(scene, ask=partial(make_prompt, task, index=index, robot_name=robot_name))
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
     )
 
 
-def worded(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6") -> Prompt:
+def make_prompt(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6") -> Prompt:
     """Return the prompt of a scene in one of the task's wordings; its others are those that are
     held out if it is itself, or else those that are not.
 

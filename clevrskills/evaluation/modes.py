@@ -17,7 +17,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.handover.selection import in_parts
-from clevrskills.evaluation.robustness.kept import kept_episodes
+from clevrskills.evaluation.robustness.screened_episodes import kept_episodes
 from clevrskills.evaluation.selection import task_splits
 from clevrskills.evaluation.sequential.rounds import in_blocks, same_count
 from clevrskills.solvers.requirements import require_oracle

@@ -80,8 +80,8 @@ TURN_LIMIT = "turn limit"
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult(Record):
-    """Result of one episode. Those of :mod:`clevrskills.evaluation.report.foreign` have ``None``
-    for numbers that the other program does not state.
+    """Result of one episode. Those of :mod:`clevrskills.evaluation.report.external_results` have
+    ``None`` for numbers that the other program does not state.
     """
 
     task: str  # key of the task

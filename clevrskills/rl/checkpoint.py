@@ -60,7 +60,7 @@ def restore(ppo: PPO, root: Path) -> None:
     checkpoint.load_optimizer(ppo.optimizer, ppo.agent, training, path)
 
 
-def adopt(ppo: PPO, run: RLRun) -> None:
+def load_initial_weights(ppo: PPO, run: RLRun) -> None:
     """Give a learner the networks of the training that a run begins with.
 
     Raises:

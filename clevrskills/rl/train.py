@@ -12,7 +12,7 @@ from gymnasium.vector import VectorEnv
 from clevrskills.core.checkpoint import latest
 from clevrskills.core.episode import RL_TRAINING
 from clevrskills.jobs.training_log import TrainingLog, read_reports
-from clevrskills.rl.checkpoint import adopt, restore, save
+from clevrskills.rl.checkpoint import load_initial_weights, restore, save
 from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import PROGRESS_FILE, RLRun
 
@@ -53,7 +53,7 @@ def train(
     with contextlib.closing(make_envs(run, workers)) as envs:
         ppo = PPO(envs, run.ppo, run.total_steps, run.seed, device)
         if run.begin_with and not made:
-            adopt(ppo, run)
+            load_initial_weights(ppo, run)
         restore(ppo, root)
         ppo.start(first_seed(run.seed, ppo.steps))
         saved, success = ppo.steps, RecentSuccess()

@@ -109,12 +109,12 @@ class Simulation:
         self.touched: dict[tuple[int, int], int] = {}
         """The pairs of slots that touched in the last control step, both ways, and in which physics
         step of it they first did."""
-        self.touches_matter = False
+        self.track_contacts = False
         """Whether :attr:`touched` is kept, which costs a tenth of a step."""
         self.noticed: set[tuple[int, int]] = set()
         """The pairs of slots that touched in the last control step, both ways, for somebody who
         watches: no part of the state, and no goal asks for them."""
-        self.watched = False
+        self.log_contacts = False
         """Whether :attr:`noticed` is kept."""
         self.strikes: dict[int, float] = {}
         """The slots that the gripper touched in the last control step, with the speed in m/s at
@@ -182,9 +182,9 @@ class Simulation:
             self.controller.before_simulation_step()
             self._physics.step()
             self._contacts = self._lift = None
-            if self.touches_matter:
+            if self.track_contacts:
                 self._places.append(self._tcp.entity_pose.p)
-            if self.touches_matter or self.watched:
+            if self.track_contacts or self.log_contacts:
                 self._note_touches(before)
 
     def settle(self) -> None:
@@ -212,9 +212,9 @@ class Simulation:
         """
         self._steps += 1
         for pair, contacts in self.contacts().items():
-            unnoticed = self.watched and pair not in self.noticed
-            new = self.touches_matter and pair not in self.touched
-            struck = self.touches_matter and self.gripper in pair
+            unnoticed = self.log_contacts and pair not in self.noticed
+            new = self.track_contacts and pair not in self.touched
+            struck = self.track_contacts and self.gripper in pair
             if not (unnoticed or new or struck) or not _touch(contacts):
                 continue
             if unnoticed:
@@ -521,7 +521,7 @@ class SimWorld(World):
 
     def expect_touches(self) -> None:
         for simulation in self.simulations:
-            simulation.touches_matter = True
+            simulation.track_contacts = True
 
     def _where_touches_matter(self) -> list[Simulation]:
         """Return the simulation of each row; from now on they note who touches whom."""

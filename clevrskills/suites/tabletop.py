@@ -123,14 +123,14 @@ class TabletopSuite(Suite):
         return Oracle(env)
 
     def axes(self) -> Mapping[str, Axis]:
-        from clevrskills.envs.axes import AXES
+        from clevrskills.envs.perturbations import AXES
 
         single = ("embodiment",) if len(all_robots(self)) == 1 else ()
         return {name: axis for name, axis in AXES.items() if name not in single}
 
     def perturb(self, episode: Episode, axes: Mapping[str, int]) -> EpisodeSpec | str:
-        from clevrskills.envs.axes import PerturbationError, perturb
         from clevrskills.envs.episode import EpisodeSpec
+        from clevrskills.envs.perturbations import PerturbationError, perturb
 
         assert isinstance(episode, EpisodeSpec)
         try:
@@ -139,9 +139,9 @@ class TabletopSuite(Suite):
             return str(error)
 
     def visibility_fault(self, episode: Episode) -> str:
-        from clevrskills.envs.axes import AXES
-        from clevrskills.envs.axes.visibility import hidden
         from clevrskills.envs.episode import EpisodeSpec
+        from clevrskills.envs.perturbations import AXES
+        from clevrskills.envs.perturbations.visibility import hidden
 
         assert isinstance(episode, EpisodeSpec)
         return hidden(episode) if any(AXES[name].visual for name in episode.axes) else ""

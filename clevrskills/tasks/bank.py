@@ -43,7 +43,7 @@ class Sentences:
     plain: str = ""
     elaborate: str = ""
 
-    def in_turn(self) -> list[tuple[str, str]]:
+    def alternating(self) -> list[tuple[str, str]]:
         """Return styles and sentences, the styles taking turns."""
         by_style = [
             [(style, " ".join(line.split())) for line in getattr(self, style).strip().splitlines()]
@@ -76,10 +76,10 @@ class WordingSet:
 
     def sentences(self) -> list[tuple[str, str, bool]]:
         """Return styles, sentences and whether they are held out; the seen ones first."""
-        seen = [("plain", self.paper), *self.seen.in_turn()]
+        seen = [("plain", self.paper), *self.seen.alternating()]
         return [
             *((style, text, False) for style, text in seen),
-            *((style, text, True) for style, text in self.held_out.in_turn()),
+            *((style, text, True) for style, text in self.held_out.alternating()),
         ]
 
     def count(self) -> dict[str, int]:

@@ -60,8 +60,8 @@ class Task(ABC):
         parts: Roles that name slots; bodies are shuffled among the slots of their kind, so that the
             order of bodies tells nothing of the parts that they play. None: they play no parts.
         composition: Splits of composition that it has, but ``counts``.
-        counted: Argument that the split ``counts`` has one more of; empty: it has no such split.
-        spare: Key of a further slot that is there for one more.
+        count_argument: Argument of the split ``counts``, which has one more; empty: no such split.
+        extra_slot: Key of a further slot that is there for one more.
         max_steps: Control steps after which an episode is cut off.
         robots: Robots that can do it.
         shows_robot: Whether images of key-steps show the arm.
@@ -80,8 +80,8 @@ class Task(ABC):
     slots: ClassVar[tuple[str, ...]]
     parts: ClassVar[tuple[str, ...]] = ()
     composition: ClassVar[tuple[str, ...]] = ()
-    counted: ClassVar[str] = ""
-    spare: ClassVar[str] = ""
+    count_argument: ClassVar[str] = ""
+    extra_slot: ClassVar[str] = ""
     max_steps: ClassVar[int] = 300
     robots: ClassVar[tuple[str, ...]] = ("xarm6", "panda")
     shows_robot: ClassVar[bool] = False
@@ -95,10 +95,14 @@ class Task(ABC):
             setattr(self, name, allowed.read(f"{self.key}: {name}", getattr(self, name)))
         if not isinstance(self.variant, int) or self.variant < 0:
             raise ClevrSkillsError(f"{self.key}: variant={self.variant!r}; allowed: 0, 1, 2, ...")
-        if self.spare and getattr(self, self.counted)[1] > self._usual_count()[1]:
-            kind = self.spare.rpartition("_")[0]
+        if self.extra_slot and getattr(self, self.count_argument)[1] > self._usual_count()[1]:
+            kind = self.extra_slot.rpartition("_")[0]
             last = max(k for k, slot in enumerate(self.slots) if slot.startswith(kind))
-            vars(self)["slots"] = (*self.slots[: last + 1], self.spare, *self.slots[last + 1 :])
+            vars(self)["slots"] = (
+                *self.slots[: last + 1],
+                self.extra_slot,
+                *self.slots[last + 1 :],
+            )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -133,7 +137,7 @@ class Task(ABC):
     @classmethod
     def splits(cls) -> tuple[str, ...]:
         """Return names of the splits that it has."""
-        own = (*BASIC_SPLITS, *cls.composition, *(("counts",) if cls.counted else ()))
+        own = (*BASIC_SPLITS, *cls.composition, *(("counts",) if cls.count_argument else ()))
         return tuple(name for name in SPLITS if name in own)
 
     def in_split(self, name: str) -> Self:
@@ -145,14 +149,14 @@ class Task(ABC):
         """
         if name not in self.splits():
             raise UnknownNameError(f"split of {self.key}", name, self.splits())
-        if not SPLITS[name].one_more or getattr(self, self.counted) != self._usual_count():
+        if not SPLITS[name].one_more or getattr(self, self.count_argument) != self._usual_count():
             return self
-        return replace(self, **{self.counted: self._usual_count()[1] + 1})
+        return replace(self, **{self.count_argument: self._usual_count()[1] + 1})
 
     def _usual_count(self) -> Count:
         """Return the usual least and greatest number of what ``counts`` has one more of."""
         defaults: dict[str, Any] = {f.name: f.default for f in fields(self)}
-        low, high = defaults[self.counted]
+        low, high = defaults[self.count_argument]
         return low, high
 
     def rng(self, seed: int, attempt: int, split: str) -> EpisodeRng:

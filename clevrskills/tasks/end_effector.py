@@ -92,7 +92,7 @@ def distractor(rng: EpisodeRng, key: str, table: TableLayout | None = None) -> B
     """
     pools = rng.pools
     (name,) = rng.choose(pools.movable, 1)
-    (texture,) = rng.cover([name], pools.textures_1)
+    (texture,) = rng.textures_for([name], pools.textures_1)
     size = rng.size_m(name)
     pose = (table or rng.table()).place(shape(name, size))
     return Body(key, name, texture, pose, size)

@@ -165,7 +165,7 @@ class EpisodeRng:
         extra = generator.choice(names, count - len(picked)).tolist() if len(picked) < count else []
         return picked + extra
 
-    def cover(
+    def textures_for(
         self, shapes: Sequence[str], textures: Sequence[str], in_turn: bool = False
     ) -> list[str]:
         """Return textures for shapes, each as the split pairs them and different from the others,
@@ -195,7 +195,7 @@ class EpisodeRng:
             left.remove(texture)
         return found
 
-    def clothe(self, textures: Sequence[str], shapes: Sequence[str]) -> list[str]:
+    def shapes_for(self, textures: Sequence[str], shapes: Sequence[str]) -> list[str]:
         """Return shapes for textures, each as the split pairs them, different ones as long as there
         are.
 

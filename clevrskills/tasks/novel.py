@@ -73,7 +73,7 @@ class NovelAdjectiveTask(Task):
     level: ClassVar = "L1"
     predicates: ClassVar = (OnTop,)
     composition: ClassVar = ("combinations", "roles")
-    counted: ClassVar = "num_examples"
+    count_argument: ClassVar = "num_examples"
     slots: ClassVar = ("base_0", "object_0", "object_1")
     parts: ClassVar = ("top", "bottom")
     max_steps: ClassVar = 200
@@ -97,8 +97,8 @@ class NovelAdjectiveTask(Task):
         base = rng.choose(pools.base + pools.primitive, 1)[0]
         movable = [n for n in pools.movable if n != base and fits(n, scale)]
         shapes = rng.choose(movable, 1 + examples)
-        textures = rng.cover(shapes, pools.textures_1)
-        base_texture = rng.cover([base], pools.textures_2)[0]
+        textures = rng.textures_for(shapes, pools.textures_1)
+        base_texture = rng.textures_for([base], pools.textures_2)[0]
         table, base_size = rng.table(), rng.size_m(base)
         base_pose = table.place(shape(base, base_size))
         natural = rng.roles.integers(2, size=1 + examples)  # which of each pair has its own size

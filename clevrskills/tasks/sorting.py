@@ -32,7 +32,7 @@ class SortingTask(Task):
 
     slots = (*(f"area_{i}" for i in range(AREAS)), *(f"object_{i}" for i in range(OBJECTS)))
     composition: ClassVar[tuple[str, ...]] = ("combinations",)
-    counted, spare = "num_objects", f"object_{OBJECTS}"
+    count_argument, extra_slot = "num_objects", f"object_{OBJECTS}"
     max_steps = 600
     gap_m: ClassVar[float]
     """Least distance between what is laid out."""
@@ -73,8 +73,8 @@ class SortingTask(Task):
         slots = len(self.slots) - AREAS
         area_of = np.zeros(slots, dtype=np.int64)
         area_of[:objects] = places[rng.assign(objects)]
-        textures = rng.cover(area_shapes, pools.textures_1)
-        shapes = rng.clothe([textures[area] for area in places[:objects]], self.movable(pools))
+        textures = rng.textures_for(area_shapes, pools.textures_1)
+        shapes = rng.shapes_for([textures[area] for area in places[:objects]], self.movable(pools))
         looks = {(shapes[i], textures[area_of[i]]) for i in range(objects)}
         if len(looks) < objects:
             raise LayoutError("two objects look alike")

@@ -88,8 +88,8 @@ class Throwing(Task):
         """
         pools = rng.pools
         thrown, aimed = rng.choose(pools.primitive, 2)
-        (texture,) = rng.cover([thrown], pools.textures_1)
-        (other,) = rng.cover([aimed], pools.textures_2)
+        (texture,) = rng.textures_for([thrown], pools.textures_1)
+        (other,) = rng.textures_for([aimed], pools.textures_2)
         is_area = target == "area"
         size_m = self.area_m if is_area else self.target_m
         yaw, turn = rng.places.uniform(-pi, pi, 2)

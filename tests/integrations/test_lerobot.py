@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clevrskills.core.observer import text_of
-from clevrskills.evaluation.report.foreign import read_any
+from clevrskills.evaluation.report.external_results import read_any
 from clevrskills.evaluation.results import open_evaluations
 from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 

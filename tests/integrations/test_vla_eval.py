@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clevrskills.evaluation.report.foreign import read_any
+from clevrskills.evaluation.report.external_results import read_any
 from clevrskills.evaluation.rollout import policy_seed
 from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS, ClevrSkillsSuite
 from clevrskills.tasks import tasks

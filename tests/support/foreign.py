@@ -14,7 +14,7 @@ from clevrskills.tasks import base
 _REGISTERED = (predicate.PREDICATES, base._TASKS, skills._SKILLS)
 _ASKING = (
     *("clevrskills", "clevrskills.predicates", "clevrskills.tasks.base"),
-    *("clevrskills.solvers.skills", "clevrskills.assets.others", "clevrskills.sim.cameras"),
+    *("clevrskills.solvers.skills", "clevrskills.assets.plugins", "clevrskills.sim.cameras"),
     *("clevrskills.sim.setting", "clevrskills.sim.robots.description"),
 )
 """Modules that ask for what other distributions add, and keep the answer."""

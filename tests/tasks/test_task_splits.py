@@ -79,9 +79,9 @@ def how_many(key, layout):
 @pytest.mark.parametrize("key", [key for key, split in HAVE if split == "counts"])
 def test_counts_has_one_more_than_training(key):
     kind = tasks()[key]
-    most = getattr(kind(), kind.counted)[1]
+    most = getattr(kind(), kind.count_argument)[1]
     usual, more = kind(), kind().in_split("counts")
-    assert getattr(more, kind.counted) == (most + 1, most + 1)
+    assert getattr(more, kind.count_argument) == (most + 1, most + 1)
     there = [how_many(key, layout_of(key, "train", seed)) for seed in range(12)]
     with_more = [how_many(key, layout_of(key, "counts", seed)) for seed in SEEDS]
     if key in COUNTED:

@@ -111,7 +111,7 @@ def check_dataset(
     from clevrskills.dataset_tools.check.catalogue import read_catalogue
     from clevrskills.dataset_tools.check.fault import DatasetFault
     from clevrskills.dataset_tools.layout import Header
-    from clevrskills.dataset_tools.manifest import in_turn
+    from clevrskills.dataset_tools.manifest import round_robin
     from clevrskills.dataset_tools.standard import check_header, missing_slots, read_standard
 
     header = Header.read(root)
@@ -130,7 +130,7 @@ def check_dataset(
     report.faults += _do(make, workers, jobs, "checking")
     broken = {fault.episode for fault in report.faults}
     sound = [name for name in paths if name not in broken]
-    jobs = [Job(paths[name], replay=True) for name in in_turn(sound, replay)]
+    jobs = [Job(paths[name], replay=True) for name in round_robin(sound, replay)]
     report.faults += _do(make, workers, jobs, "replaying")
     report.replayed = len(jobs)
     return report

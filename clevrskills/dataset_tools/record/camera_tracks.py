@@ -69,7 +69,7 @@ class CameraTracks:
         self._rows: dict[str, list[np.ndarray]] = {}
         self._drawn: np.ndarray | None = None  # poses of the state that is being drawn
         self._others_s = _cpu_s_of_other_threads()
-        with spent(times_s, "render"):
+        with cpu_timer(times_s, "render"):
             self._annotator = Annotator(film.open(scene), film.cameras)
 
     def add(self, qpos: np.ndarray, object_poses: np.ndarray, textures: Mapping[str, str]) -> None:
@@ -81,7 +81,7 @@ class CameraTracks:
             textures: Textures that objects show in place of their own, by key.
         """
         poses = self._wait()
-        with spent(self._times_s, "render"):
+        with cpu_timer(self._times_s, "render"):
             self._film.draw(qpos, object_poses, textures)
         self._drawn = object_poses
         if poses is not None:
@@ -91,7 +91,7 @@ class CameraTracks:
         """Wait for the state that is being drawn, if any; return its poses."""
         poses, self._drawn = self._drawn, None
         if poses is not None:
-            with spent(self._times_s, "render"):
+            with cpu_timer(self._times_s, "render"):
                 self._views = self._film.views()
         return poses
 
@@ -102,7 +102,7 @@ class CameraTracks:
 
     def _write(self, poses: np.ndarray) -> None:
         """Annotate and encode the images of a state."""
-        with spent(self._times_s, "render"):
+        with cpu_timer(self._times_s, "render"):
             for name, sighting in self._annotator.look(poses, self._views).items():
                 for key, value in (
                     ("extrinsic", self._views[name].extrinsic.astype(np.float32)),
@@ -110,7 +110,7 @@ class CameraTracks:
                     ("visible", sighting.visible),
                 ):
                     self._rows.setdefault(f"{name}/{key}", []).append(value.reshape(-1))
-        with spent(self._times_s, "encode"):
+        with cpu_timer(self._times_s, "encode"):
             for name, view in self._views.items():
                 for kind in self._kinds:
                     writer, attribute = _WRITERS[kind]
@@ -131,13 +131,13 @@ class CameraTracks:
 
     def keep_prompt(self, prompt: Mapping[str, Any]) -> dict[str, str]:
         """Keep the images of a prompt, given as JSON data; returns names by placeholder."""
-        with spent(self._times_s, "render"):
+        with cpu_timer(self._times_s, "render"):
             images = self._film.prompt_images(prompt)
         names = {key: "_".join(re.findall(r"[A-Za-z0-9]+", key)) for key in images}
         return {key: self._keep(f"prompt/{names[key]}", image) for key, image in images.items()}
 
     def _keep(self, name: str, pixels: np.ndarray) -> str:
-        with spent(self._times_s, "encode"):
+        with cpu_timer(self._times_s, "encode"):
             image = encode_image(pixels[..., :3], "JPEG", quality=92, subsampling=0)
             self._images[name] = image  # a quarter of a PNG
         return name
@@ -153,10 +153,10 @@ class CameraTracks:
         """
         self._complete()
         self._times_s["render"] += _cpu_s_of_other_threads() - self._others_s
-        with spent(self._times_s, "encode"):
+        with cpu_timer(self._times_s, "encode"):
             for video in self._videos.values():
                 video.close()
-        with spent(self._times_s, "write"), storage_errors(self._directory):
+        with cpu_timer(self._times_s, "write"), storage_errors(self._directory):
             columns = {
                 name: vectors(rows, varies=not name.endswith("/extrinsic"))
                 for name, rows in self._rows.items()
@@ -202,7 +202,7 @@ def write_images(
 
 
 @contextmanager
-def spent(times_s: dict[str, float], phase: str) -> Iterator[None]:
+def cpu_timer(times_s: dict[str, float], phase: str) -> Iterator[None]:
     """Add the CPU time of this thread for what is done inside to a phase."""
     start = time.thread_time()
     try:

@@ -22,7 +22,7 @@ from clevrskills.core.suite import (
     step_interface,
 )
 from clevrskills.dataset_tools.layout import EPISODE_FILE, STATES_FILE, STEPS_FILE
-from clevrskills.dataset_tools.record.camera_tracks import CameraTracks, spent
+from clevrskills.dataset_tools.record.camera_tracks import CameraTracks, cpu_timer
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
 from clevrskills.dataset_tools.record.rollout import EpisodeRecorder
 from clevrskills.jobs.files import storage_errors, to_json
@@ -110,7 +110,7 @@ class Recorder(EpisodeRecorder):
         if before >= 0 and (now > before or now < 0):
             self._add_keystep(before)
         self._subgoal = now
-        with spent(self.times_s, "write"):
+        with cpu_timer(self.times_s, "write"):
             index = len(self._rows)
             holds, terms = env.goal_status()
             self._rows.append(
@@ -147,7 +147,7 @@ class Recorder(EpisodeRecorder):
         if self._footage:
             cameras = self._footage.close(self._other_images(), self._info)
             self._footage = None
-        with spent(self.times_s, "write"):
+        with cpu_timer(self.times_s, "write"):
             reached = {keystep["step"] - 1 for keystep in self._keysteps}
             failed = {step for start, stop in self._failed for step in range(start, stop)}
             for index, row in enumerate(self._rows):
@@ -175,7 +175,7 @@ class Recorder(EpisodeRecorder):
 
     def _observe(self, env: RecordableEnv) -> None:
         """Take in the current state, and film it."""
-        with spent(self.times_s, "write"):
+        with cpu_timer(self.times_s, "write"):
             self._states.append(np.array(env.get_state()).reshape(-1))
             proprioception = env.proprioception()
             poses = np.asarray(env.object_poses(), dtype=np.float32)

@@ -10,7 +10,7 @@ from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Interface, Step, Turn
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import EpisodeOracle, Labels
-from clevrskills.dataset_tools.record.camera_tracks import spent
+from clevrskills.dataset_tools.record.camera_tracks import cpu_timer
 from clevrskills.jobs.files import PartialDirectory
 
 _RECORDING = ("render", "encode", "write")
@@ -137,7 +137,7 @@ class RecordedRollout(Rollout):
         self._recorder.end(self._oracle)
 
     def _act(self) -> Any:
-        with spent(self._recorder.times_s, "plan"):
+        with cpu_timer(self._recorder.times_s, "plan"):
             action = self._oracle.act()
         self._recorder.begin(self.env, action, self._oracle)
         return action
@@ -151,7 +151,7 @@ class RecordedRollout(Rollout):
     def step(self, action: Any) -> Turn:
         times_s = self._recorder.times_s
         recorded_s = -sum(times_s[name] for name in _RECORDING)
-        with spent(times_s, "physics"):
+        with cpu_timer(times_s, "physics"):
             turn = super().step(action)
         recorded_s += sum(times_s[name] for name in _RECORDING)
         times_s["physics"] -= recorded_s
@@ -172,7 +172,7 @@ def rollout(
     Returns:
         The rollout. A skill that gives up is a failure with its reason, not an exception.
     """
-    with spent(recorder.times_s, "reset"):
+    with cpu_timer(recorder.times_s, "reset"):
         env.reset(options={"episode": recorder.episode})
         oracle.reset()
     recorded = RecordedRollout(env, oracle, recorder, limit)

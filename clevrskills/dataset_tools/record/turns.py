@@ -15,7 +15,7 @@ from clevrskills.core.goal.tree import nodes, outcomes
 from clevrskills.core.interface import Interface, Turn, turn_message
 from clevrskills.core.suite import Labels, Suite, path_of
 from clevrskills.dataset_tools.layout import TURNS_FILE
-from clevrskills.dataset_tools.record.camera_tracks import spent, write_images
+from clevrskills.dataset_tools.record.camera_tracks import cpu_timer, write_images
 from clevrskills.dataset_tools.record.columns import OWNER, owner
 from clevrskills.dataset_tools.record.recorder import write_info
 from clevrskills.dataset_tools.record.rollout import EpisodeRecorder
@@ -87,10 +87,10 @@ class TurnLog:
 
     def look(self, env: Env) -> None:
         """Take in what is seen."""
-        with spent(self._times_s, "render"):
+        with cpu_timer(self._times_s, "render"):
             shown = look(env, self._views, self._cameras)
         names, texts = {}, {}
-        with spent(self._times_s, "encode"):
+        with cpu_timer(self._times_s, "encode"):
             for view, content in shown.items():
                 if isinstance(content, str):
                     texts[view] = content
@@ -197,7 +197,7 @@ class TurnRecorder(EpisodeRecorder):
 
     def commit(self, success: bool) -> Path:
         path, rows = self._directory.path, self.log.rows
-        with spent(self.times_s, "write"), storage_errors(self._directory.final):
+        with cpu_timer(self.times_s, "write"), storage_errors(self._directory.final):
             self.log.write(path, self._info)
             if self.config.cameras:
                 write_images(path, self.log.images, self._info)

@@ -10,7 +10,7 @@ from clevrskills.core.suite import MomentRenderer, Suite, image_views, make_rend
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE, TURNS_FILE
 from clevrskills.dataset_tools.manifest import Attempt, Manifest, file_hashes, latest_lines
-from clevrskills.dataset_tools.record.camera_tracks import CameraTracks, spent
+from clevrskills.dataset_tools.record.camera_tracks import CameraTracks, cpu_timer
 from clevrskills.dataset_tools.record.recorder import write_info
 from clevrskills.dataset_tools.storage import has_episode
 from clevrskills.errors import ClevrSkillsError
@@ -115,7 +115,7 @@ class RenderWorker:
         except BaseException:
             footage.abandon()
             raise
-        with spent(times_s, "write"), storage_errors(path):
+        with cpu_timer(times_s, "write"), storage_errors(path):
             for name in (STEPS_FILE, STATES_FILE, *([TURNS_FILE] if episode.has_turns else [])):
                 (path / name).write_bytes(episode.files[name].read())
             prompt = {**info["prompt"], "images": images}

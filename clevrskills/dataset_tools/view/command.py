@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.dataset_tools.manifest import in_turn
+from clevrskills.dataset_tools.manifest import round_robin
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least
@@ -80,7 +80,7 @@ def view(args: ViewArgs) -> int:
 
 def choose(dataset: Dataset, limit: int) -> list[Episode]:
     """Return at most ``limit`` episodesof all tasks and splits in turn, in the dataset's order."""
-    chosen = set(in_turn(dataset.ids, limit))
+    chosen = set(round_robin(dataset.ids, limit))
     return [episode for episode in dataset if episode.id in chosen]
 
 

@@ -109,7 +109,7 @@ class TabletopWatcher:
 
     def __init__(self, env: RecorderView) -> None:
         self._env, self._world, self._simulation = env, env.world, env.simulation
-        self._simulation.watched = True
+        self._simulation.log_contacts = True
         self.events = list[Event]()
         self._step = 0
         tree = nodes(env.goal)

@@ -56,8 +56,8 @@ def report(args: ReportArgs) -> int:
     from clevrskills.evaluation.handover.tables import composition_tables
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
+    from clevrskills.evaluation.report.external_results import read_any
     from clevrskills.evaluation.report.failures import failure_tables
-    from clevrskills.evaluation.report.foreign import read_any
     from clevrskills.evaluation.report.suite_tables import published_tables, suite_tables
     from clevrskills.evaluation.results import open_evaluations
     from clevrskills.evaluation.robustness.tables import robustness_tables
@@ -216,7 +216,7 @@ def compare(args: CompareArgs) -> int:
     Raises:
         ClevrSkillsError: A folder holds no run, or they have no episode in common.
     """
-    from clevrskills.evaluation.report.foreign import read_any
+    from clevrskills.evaluation.report.external_results import read_any
     from clevrskills.evaluation.results import open_evaluations, paired_folders
 
     pairs = paired_folders(args.a, args.b)

@@ -77,7 +77,7 @@ def robustness(args: RobustnessArgs) -> int:
     suite = find_suite(args.suite, args.tasks)
     # what follows takes seconds to import
     from clevrskills.evaluation.results import POLICY_ERROR, read_results
-    from clevrskills.evaluation.robustness.kept import kept_episodes
+    from clevrskills.evaluation.robustness.screened_episodes import kept_episodes
     from clevrskills.evaluation.selection import task_splits
 
     split = args.split or default_splits(suite)[0]

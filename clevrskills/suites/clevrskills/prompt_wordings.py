@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from clevrskills.core.suite import WORDINGS, Preset
 from clevrskills.envs.episode import EpisodeSpec
-from clevrskills.envs.scene_sampling import scene_of, worded
+from clevrskills.envs.scene_sampling import make_prompt, scene_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.prompt import Prompt
 from clevrskills.tasks import task as make_task
@@ -58,5 +58,5 @@ def prompt_variant(
         indices = [k for k, is_so in enumerate(held_out) if is_so == (wording == "held_out")]
         if not indices:
             raise ClevrSkillsError(f"{episode.task} has no wordings that are held out")
-        asked = worded(made, scene, indices[number % len(indices)], episode.robot)
+        asked = make_prompt(made, scene, indices[number % len(indices)], episode.robot)
     return replace(asked, setting=replace(asked.setting, look=look))

@@ -88,7 +88,7 @@ class LoHoRavensEnv(ClevrSkillsEnv):
 
     @single_threaded
     @torch.inference_mode()
-    def glide(self, action: np.ndarray) -> None:
+    def step_without_goal(self, action: np.ndarray) -> None:
         """Make a control step (7,) without a look at the goal, which remembers nothing of what came
         between: until :meth:`look_again`, what is said of it is of before.
         """
@@ -110,7 +110,7 @@ class LoHoRavensEnv(ClevrSkillsEnv):
     @torch.inference_mode()
     def look_again(self) -> None:
         """Look at the goal after control steps without that."""
-        self._look_at_goal()
+        self._evaluate_goal()
         self.goal_state = self.outcome.state
 
     def check_report(self, report: str) -> None:

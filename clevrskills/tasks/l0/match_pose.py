@@ -27,7 +27,7 @@ class MatchPose(Task):
     predicates = (Order, EndEffectorAtPose)
     slots = ("object_0",)
     composition = ("combinations",)
-    counted = "num_goals"
+    count_argument = "num_goals"
     max_steps = 200
     shows_robot = True
 

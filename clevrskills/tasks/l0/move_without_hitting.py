@@ -39,7 +39,7 @@ class MoveWithoutHitting(Task):
     predicates = (Avoiding, EndEffectorAtPose)
     slots = ("obstacle_0", "obstacle_1", "obstacle_2", "obstacle_3", "obstacle_4")
     composition = ("combinations",)
-    counted, spare = "num_obstacles", "obstacle_5"
+    count_argument, extra_slot = "num_obstacles", "obstacle_5"
     max_steps = 200
     shows_robot = True
 
@@ -50,7 +50,7 @@ class MoveWithoutHitting(Task):
         pools = rng.pools
         (goal,) = goal_poses(rng, 1)
         names = rng.choose(pools.primitive, number)
-        textures = rng.cover(names, pools.textures_2)
+        textures = rng.textures_for(names, pools.textures_2)
         places = _places(rng, names, goal[:3])
         bodies: list[Body | None] = [None] * len(self.slots)
         for k in range(number):

@@ -23,7 +23,7 @@ class Pick(Task):
     slots = ("object_0", "object_1", "object_2", "object_3")
     parts = ("object",)
     composition = ("combinations",)
-    counted, spare = "num_distractors", "object_4"
+    count_argument, extra_slot = "num_distractors", "object_4"
     max_steps = 80
 
     num_distractors: Count = count(0, 3, most=4)  # other objects on the table
@@ -32,7 +32,7 @@ class Pick(Task):
         objects = 1 + rng.number(self.num_distractors)
         pools = rng.pools
         shapes = rng.choose(pools.movable, objects)
-        textures = rng.cover(shapes, pools.textures_1)
+        textures = rng.textures_for(shapes, pools.textures_1)
         sizes = [rng.size_m(name) for name in shapes]
         bodies = rng.table(FAR_WORKSPACE).place_all(self.slots, shapes, textures, sizes)
         return Layout(bodies, {"object": np.array(rng.assign(objects)[0])})

@@ -33,7 +33,7 @@ class Place(Task):
     slots = ("base_0", "base_1", "base_2", "object_0", "object_1", "object_2")
     parts = ("top", "bottom")
     composition: ClassVar[tuple[str, ...]] = ("combinations", "roles")
-    counted, spare = "num_objects", "object_3"
+    count_argument, extra_slot = "num_objects", "object_3"
     max_steps = 150
     starts_held = True
 
@@ -48,8 +48,8 @@ class Place(Task):
         # names must tell the objects apart, so nothing lies there twice
         tops = [n for n in pools.movable if n not in base_shapes]
         shapes = base_shapes + rng.choose(tops, objects)
-        textures = rng.cover(shapes[:bases], pools.textures_2)
-        textures += rng.cover(shapes[bases:], pools.textures_1)
+        textures = rng.textures_for(shapes[:bases], pools.textures_2)
+        textures += rng.textures_for(shapes[bases:], pools.textures_1)
         used = [*range(bases), *range(3, 3 + objects)]
         table = rng.table()
         sizes = [rng.size_m(name) for name in shapes]

@@ -29,7 +29,7 @@ class Push(Task):
     slots = ("object_0", "object_1", "object_2")
     parts = ("object", "towards")
     composition = ("combinations",)
-    counted, spare = "num_distractors", "object_3"
+    count_argument, extra_slot = "num_distractors", "object_3"
     max_steps = 200
 
     num_distractors: Count = count(0, 1, most=2)  # other objects on the table
@@ -37,7 +37,7 @@ class Push(Task):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 2 + rng.number(self.num_distractors)
         shapes = rng.choose(rng.pools.primitive, objects)
-        textures = rng.cover(shapes, rng.pools.textures_1)
+        textures = rng.textures_for(shapes, rng.pools.textures_1)
         table = rng.table(NARROW_WORKSPACE, GAP_M)
         parts = rng.assign(objects)
         roles = {"object": np.array(parts[0]), "towards": np.array(parts[1])}

@@ -32,7 +32,7 @@ class Rotate(TurningTask):
     slots = ("object_0", "object_1", "object_2")
     parts = ("object",)
     composition = ("combinations",)
-    counted, spare = "num_distractors", "object_3"
+    count_argument, extra_slot = "num_distractors", "object_3"
     max_steps = 250
 
     num_distractors: Count = count(0, 2, most=3)
@@ -40,7 +40,7 @@ class Rotate(TurningTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 1 + rng.number(self.num_distractors)
         shapes = rng.choose(turnable(rng), objects)
-        textures = rng.cover(shapes, rng.pools.textures_1)
+        textures = rng.textures_for(shapes, rng.pools.textures_1)
         table = rng.table(FAR_WORKSPACE)
         bodies = [
             turnable_body(key, name, texture, rng, table)

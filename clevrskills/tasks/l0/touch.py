@@ -28,7 +28,7 @@ class Touch(Task):
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, Touched)
     slots = ("object_0", "object_1")
     composition = ("combinations",)
-    counted, spare = "num_objects", "object_2"
+    count_argument, extra_slot = "num_objects", "object_2"
     max_steps = 200
     predicate: ClassVar[type[Handled]] = Touched
     size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
@@ -39,7 +39,7 @@ class Touch(Task):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
         shapes = rng.choose(rng.pools.primitive, objects)
-        textures = rng.cover(shapes, rng.pools.textures_1)
+        textures = rng.textures_for(shapes, rng.pools.textures_1)
         table = rng.table(NARROW_WORKSPACE, self.gap_m)
         bodies = table.place_all(self.slots, shapes, textures, [self.size_m] * objects)
         return Layout(bodies, {"active": np.arange(len(self.slots)) < objects})

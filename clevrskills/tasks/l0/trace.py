@@ -57,7 +57,7 @@ class Trace(Task):
     slots = ("goal_0", "goal_1", "goal_2", "goal_3", "goal_4", "object_0")
     parts = ("goals",)
     composition = ("combinations",)
-    counted, spare = "num_goals", "goal_5"
+    count_argument, extra_slot = "num_goals", "goal_5"
     max_steps = 140
 
     num_goals: Count = count(2, 5, most=6)  # goals

@@ -46,7 +46,7 @@ class FollowOrder(Task):
     slots = ("area_0", "area_1", "area_2", "area_3", "object_0")
     parts = ("route",)
     composition = ("combinations", "orders")
-    counted, spare = "num_visits", "area_4"
+    count_argument, extra_slot = "num_visits", "area_4"
     max_steps = 500
 
     num_areas: Count = count(2, 4)  # areas; more if there must be more visits
@@ -66,7 +66,7 @@ class FollowOrder(Task):
         pools = rng.pools
         names = rng.choose(pools.primitive, areas)
         tiles = [shape(name, AREA_SIZE_M) for name in names]
-        textures = rng.cover(names, pools.textures_2, in_turn=True)
+        textures = rng.textures_for(names, pools.textures_2, in_turn=True)
         table = rng.table(AREAS)
         bodies: list[Body | None] = [None] * len(self.slots)
         for i, tile in enumerate(tiles):
@@ -79,7 +79,7 @@ class FollowOrder(Task):
         if not small:
             raise LayoutError("all objects are too large for the areas")
         (name,) = rng.choose(small, 1)
-        (texture,) = rng.cover([name], pools.textures_1)
+        (texture,) = rng.textures_for([name], pools.textures_1)
         first = bodies[route[0]]
         assert first is not None
         start = _in_the_middle(shape(name), first, rng.places.uniform(0.0, 2 * pi))

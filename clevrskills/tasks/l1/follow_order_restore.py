@@ -25,7 +25,7 @@ class FollowOrderRestore(FollowOrder):
     key = "follow_order_restore"
     sentence = "Bring the object to the areas in the order given and then restore"
     predicates = (Order, Inside, AtPoseOnTop)
-    spare = ""
+    extra_slot = ""
 
     num_areas: Count = count(2, 2, most=4)
     num_visits: Count = count(1, 1, most=3)

@@ -71,7 +71,7 @@ class Neighbour(Task):
     slots = ("area_0", "area_1", "area_2", "object_0", "object_1", "object_2", "object_3")
     parts = ("area", "first", "second")
     composition = ("combinations", "orders")
-    counted, spare = "num_distractors", "object_4"
+    count_argument, extra_slot = "num_distractors", "object_4"
     max_steps = 500
 
     num_areas: Count = count(1, 3)  # areas, one of them meant
@@ -99,8 +99,8 @@ class Neighbour(Task):
             aside = _cosine(poses[0], poses[-1], direction) <= ASIDE_COS
             if not aside or _image_cosine(rng, poses[0], poses[-1], direction) > ASIDE_IMAGE_COS:
                 raise LayoutError("two neighbours in the same direction")
-        textures = rng.cover(tile_names, pools.textures_2)
-        colours = rng.cover(names, pools.textures_1, in_turn=True)
+        textures = rng.textures_for(tile_names, pools.textures_2)
+        colours = rng.textures_for(names, pools.textures_1, in_turn=True)
         bodies: list[Body | None] = [None] * len(self.slots)
         for i, pose in enumerate(tile_poses):
             name = tile_names[i]

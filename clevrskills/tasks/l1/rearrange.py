@@ -34,7 +34,7 @@ class Rearrange(Task):
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, AtPosition)
     slots = ("object_0", "object_1", "object_2")
     composition = ("combinations",)
-    counted, spare = "num_objects", "object_3"
+    count_argument, extra_slot = "num_objects", "object_3"
     max_steps = 500
 
     num_objects: Count = count(2, 3, most=4)  # objects, all of which are to be moved
@@ -43,7 +43,10 @@ class Rearrange(Task):
         objects = rng.number(self.num_objects)
         pools = rng.pools
         shapes = rng.choose(pools.movable, objects)
-        textures, sizes = rng.cover(shapes, pools.textures_1), [rng.size_m(n) for n in shapes]
+        textures, sizes = (
+            rng.textures_for(shapes, pools.textures_1),
+            [rng.size_m(n) for n in shapes],
+        )
         items = [shape(name, size) for name, size in zip(shapes, sizes, strict=True)]
         table = rng.table(FAR_WORKSPACE, GAP_M)
         starts = [table.place(item) for item in items]

@@ -30,7 +30,7 @@ class RotateSymmetry(TurningTask):
     slots = ("object_0", "object_1", "object_2", "object_3")
     parts = ("objects",)
     composition = ("combinations",)
-    counted, spare = "num_objects", "object_4"
+    count_argument, extra_slot = "num_objects", "object_4"
     max_steps = 500
 
     num_objects: Count = count(2, 4, most=5)
@@ -39,7 +39,7 @@ class RotateSymmetry(TurningTask):
         objects = rng.number(self.num_objects)
         shared, *others = rng.choose(rng.pools.textures_1, objects - 1, "textures")
         textures = (shared, shared, *others)
-        shapes = rng.clothe(textures, turnable(rng))
+        shapes = rng.shapes_for(textures, turnable(rng))
         parts = rng.assign(objects)
         texture_of = dict(zip(parts, textures, strict=True))
         table = rng.table(FAR_WORKSPACE)

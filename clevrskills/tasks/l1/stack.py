@@ -29,7 +29,7 @@ class Stack(Task):
     slots = ("object_0", "object_1", "object_2", "object_3")
     parts = ("named",)
     composition = ("combinations", "orders")
-    counted, spare = "num_objects", "object_4"
+    count_argument, extra_slot = "num_objects", "object_4"
     max_steps = 500
     size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
     upwards: ClassVar[bool] = True
@@ -43,7 +43,7 @@ class Stack(Task):
         named[:objects] = rng.assign(objects)
         shapes = rng.choose(rng.pools.primitive, objects)
         upwards = slice(None, None, 1 if self.upwards else -1)
-        textures = rng.cover(shapes[upwards], rng.pools.textures_1, in_turn=True)[upwards]
+        textures = rng.textures_for(shapes[upwards], rng.pools.textures_1, in_turn=True)[upwards]
         table = rng.table(FAR_WORKSPACE)
         bodies = table.place_all(self.slots, shapes, textures, [self.size_m] * objects)
         roles = {"named": named, "active": np.arange(len(self.slots)) < objects}

@@ -32,7 +32,7 @@ class Swap(Task):
     slots = ("object_0", "object_1", "object_2")
     parts = ("objects",)
     composition = ("combinations",)
-    counted, spare = "num_distractors", "object_3"
+    count_argument, extra_slot = "num_distractors", "object_3"
     max_steps = 500
 
     num_distractors: Count = count(0, 1, most=2)  # other objects on the table
@@ -40,7 +40,7 @@ class Swap(Task):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 2 + rng.number(self.num_distractors)
         names = rng.choose(self.shapes(rng), objects)
-        textures = rng.cover(names, rng.pools.textures_2)
+        textures = rng.textures_for(names, rng.pools.textures_2)
         sizes = [rng.size_m(name) for name in names]
         shapes = [shape(name, size) for name, size in zip(names, sizes, strict=True)]
         table, room = rng.table(NARROW_WORKSPACE), room_to_turn(*shapes)

@@ -55,7 +55,7 @@ class Balance(Task):
     predicates = (Balanced,)
     slots = ("foot", "beam", "plate_0", "plate_1", "object_0", "object_1", "object_2", "object_3")
     composition = ("combinations",)
-    counted, spare = "num_objects", "object_4"
+    count_argument, extra_slot = "num_objects", "object_4"
     max_steps = 800
 
     num_objects: Count = count(2, 4, most=5)  # blocks
@@ -65,7 +65,7 @@ class Balance(Task):
         heights = rng.shapes.permutation(_heights(rng.shapes, blocks))
         pool = [name for name in rng.pools.primitive if name in SHAPES] or rng.pools.primitive
         (name,) = rng.choose(pool, 1)
-        (texture,) = rng.cover([name], rng.pools.textures_1)
+        (texture,) = rng.textures_for([name], rng.pools.textures_1)
         table = rng.table(BLOCKS)
         scale = _scale(table, self.setting.main_camera)
         slots = np.arange(4, len(self.slots))

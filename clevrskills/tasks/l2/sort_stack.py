@@ -34,7 +34,7 @@ class SortStack(Task):
     predicates = (Set, SameStack)
     slots = ("object_0", "object_1", "object_2", "object_3", "object_4", "object_5")
     composition = ("combinations",)
-    counted, spare = "num_objects", "object_6"
+    count_argument, extra_slot = "num_objects", "object_6"
     max_steps = 900
 
     num_textures: Count = count(1, 3)  # textures, each that of at least two objects
@@ -50,7 +50,7 @@ class SortStack(Task):
         groups += rng.roles.integers(textures, size=objects - len(groups)).tolist()
         group_of = rng.roles.permutation(groups).tolist()
         chosen = rng.choose(rng.pools.textures_1, textures, "textures")
-        shapes = rng.clothe([chosen[group] for group in group_of], rng.pools.primitive)
+        shapes = rng.shapes_for([chosen[group] for group in group_of], rng.pools.primitive)
         names = [chosen[k] for k in rng.assign(textures)]
         table = rng.table()
         bodies: list[Body | None] = [None] * len(self.slots)

@@ -32,7 +32,7 @@ class SwapPush(Task):
 
     def layout(self, rng: EpisodeRng) -> Layout:
         shapes = rng.choose(rng.pools.primitive, 2)
-        textures = rng.cover(shapes, rng.pools.textures_1)
+        textures = rng.textures_for(shapes, rng.pools.textures_1)
         table = rng.table(NARROW_WORKSPACE, GAP_M)
         bodies = table.place_all(self.slots, shapes, textures, [PRIMITIVE_SIZE_M] * 2)
         free = table.place(shape(shapes[0], PRIMITIVE_SIZE_M))

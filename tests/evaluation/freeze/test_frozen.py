@@ -113,7 +113,7 @@ def test_every_task_and_split_has_its_episodes(task, split):
     assert [spec.id for spec in made] == [f"{task}_{split}_{i:03d}" for i in range(count)]
     kind = tasks()[task]
     assert {(spec.robot, *spec.task_args) for spec in made} == {
-        ("xarm6", *([kind.counted] if split == "counts" else []))
+        ("xarm6", *([kind.count_argument] if split == "counts" else []))
     }
     # no seed was passed over in silence
     seeds = [spec.seed for spec in made]

@@ -18,7 +18,7 @@ class Tower(Task):
     def layout(self, rng):
         blocks = len(self.slots)
         shapes = rng.choose(rng.pools.primitive, blocks)
-        textures = rng.cover(shapes, rng.pools.textures_1, in_turn=True)
+        textures = rng.textures_for(shapes, rng.pools.textures_1, in_turn=True)
         table = rng.table(FAR_WORKSPACE)
         bodies = table.place_all(self.slots, shapes, textures, [SIZE_M] * blocks)
         return Layout(bodies, {"order": np.arange(blocks)})

@@ -107,7 +107,7 @@ class PickPlaceActuator:
                 arm.vacuum = False
                 action[6] = -1.0
             if on_step is None:
-                env.glide(action)
+                env.step_without_goal(action)
             else:
                 on_step(make_step(env, action, arm.step_label, arm.action_class))
             arm.actions, steps = arm.actions + 1, steps + 1

@@ -129,7 +129,7 @@ def _with_steps(bank: WordingSet) -> WordingSet:
 
 def _led(sentences: Sentences) -> Sentences:
     found: dict[str, list[str]] = {style: [] for style in STYLES}
-    for number, (style, text) in enumerate(sentences.in_turn()):
+    for number, (style, text) in enumerate(sentences.alternating()):
         found[style].append(f"{text} {LEADS[number % len(LEADS)]} {{steps}}")
     return Sentences(**{style: "\n".join(lines) for style, lines in found.items()})
 

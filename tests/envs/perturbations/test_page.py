@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clevrskills.envs.axes import AXES
+from clevrskills.envs.perturbations import AXES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "robustness.md").read_text(encoding="utf-8")
 TABLE = PAGE.split("## The axes")[1].split("\n## ")[0]

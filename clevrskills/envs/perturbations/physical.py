@@ -8,8 +8,14 @@ from math import atan2, cos, dist, hypot, pi, sin, sqrt
 import numpy as np
 
 from clevrskills.assets import pools, shape
-from clevrskills.envs.axes.axis import Draft, PerturbationError, Range, TabletopAxis, steps_of
-from clevrskills.envs.axes.semantic import looks_apart
+from clevrskills.envs.perturbations.axis import (
+    Draft,
+    PerturbationError,
+    Range,
+    TabletopAxis,
+    steps_of,
+)
+from clevrskills.envs.perturbations.semantic import looks_apart
 from clevrskills.envs.scene_sampling import (
     CLEARANCE_M,
     NeutralPose,

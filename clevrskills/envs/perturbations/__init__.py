@@ -9,10 +9,10 @@ from zlib import crc32
 
 import numpy as np
 
-from clevrskills.envs.axes import physical, semantic, visual
-from clevrskills.envs.axes.axis import LEVELS, Draft, PerturbationError, TabletopAxis
 from clevrskills.envs.episode import EpisodeSpec
-from clevrskills.envs.scene_sampling import scene_of, worded
+from clevrskills.envs.perturbations import physical, semantic, visual
+from clevrskills.envs.perturbations.axis import LEVELS, Draft, PerturbationError, TabletopAxis
+from clevrskills.envs.scene_sampling import make_prompt, scene_of
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Prompt
@@ -84,7 +84,7 @@ def _prompt(draft: Draft) -> Prompt:
     number = draft.wording
     if number is None:
         number = int(clean.prompt.wording.get("index", 0))
-    prompt = worded(
+    prompt = make_prompt(
         draft.task, scene_of(draft.task, draft.layout, draft.robot), number, draft.robot
     )
     if draft.misspell is None:

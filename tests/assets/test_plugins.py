@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from clevrskills.assets import mesh_files, others, pools, shape, shape_names, texture
+from clevrskills.assets import mesh_files, plugins, pools, shape, shape_names, texture
 from clevrskills.assets import textures as textures_module
 from clevrskills.assets.objects import Item
 from clevrskills.assets.shapes import Shape, _build
@@ -54,14 +54,14 @@ def too_small(size_px: int) -> np.ndarray:
 @pytest.fixture(autouse=True)
 def added(monkeypatch):
     """Lets a distribution add things that are defined here."""
-    caches = (others.other_object, texture, _build, mesh_files.read)
+    caches = (plugins.other_object, texture, _build, mesh_files.read)
 
     def add(kind="objects", package=__name__, **things):
         entries = tuple(
             EntryPoint(name.replace("_", " "), f"{package}:{thing}", f"clevrskills.{kind}")
             for name, thing in things.items()
         )
-        monkeypatch.setattr(others, "additions", lambda asked: entries if asked == kind else ())
+        monkeypatch.setattr(plugins, "additions", lambda asked: entries if asked == kind else ())
         for cached in caches:
             cached.cache_clear()
 

@@ -14,7 +14,7 @@ from clevrskills.evaluation.report.tables import numbers, task_rows
 from clevrskills.evaluation.results import open_evaluations
 from clevrskills.evaluation.robustness import shipped
 from clevrskills.evaluation.robustness.figure import robustness_figures
-from clevrskills.evaluation.robustness.kept import Kept, PerturbedQueue, kept_episodes
+from clevrskills.evaluation.robustness.screened_episodes import Kept, PerturbedQueue, kept_episodes
 from clevrskills.evaluation.robustness.screening import REVISION, PerturbedEpisode, ScreeningVerdict
 from clevrskills.evaluation.robustness.shipped import shipped_verdicts, write_verdicts
 from clevrskills.evaluation.robustness.tables import find_drops, robustness_tables

@@ -12,11 +12,11 @@ from clevrskills.assets import texture, texture_names
 from clevrskills.assets.palettes import lab
 from clevrskills.assets.textures import surface_texture
 from clevrskills.core.suite import load_suite
-from clevrskills.envs.axes import AXES, LEVELS, perturb
-from clevrskills.envs.axes.axis import Draft
-from clevrskills.envs.axes.semantic import looks_apart, misspeller
 from clevrskills.envs.disturber import DisturbanceInjector
 from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.perturbations import AXES, LEVELS, perturb
+from clevrskills.envs.perturbations.axis import Draft
+from clevrskills.envs.perturbations.semantic import looks_apart, misspeller
 from clevrskills.envs.scene_sampling import keystep_scenes, scene_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import to_json
@@ -292,7 +292,7 @@ def test_clutter_lies_in_the_world(env):
 @pytest.mark.render
 def test_what_is_seen_changes_and_the_clean_image_does_not():
     from clevrskills.core.env_config import EnvConfig
-    from clevrskills.envs.axes.visibility import hidden
+    from clevrskills.envs.perturbations.visibility import hidden
 
     env = SUITE.make(EnvConfig("sort", "train", cameras=("base_camera",), size_px=64))
     episode = frozen("sort")

@@ -11,7 +11,7 @@ from fabricated import write_run
 
 from clevrskills.cli import main
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.report.foreign import NOT_STATED, read_any
+from clevrskills.evaluation.report.external_results import NOT_STATED, read_any
 from clevrskills.evaluation.results import EpisodeResult
 
 DATA = Path(__file__).parents[2] / "data/foreign_results"

@@ -9,9 +9,15 @@ import numpy as np
 
 from clevrskills.assets.palettes import lab
 from clevrskills.assets.textures import surface_texture
-from clevrskills.envs.axes.axis import Draft, PerturbationError, Range, TabletopAxis, steps_of
-from clevrskills.envs.axes.semantic import mean_lab
-from clevrskills.envs.axes.visibility import CONTRAST, KEPT_CONTRAST
+from clevrskills.envs.perturbations.axis import (
+    Draft,
+    PerturbationError,
+    Range,
+    TabletopAxis,
+    steps_of,
+)
+from clevrskills.envs.perturbations.semantic import mean_lab
+from clevrskills.envs.perturbations.visibility import CONTRAST, KEPT_CONTRAST
 from clevrskills.envs.scene_sampling import scene_of
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.conditions import ImageNoise, Viewpoint

@@ -11,7 +11,7 @@ import numpy as np
 from clevrskills.assets import pools, texture
 from clevrskills.assets.names import vocabulary
 from clevrskills.assets.palettes import lab
-from clevrskills.envs.axes.axis import Draft, PerturbationError, Range, TabletopAxis
+from clevrskills.envs.perturbations.axis import Draft, PerturbationError, Range, TabletopAxis
 from clevrskills.sim.body import Body
 
 APART = 15.0
