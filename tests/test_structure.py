@@ -135,6 +135,26 @@ def test_docstrings_begin_with_a_noun_or_for_functions_a_verb() -> None:
                 assert first not in ARTICLES and not re.search("[^s]s$", first), place
 
 
+COINAGES = {
+    *("told", "said", "says", "felt", "heard", "seeing", "hearing", "perhaps_told", "told_anew"),
+    *("clothe", "spoilers", "anywhere", "likeness", "unspeakable", "disturber", "footage"),
+    *("quitter", "starter", "disorderly", "glide"),
+}
+"""Words for which there is a standard term, such as ``prompted``, ``predicted`` or ``outcome``."""
+STORED = {"told", "said", "tell", "hearing", "seeing"}
+"""Those of them that are names in checkpoints and configurations of policies."""
+
+
+def test_no_name_is_a_coined_word() -> None:
+    for name, file in modules().items():
+        stored = STORED if ".baselines" in name else set()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [getattr(node, key, None) for key in ("id", "attr", "arg", "name")]
+            for each in names:
+                word = str(each).strip("_").lower()
+                assert word not in COINAGES - stored, f"{name}:{getattr(node, 'lineno', 1)}: {each}"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("imported", "absent"),

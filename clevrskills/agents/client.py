@@ -76,7 +76,7 @@ class _Transient(Exception):  # noqa: N818 (it is not the last word)
     """Error that may be over when the request is repeated.
 
     Args:
-        told: What went wrong.
+        message: What went wrong.
         wait_s: When the server says to ask again.
         silent: Whether the server gave no answer in time.
     """

@@ -30,7 +30,7 @@ def shape_words(shape: str, names: int = 0, others: Iterable[str] = ()) -> str:
     Args:
         shape: Name of the shape.
         names: Number of the set.
-        others: Names of the shapes that it must be told from.
+        others: Names of the shapes that it must be distinguished from.
     """
     if names == 0 and any(set(shape.split()) < set(other.split()) for other in others):
         names = 1
@@ -50,7 +50,7 @@ def texture_words(texture: str, names: int = 0, others: Iterable[str] = ()) -> s
     Args:
         texture: Name of the texture.
         names: Number of the set.
-        others: Names of the textures that it must be told from.
+        others: Names of the textures that it must be distinguished from.
     """
     if palette_color(texture) is not None:
         return bare_name(texture)

@@ -62,8 +62,8 @@ def load(
             but actions depend on their number by rounding.
 
     Raises:
-        ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't be told or
-            can't work on several episodes at once.
+        ClevrSkillsError: The checkpoint is not there or damaged, or its policy takes no true
+            positions or can't work on several episodes at once.
     """
     from clevrskills.baselines import checkpoint
     from clevrskills.baselines.policy import LearnedPolicy

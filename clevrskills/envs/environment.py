@@ -291,7 +291,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         """Put everything where it is at the start of an episode, and let it come to rest."""
         description, arm = self.agent.description, self.agent.robot._objs[0]
         happens, image = self.conditions.disturbances, self.conditions.image
-        self._disturber = DisturbanceInjector(happens, self.simulation) if happens else None
+        self._injector = DisturbanceInjector(happens, self.simulation) if happens else None
         self._spoil = NoisyCamera(image) if image else None
         self.after_step: list[Callable[[], None]] = []
         self.vacuum.release()
@@ -404,9 +404,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     def _step_action(self, action: Any) -> Any:
         given = np.asarray(action, np.float64).reshape(1, 7)
-        if self._disturber is not None:
+        if self._injector is not None:
             step, holding = int(self.elapsed_steps[0]), self.vacuum.held >= 0
-            given = self._disturber(given[0], step, holding)[None]
+            given = self._injector(given[0], step, holding)[None]
         self.world.step(given)
         self.advance_goal()
         return action

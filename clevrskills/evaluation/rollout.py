@@ -157,7 +157,7 @@ class PolicyRollout(Rollout):
         video: Films it; ``None``: it is not filmed.
         repeat: How often the episode was run before.
         salt: Salt of the seeds that the policy is given, see :func:`policy_seed`.
-        told: The prompt that the policy is given; ``None``: that of the episode.
+        prompt: The prompt that the policy is given; ``None``: that of the episode.
         wording: What it says, one of :data:`~clevrskills.core.suite.WORDINGS`.
         director: Leads an episode of which the policy does a part; ``None``: it does all of it.
         controller: Carries out its commands; ``None``: the interface does.
@@ -296,7 +296,7 @@ class PolicyRollout(Rollout):
         return step
 
     def _show_prompt(self, prompt: Prompt | None) -> None:
-        """Let the policy be told a prompt; ``None``: that of the episode."""
+        """Give the policy a prompt; ``None``: that of the episode."""
         part = "" if self._director is None else self._director.seed
         self.observer = Observer(self.env, self.options, prompt, self._capture)
         seed = policy_seed(self.episode, self._salt, self._repeat, part)

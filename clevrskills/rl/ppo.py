@@ -255,9 +255,7 @@ class EpisodeStats:
                 self._values[f"episode/{name}"].append(torch.as_tensor(values[ended]))
 
     def means(self) -> dict[str, float]:
-        """Return means by name, and the number of episodes that ended; of these nothing else is
-        told if there were none.
-        """
+        """Return means by name, and the number of episodes that ended; without any, only that."""
         all_of = {name: torch.cat(values).double() for name, values in self._values.items()}
         means = {name: float(values.mean()) for name, values in all_of.items() if len(values)}
         return means | {"episode/count": float(len(all_of.get("episode/length", ())))}

@@ -31,8 +31,8 @@ class TurningTask(Task):
 def turnable(rng: EpisodeRng) -> tuple[str, ...]:
     """Return shapes whose outline shows each turn, whatever they are covered with.
 
-    Of others a turn could not be seen, or not be told from one by another angle or in the other
-    direction.
+    Of others a turn could not be seen, or not be distinguished from one by another angle or in the
+    other direction.
     """
     names = dict.fromkeys(rng.pools.movable)
     return tuple(n for n in names if outline_symmetry(shape(n, rng.size_m(n))) == 1)

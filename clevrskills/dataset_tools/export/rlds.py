@@ -116,17 +116,17 @@ class Rlds(PartWriter):
         return 2 + sum(len({split_of[number] for number in part}) for part in parts)
 
     def write_part(self, part: int, path: Path) -> None:
-        features, told = step_features(self.selection), dict[str, list[int]]()
+        features, shard_counts = step_features(self.selection), dict[str, list[int]]()
         for number in self.plan.episodes(part):
             name = self.plan.ids[number]
             episode = Episode(self.selection.root / name, self.selection.header)
             content = example(dict(_values(episode, features)))
-            counts = told.setdefault(str(episode.info["split"]), [0, 0])
+            counts = shard_counts.setdefault(str(episode.info["split"]), [0, 0])
             with (path / f"{episode.info['split']}.tfrecord").open("ab") as file:
                 file.writelines(record(content))
             counts[0] += 1
             counts[1] += len(content)
-        write_json(path / _COUNTS_FILE, told)
+        write_json(path / _COUNTS_FILE, shard_counts)
 
     def assemble(self, parts: Sequence[Path], out: Path) -> None:
         folder = out / NAME / VERSION
@@ -134,8 +134,8 @@ class Rlds(PartWriter):
         counts: dict[str, list[list[int]]] = {}
         sources: dict[str, list[Path]] = {}
         for part in parts:
-            for split, told in json.loads((part / _COUNTS_FILE).read_bytes()).items():
-                counts.setdefault(split, []).append(told)
+            for split, shard_counts in json.loads((part / _COUNTS_FILE).read_bytes()).items():
+                counts.setdefault(split, []).append(shard_counts)
                 sources.setdefault(split, []).append(part / f"{split}.tfrecord")
         for split, paths in sources.items():
             for number, source in enumerate(paths):

@@ -66,7 +66,7 @@ class Recorder(EpisodeRecorder):
         self._flags = {k for k, part in state_parts(config.robot).items() if part.flag}
         self._keystep_camera = next(iter(image_views(suite.tasks[config.task].views)), "")
         self._film = film
-        self._footage: CameraTracks | None = None
+        self._tracks: CameraTracks | None = None
         self._states: list[np.ndarray] = []
         self._rows: list[dict[str, Any]] = []
         self._words: Callable[[str], str] = str
@@ -84,12 +84,12 @@ class Recorder(EpisodeRecorder):
         self._words = functools.cache(env.prompt.plain)
         scene, described = env.scene_description(), self._described(env)
         if self._film is not None:
-            self._footage = CameraTracks(
+            self._tracks = CameraTracks(
                 *(self._directory.path, self._film, scene, self._fps, self.config),
                 *(self._keystep_camera, self.times_s),
             )
             prompt = described["prompt"]
-            prompt["images"] = self._footage.keep_prompt(prompt["data"])
+            prompt["images"] = self._tracks.keep_prompt(prompt["data"])
         nodes = [{**node, "plain": self._words(node["text"])} for node in env.nodes]
         self._info = {
             **described,
@@ -144,9 +144,9 @@ class Recorder(EpisodeRecorder):
             self._add_keystep(self._subgoal)
         path = self._directory.path
         cameras: Mapping[str, Any] = {}
-        if self._footage:
-            cameras = self._footage.close(self._other_images(), self._info)
-            self._footage = None
+        if self._tracks:
+            cameras = self._tracks.close(self._other_images(), self._info)
+            self._tracks = None
         with cpu_timer(self.times_s, "write"):
             reached = {keystep["step"] - 1 for keystep in self._keysteps}
             failed = {step for start, stop in self._failed for step in range(start, stop)}
@@ -168,9 +168,9 @@ class Recorder(EpisodeRecorder):
         """Write what else there is of the episode into its directory."""
 
     def discard(self) -> None:
-        if self._footage:
-            self._footage.abandon()
-            self._footage = None
+        if self._tracks:
+            self._tracks.abandon()
+            self._tracks = None
         super().discard()
 
     def _observe(self, env: RecordableEnv) -> None:
@@ -184,13 +184,13 @@ class Recorder(EpisodeRecorder):
             textures = dict(env.textures)
             if textures != (self._repaints[-1]["textures"] if self._repaints else {}):
                 self._repaints.append({"step": len(self._states) - 1, "textures": textures})
-        if self._footage:
-            self._footage.add(np.asarray(proprioception["qpos"]), poses, textures)
+        if self._tracks:
+            self._tracks.add(np.asarray(proprioception["qpos"]), poses, textures)
 
     def _add_keystep(self, subgoal: int | None) -> None:
         """Note that a leaf of the goal tree was newly reached, or that this is the start."""
         index, step = len(self._keysteps), len(self._rows)
-        image = self._footage.keep(index) if self._footage else None
+        image = self._tracks.keep(index) if self._tracks else None
         keystep = {"index": index, "step": step, "subgoal": subgoal, "image": image}
         self._keysteps.append(keystep)
 

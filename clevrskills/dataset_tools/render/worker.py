@@ -96,24 +96,24 @@ class RenderWorker:
             assert self._film is not None, "there are cameras"
         views, scene = self._suite.tasks[info["task"]].views, info["scene"]
         keystep_camera = image_views(views)[0]
-        footage = CameraTracks(
+        tracks = CameraTracks(
             path, self._film, scene, info["fps"], self._config, keystep_camera, times_s
         )
         try:
-            images = footage.keep_prompt(info["prompt"]["data"])
+            images = tracks.keep_prompt(info["prompt"]["data"])
             keysteps = episode.keysteps
             textures: Mapping[str, str] = {}
             repaints = {entry["step"]: entry["textures"] for entry in info["repaints"]}
             moments = zip(episode.proprioception("qpos"), episode.object_poses, strict=True)
             for step, (qpos, poses) in enumerate(moments):
                 textures = repaints.get(step, textures)
-                footage.add(qpos, poses, textures)
+                tracks.add(qpos, poses, textures)
                 for keystep in keysteps:
                     if keystep["step"] == step:
-                        keystep["image"] = footage.keep(keystep["index"])
-            cameras = footage.close(episode.turn_images(), info)
+                        keystep["image"] = tracks.keep(keystep["index"])
+            cameras = tracks.close(episode.turn_images(), info)
         except BaseException:
-            footage.abandon()
+            tracks.abandon()
             raise
         with cpu_timer(times_s, "write"), storage_errors(path):
             for name in (STEPS_FILE, STATES_FILE, *([TURNS_FILE] if episode.has_turns else [])):

@@ -403,7 +403,7 @@ class TabletopWatcher:
     # ---- events ----
 
     def _once(self, kind: str, slot: int, **more: Any) -> bool:
-        """Tell an event unless it was told and is not over."""
+        """Record an event unless it was recorded and is not over."""
         new = (kind, slot) not in self._reported
         if new:
             self._reported.add((kind, slot))

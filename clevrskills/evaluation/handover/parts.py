@@ -3,10 +3,10 @@
 A task's goal is achieved leaf by leaf. The parts are
 
 ==================== =======================================================================
-``leaf<k>_own``      leaf k alone, told by its own sentence; the oracle did those before it
-``leaf<k>_prompt``   the same, told by the whole prompt
-``plan``             all leaves, told at every change the sentence of the next one
-``whole``            all leaves, told by the prompt, with twice the limit of steps
+``leaf<k>_own``      leaf k alone, prompted by its own sentence; the oracle did those before it
+``leaf<k>_prompt``   the same, prompted by the whole prompt
+``plan``             all leaves, prompted at every change by the sentence of the next one
+``whole``            all leaves, prompted by the whole prompt, with twice the limit of steps
 ==================== =======================================================================
 """
 

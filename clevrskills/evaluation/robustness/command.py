@@ -31,8 +31,8 @@ class RobustnessArgs(WorkerArgs, SuiteArgs):
     An axis along which the policy cannot act at all, as a policy of six joints with another arm, is
     left out with a line that says so, and the exit code is 1.
 
-    Episodes that the oracle cannot solve when they are perturbed, or that cannot be told by sight,
-    are replaced by the next ones, the same for all policies.
+    Episodes that the oracle cannot solve when they are perturbed, or whose objects cannot be
+    distinguished in the image, are replaced by the next ones, the same for all policies.
     """
 
     policy: str

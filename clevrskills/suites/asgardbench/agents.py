@@ -59,7 +59,7 @@ class RandomValid(RandomVerbs):
 
 
 class Blind(Zero):
-    """The plan of one case, mostly the plainest, all clean and at hand, whatever is seen or told;
+    """The plan of one case, mostly the plainest, all clean and at hand, whatever is observed;
     after its end the last command again.
     """
 

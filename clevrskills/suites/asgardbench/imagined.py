@@ -1,4 +1,4 @@
-"""Household as it is imagined by who has only been told of it: all clean, at hand, one of each."""
+"""Household as imagined from its description alone: all clean, at hand, one of each."""
 
 from __future__ import annotations
 

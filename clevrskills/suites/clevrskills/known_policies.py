@@ -17,7 +17,7 @@ from clevrskills.evaluation.policies import OraclePolicy
 from clevrskills.solvers.oracle import Oracle
 
 
-class Quitter(OraclePolicy):
+class GiveUpAtRandom(OraclePolicy):
     """The oracle, but it gives up at each leaf with a probability.
 
     Args:
@@ -54,7 +54,7 @@ class Quitter(OraclePolicy):
         return action
 
 
-class Starter(OraclePolicy):
+class FirstSubgoalOnly(OraclePolicy):
     """The oracle for the first leaf of a goal; it gives up where a later one begins."""
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:  # type: ignore[override]
@@ -76,7 +76,7 @@ class Starter(OraclePolicy):
         return action
 
 
-class Disorderly(OraclePolicy):
+class RandomOrder(OraclePolicy):
     """The oracle for a prompt of one leaf; with any other prompt it does each leaf of the goal
     once, in any order.
     """

@@ -1,6 +1,6 @@
 """Captions: what is on the field, in words, as someone would see it who looks closely.
 
-What was hidden at the start, under something else, is not told of until it has been uncovered.
+What was hidden at the start, under something else, is not mentioned until it has been uncovered.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Put an object told by an invented adjective and noun on one told by another noun."""
+"""Put an object named by an invented adjective and noun on one named by another noun."""
 
 from dataclasses import replace
 

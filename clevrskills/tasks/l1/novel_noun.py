@@ -1,4 +1,4 @@
-"""Put an object on another one, both told by invented nouns."""
+"""Put an object on another one, both named by invented nouns."""
 
 from dataclasses import replace
 
@@ -10,8 +10,8 @@ from clevrskills.tasks.novel import fields, named
 
 class NovelNoun(SimpleManipulation):
     """Placement as in ``simple_manipulation``; the prompt shows plain examples of the two shapes
-    with the nouns they are called by, so what they look like on the table must be told from their
-    shape (paper, appendix A.2, task 6). No shape lies on the table twice.
+    with the nouns they are called by, so what they look like on the table must be inferred from
+    their shape (paper, appendix A.2, task 6). No shape lies on the table twice.
     """
 
     key = "novel_noun"

@@ -39,14 +39,14 @@ def test_its_steps_do_not_know_of_each_other(demos: Path) -> None:
     seen = policy._normalized(batch.observations)
     with torch.no_grad():
         read = policy.scene.prompt(replace(batch.prompts, images=batch.prompts.images / 255))
-        whole, *_ = policy._said(seen, *read)
+        whole, *_ = policy._predict(seen, *read)
         cut = replace(
             seen,
             images={name: images[:, 2:4] for name, images in seen.images.items()},
             state=seen.state[:, 2:4],
             mask=seen.mask[:, 2:4],
         )
-        part, *_ = policy._said(cut, *read)
+        part, *_ = policy._predict(cut, *read)
     assert (whole[:, 2:4] - part).abs().max() < 1e-5
     assert (whole[:, 2] - whole[:, 5]).abs().max() > 1e-4
 
@@ -87,7 +87,7 @@ def test_it_does_the_first_of_the_actions_that_it_learns(demos: Path) -> None:
     assert batch.actions.shape[2] == 3 and policy(batch)["loss"].isfinite()
     with torch.no_grad():
         prompt, mask = torch.zeros(1, 4, 64), torch.ones(1, 4, dtype=torch.bool)
-        said, *_ = policy._said(policy._normalized(batch.observations), prompt, mask)
+        said, *_ = policy._predict(policy._normalized(batch.observations), prompt, mask)
     assert said.shape[2] == 3
     done = rollout(policy, {0: 1}, 1)[0][0]
     assert done.shape == (2, 7) and set(done[:, 6]) <= {-1.0, 1.0}  # the vacuum is on or off

@@ -96,10 +96,10 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
     def __init__(self, config: BehaviorCloningConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
         self.scene = SlotEncoder(config, self.tokenizer.size, self.state_size)
-        told = self.scene.size + 3 * PLACES
-        self.waypoint = mlp(told, config.hidden, _WAYPOINT)
+        size = self.scene.size + 3 * PLACES
+        self.waypoint = mlp(size, config.hidden, _WAYPOINT)
         self.head = nn.Sequential(
-            nn.Linear(told + _WAYPOINT, config.hidden),
+            nn.Linear(size + _WAYPOINT, config.hidden),
             nn.GELU(),
             nn.LayerNorm(config.hidden),
             nn.Linear(config.hidden, config.hidden),
@@ -111,9 +111,9 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         prompt, mask = self.scene.prompt(batch.prompts)
         waypoints = _waypoints(batch.waypoints.flatten(0, 1))
         places = batch.places.flatten(0, 1)
-        told = (places, waypoints) if self.training else (None, None)
-        said, sight, way = self._said(batch.observations, prompt, mask, *told)
-        motion, vacuum = action_losses(said, batch, self.normalize_action)
+        labels = (places, waypoints) if self.training else (None, None)
+        predicted, sight, way = self._predict(batch.observations, prompt, mask, *labels)
+        motion, vacuum = action_losses(predicted, batch, self.normalize_action)
         steps = batch.observations.mask.flatten()[:, None]  # (N, 1)
         place = place_loss(sight.places, places, steps)
         scale = way.new_tensor(_WAYPOINT_SCALES)
@@ -130,15 +130,15 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         return [each[exist] for each, exist in zip(tokens, mask, strict=True)]
 
     def step(self, observations: Observations, memories: list[Any]) -> tuple[Tensor, list[Any]]:
-        said, *_ = self._said(observations, *_padded(memories))
-        actions = said[:, -1, : self.config.execution_horizon].float()
+        predicted, *_ = self._predict(observations, *_padded(memories))
+        actions = predicted[:, -1, : self.config.execution_horizon].float()
         return decide_vacuum(actions, self.normalize_action), memories
 
     def positions(self, observations: Observations, memories: list[Any]) -> Tensor:
         count = observations.mask.shape[1]
         return self.scene(observations, *_padded(memories)).places[count - 1 :: count]
 
-    def _said(
+    def _predict(
         self,
         observations: Observations,
         prompt: Tensor,
@@ -150,17 +150,17 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         on, what is seen, and the next waypoint (N, 9), as :func:`_waypoints` gives it; in training,
         where the objects are that the sub-task names, (N, 2, 3), and that waypoint are told.
         """
-        told = self.config.told, self.config.told_noise_m
+        noise = self.config.told, self.config.told_noise_m
         sight = self.scene(observations, prompt, mask)
-        places = scheduled_sample(sight.places, told_places, *told)
+        places = scheduled_sample(sight.places, told_places, *noise)
         if self.told_places is not None and not self.training:
             places = torch.where(self.told_places.isfinite(), self.told_places, places)
         seen = torch.cat([sight.numbers, TOLD_PER_M * places.flatten(1)], -1)
         waypoint = self.waypoint(seen)
-        known = scheduled_sample(waypoint, told_waypoint, *told)
+        known = scheduled_sample(waypoint, told_waypoint, *noise)
         far = torch.cat([TOLD_PER_M * known[:, :3], known[:, 3:]], -1)
-        said = self.head(torch.cat([seen, far], -1))
-        return said.reshape(*observations.mask.shape, -1, 7), sight, waypoint
+        predicted = self.head(torch.cat([seen, far], -1))
+        return predicted.reshape(*observations.mask.shape, -1, 7), sight, waypoint
 
 
 def _padded(prompts: Sequence[Tensor]) -> tuple[Tensor, Tensor]:

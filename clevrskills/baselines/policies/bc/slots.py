@@ -1,9 +1,9 @@
 """Slot encoder: a few tokens that read the prompt and look for what it names in the images.
 
-Slots are learned vectors, told the robot's own state. In each of some rounds they attend to the
-tokens of the prompt (its words and images, in their order), then look at each camera's image: by
-attention over its features, of which they get what is seen there and *where* that is (the mean
-place under the attention, as by the spatial softmax of Finn et al. 2016, arXiv 1509.06113).
+Slots are learned vectors, conditioned on the robot's own state. In each of some rounds they attend
+to the tokens of the prompt (its words and images, in their order), then look at each camera's
+image: by attention over its features, of which they get what is seen there and *where* that is (the
+mean place under the attention, as by the spatial softmax of Finn et al. 2016, arXiv 1509.06113).
 """
 
 from dataclasses import dataclass
@@ -134,8 +134,8 @@ class SlotAttention(nn.Module):
         clear = (weights * logits).sum(-1, keepdim=True)
         found = [weights.to(seen.dtype) @ seen.mT, _mean_places(weights, features), clear]
         joined = torch.cat([part.to(seen.dtype) for part in found], -1)
-        told: Tensor = self.out(joined.reshape(count, -1, self.heads * (channels + 3)))
-        return told, logits.unflatten(1, (-1, self.heads))[:, :, 0]
+        values: Tensor = self.out(joined.reshape(count, -1, self.heads * (channels + 3)))
+        return values, logits.unflatten(1, (-1, self.heads))[:, :, 0]
 
 
 class RefinementStep(nn.Module):
@@ -159,8 +159,8 @@ class RefinementStep(nn.Module):
         asked = look(slots)
         looks = []
         for camera, eye in self.looks.items():
-            told, logits = eye(asked, features[camera])
-            slots = slots + told
+            values, logits = eye(asked, features[camera])
+            slots = slots + values
             looks.append(logits[:, :PLACES])
         asked = share(slots)
         slots = slots + self.share(asked, asked, asked, need_weights=False)[0]

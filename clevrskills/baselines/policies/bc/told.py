@@ -1,6 +1,6 @@
-"""Told policy: `bc` that is told, while it acts, where the things of the sub-task are.
+"""Privileged policy: `bc` that is given, while it acts, where the things of the sub-task are.
 
-A yardstick: what it does better than the same checkpoint without being told is what the checkpoint
+A yardstick: what it does better than the same checkpoint without them is what the checkpoint
 does not see.
 """
 

@@ -37,10 +37,10 @@ class Words(nn.Module):
     def forward(self, words: Tensor) -> tuple[Tensor, Tensor]:
         """Encode words (B, L): what is picked and where it is placed, (B, width) each."""
         embedded = self.embedding(words)
-        heard = torch.cat((self.recurrent(embedded)[0], embedded), dim=-1)
-        heard = functional.relu(self.mix(heard))
-        scores = self.looks(heard).masked_fill((words == 0)[..., None], -1e4)
-        looks = torch.einsum("blk,blw->bkw", scores.softmax(1), heard)
+        language = torch.cat((self.recurrent(embedded)[0], embedded), dim=-1)
+        language = functional.relu(self.mix(language))
+        scores = self.looks(language).masked_fill((words == 0)[..., None], -1e4)
+        looks = torch.einsum("blk,blw->bkw", scores.softmax(1), language)
         return looks[:, 0], looks[:, 1]
 
 
@@ -139,7 +139,7 @@ class StreamFeatures:
 
     fine: Tensor  # features of the images, (I, C, h, w)
     scenes: Tensor  # number of each instruction's image, (B,), in order
-    heard: Tensor  # features of the instructions, (B, D, h / 2, w / 2)
+    language: Tensor  # features of the instructions, (B, D, h / 2, w / 2)
     pick: Tensor  # look at the words for what is picked, (B, W)
     place: Tensor  # look at the words for where it is placed, (B, W)
 
@@ -149,15 +149,15 @@ class AffordanceHead(nn.Module):
 
     Args:
         fine: Channels of what is seen.
-        heard: Channels of what is heard.
+        language: Channels of the language features.
         words: Numbers of the words.
     """
 
-    def __init__(self, fine: int, heard: int, words: int) -> None:
+    def __init__(self, fine: int, language: int, words: int) -> None:
         super().__init__()
         self.of = nn.Linear(words, fine)
         self.cells = nn.Linear(fine, STRIDE * STRIDE)
-        self.add = nn.Conv2d(heard, (2 * STRIDE) ** 2, 1)
+        self.add = nn.Conv2d(language, (2 * STRIDE) ** 2, 1)
 
     def forward(self, features: StreamFeatures, look: Tensor) -> Tensor:
         """Return the logits (B, H, W) for a look at the words (B, W)."""
@@ -169,7 +169,7 @@ class AffordanceHead(nn.Module):
             for some, fine in zip(weights.split(counts), features.fine, strict=True)
         ]
         seen = functional.pixel_shuffle(torch.cat(found), STRIDE)
-        return (seen + functional.pixel_shuffle(self.add(features.heard), 2 * STRIDE))[:, 0]
+        return (seen + functional.pixel_shuffle(self.add(features.language), 2 * STRIDE))[:, 0]
 
 
 class TwoStreams(nn.Module):
@@ -186,12 +186,12 @@ class TwoStreams(nn.Module):
     def __init__(self, config: CliportConfig) -> None:
         super().__init__()
         self.config, width, words = config, config.width, config.words
-        fine, heard = 3 * width, 4 * width
+        fine, language = 3 * width, 4 * width
         self.words = Words(config.vocabulary, words)
         self.seeing, self.hearing = VisualStream(width), LanguageStream(width, 2 * words)
-        self.pick, self.place = (AffordanceHead(fine, heard, words) for _ in range(2))
+        self.pick, self.place = (AffordanceHead(fine, language, words) for _ in range(2))
         self.key, self.query = (nn.Conv2d(fine, 8, 1) for _ in range(2))
-        self.end = mlp(heard + 2 * words, 64, 64, 1, activation=nn.ReLU)
+        self.end = mlp(language + 2 * words, 64, 64, 1, activation=nn.ReLU)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, images: Tensor, words: Tensor, scenes: Tensor) -> StreamFeatures:
@@ -201,8 +201,8 @@ class TwoStreams(nn.Module):
         pick, place = self.words(words)
         fine, middle, coarse = self.seeing(images)
         looks = torch.cat((pick, place), dim=-1)
-        heard = self.hearing(middle[scenes], coarse[scenes], looks)
-        return StreamFeatures(fine, scenes, heard, pick, place)
+        language = self.hearing(middle[scenes], coarse[scenes], looks)
+        return StreamFeatures(fine, scenes, language, pick, place)
 
     def turn(self, features: StreamFeatures, picks: Tensor, places: Tensor) -> Tensor:
         """Return logits of how far to turn, (B, turns), for picks and places (B, 2) in pixels."""
@@ -233,7 +233,7 @@ class TwoStreams(nn.Module):
 
     def ended(self, features: StreamFeatures) -> Tensor:
         """Return the logits of whether there is nothing left to do, (B,)."""
-        seen = features.heard.detach().amax((-1, -2))
+        seen = features.language.detach().amax((-1, -2))
         looks = (features.pick.detach(), features.place.detach())
         logits: Tensor = self.end(torch.cat((seen, *looks), dim=-1))
         return logits[:, 0]

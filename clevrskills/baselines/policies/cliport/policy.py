@@ -63,7 +63,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
         super().__init__(config, spec)
         self.network = TwoStreams(config)
         self._stops, self._views = False, VIEWS
-        self._said: dict[int, str] = {}
+        self._instructions: dict[int, str] = {}
 
     @staticmethod
     def turn_spec() -> PolicySpec:
@@ -119,12 +119,12 @@ class Cliport(LearnedPolicy[CliportConfig]):
 
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
         """Begin episodes in these slots; the other slots go on."""
-        self._said |= {slot: prompt.text for slot, prompt in prompts.items()}
+        self._instructions |= {slot: prompt.text for slot, prompt in prompts.items()}
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, Any]:
         """Return next pick and place (6,) of these slots; or that all is done, if it tells so."""
         return {
-            slot: self._without_gradients(self._act, observation["views"], self._said[slot])
+            slot: self._without_gradients(self._act, observation["views"], self._instructions[slot])
             for slot, observation in observations.items()
         }
 

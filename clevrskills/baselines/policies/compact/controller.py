@@ -320,12 +320,12 @@ class Controller:
                 self._motion, self._arrived, self._still = "", False, 0
         else:
             self.lost = self._held and not holding and self._motion not in CHUNK_MOTIONS
-        said = self._network(self._situation(effector, holding))
-        motion = self._motion or MOTIONS[int(said.motion[0].argmax())]
-        self._motion, self._held, self._last = motion, holding, bool(said.ends[0] > 0)
-        vacuum = np.where(said.vacuum[0].cpu().numpy() > 0, 1.0, -1.0)
+        prediction = self._network(self._situation(effector, holding))
+        motion = self._motion or MOTIONS[int(prediction.motion[0].argmax())]
+        self._motion, self._held, self._last = motion, holding, bool(prediction.ends[0] > 0)
+        vacuum = np.where(prediction.vacuum[0].cpu().numpy() > 0, 1.0, -1.0)
         if motion in CHUNK_MOTIONS:
-            chunk = (said.chunk[0] * self._network.action_std).cpu().numpy()
+            chunk = (prediction.chunk[0] * self._network.action_std).cpu().numpy()
             actions = np.concatenate([chunk, vacuum[:, None]], 1)[: self._horizon]
             self.reached = self._last
             return actions.clip(-1, 1).astype(np.float32)
@@ -338,7 +338,7 @@ class Controller:
         elif motion == "place" and self._arrived:
             action = np.array([0.0] * 6 + [-1.0])
         else:
-            action = np.append(self._servo(motion, said, effector), vacuum[0])
+            action = np.append(self._servo(motion, prediction, effector), vacuum[0])
         return action.clip(-1, 1)[None].astype(np.float32)
 
     def _over(self, effector: NDArray[np.float64], holding: bool) -> bool:
@@ -373,10 +373,10 @@ class Controller:
         )
 
     def _servo(
-        self, motion: str, said: Prediction, effector: NDArray[np.float64]
+        self, motion: str, prediction: Prediction, effector: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the motion (6,) of a step towards the predicted waypoint."""
-        way = said.waypoint[0].cpu().double().numpy() - effector[:3]
+        way = prediction.waypoint[0].cpu().double().numpy() - effector[:3]
         lift = CRUISE_M - effector[2]
         aside = np.linalg.norm(way[:2]) > ASIDE_M
         if motion == "move" and aside and way[2] < lift:
@@ -389,7 +389,9 @@ class Controller:
             way = _around(way, effector, self.command.obstacles)
         now = geometry.rotation_matrix(torch.tensor(effector[3:])).numpy()
         way = now.T @ way * (step / max(left, 1e-9))
-        turn = Rotation.from_matrix(rotation_of(said.turn)[0].double().cpu().numpy()).as_rotvec()
+        turn = Rotation.from_matrix(
+            rotation_of(prediction.turn)[0].double().cpu().numpy()
+        ).as_rotvec()
         angle = float(np.linalg.norm(turn))
         turn = turn * (min(0.5 * angle, ROTATION_RAD) / max(angle, 1e-9))
         self._made = effector.copy(), step + TURN_M * float(np.linalg.norm(turn))

@@ -355,27 +355,27 @@ def _between(begin: Tensor, end: Tensor, generator: torch.Generator) -> Tensor:
 
 def controller_losses(network: ControllerNetwork, batch: ControlBatch) -> dict[str, Tensor]:
     """Return what is minimized, under ``loss``, and its terms."""
-    said = network(batch.situation)
+    predicted = network(batch.situation)
     missed = functional.smooth_l1_loss(
-        said.waypoint / 0.01, batch.waypoint[:, :3] / 0.01, reduction="none", beta=0.5
+        predicted.waypoint / 0.01, batch.waypoint[:, :3] / 0.01, reduction="none", beta=0.5
     )
     present = geometry.rotation_matrix(batch.situation.effector[:, 3:]).transpose(1, 2)
     turn = (present @ geometry.rotation_matrix(batch.waypoint[:, 3:]))[..., :2]
     decided = functional.binary_cross_entropy_with_logits(
-        said.vacuum, (batch.vacuum > 0).float(), reduction="none"
+        predicted.vacuum, (batch.vacuum > 0).float(), reduction="none"
     )
     acts = batch.acts.float()
-    error = ((said.chunk - batch.action / network.action_std) ** 2).mean(-1)
+    error = ((predicted.chunk - batch.action / network.action_std) ** 2).mean(-1)
     ends = functional.binary_cross_entropy_with_logits(
-        said.ends, batch.ends.float(), reduction="none"
+        predicted.ends, batch.ends.float(), reduction="none"
     )
     terms = {
         "waypoint": missed.mean(1).clamp(max=30).mean(),
         "turn": 20
-        * functional.smooth_l1_loss(said.turn, turn.transpose(1, 2).flatten(1), beta=0.05),
+        * functional.smooth_l1_loss(predicted.turn, turn.transpose(1, 2).flatten(1), beta=0.05),
         "vacuum": 2 * (decided * batch.exists).mean(),
         "chunk": (error * acts).sum() / acts.sum().clamp(min=1),
-        "motion": 0.3 * functional.cross_entropy(said.motion, batch.motion),
+        "motion": 0.3 * functional.cross_entropy(predicted.motion, batch.motion),
         "ends": 0.3 * ends.mean(),
     }
     return {"loss": torch.stack([*terms.values()]).sum(), **terms}

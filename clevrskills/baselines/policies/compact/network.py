@@ -338,9 +338,9 @@ class Reader(nn.Module):
         weight = share.new_zeros(images, ROLES)
         weight = weight.index_add(0, frames.flatten(), share.transpose(1, 2).flatten(0, 1))
         fits = maps.similarity(query[owner]) * weight[..., None, None] * self.temperature
-        says = maps.geometry[:, None] * weight[..., None, None, None]
+        predicted = maps.geometry[:, None] * weight[..., None, None, None]
         logits = fits.new_zeros(n, *fits.shape[1:]).index_add(0, owner, fits)
-        return logits, says.new_zeros(n, *says.shape[1:]).index_add(0, owner, says)
+        return logits, predicted.new_zeros(n, *predicted.shape[1:]).index_add(0, owner, predicted)
 
     def _look(self, x: Tensor, features: Tensor, frames: Tensor) -> Tensor:
         """Let all tokens (n, L, D) attend to the features (N, D, h, w) of their images."""
@@ -375,9 +375,9 @@ class CropNetwork(nn.Module):
         features = self.see(crops * 2 - 1).float().flatten(1)
         at = middle / (WIDTH_PX / 2) - 1
         where = torch.cat([at, at**2, at[:, :1] * at[:, 1:]], 1)
-        told = self.tell(torch.cat([features, where], 1)).float().reshape(-1, 2, 3)
-        pixels = middle[:, None] + STRIDE_PX * told[..., :2]
-        return camera.points(pixels, NEARNESS_UNIT * told[..., 2])
+        offsets = self.tell(torch.cat([features, where], 1)).float().reshape(-1, 2, 3)
+        pixels = middle[:, None] + STRIDE_PX * offsets[..., :2]
+        return camera.points(pixels, NEARNESS_UNIT * offsets[..., 2])
 
 
 def crops(images: Tensor, middle: Tensor) -> Tensor:
@@ -412,8 +412,8 @@ class PoseNetwork(nn.Module):
         """Map images (n, 3, H, W) in [0, 1] -> position in units of :data:`POSE_UNIT_M` and first
         two columns of the rotation matrix, (n, 9).
         """
-        told: Tensor = self.tell(self.see(images * 2 - 1).float().flatten(1))
-        return told
+        pose: Tensor = self.tell(self.see(images * 2 - 1).float().flatten(1))
+        return pose
 
 
 def rotation_of(columns: Tensor) -> Tensor:

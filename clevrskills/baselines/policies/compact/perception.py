@@ -380,8 +380,8 @@ def _geometry_loss(
     rows, columns = around(down[:, 0].long(), across[:, 0].long(), *geometry_map.shape[-2:])
     near = (nearness / NEARNESS_UNIT)[:, None].expand(-1, 9)
     want = torch.stack([across - columns - 0.5, down - rows - 0.5, near], 2).nan_to_num()
-    says = geometry_map.movedim(1, -1)[scene[:, None], rows, columns, :3]
-    missed = functional.smooth_l1_loss(says, want, beta=0.1, reduction="none")
+    predicted = geometry_map.movedim(1, -1)[scene[:, None], rows, columns, :3]
+    missed = functional.smooth_l1_loss(predicted, want, beta=0.1, reduction="none")
     return _mean(missed.mean((1, 2)), cells.seen[:, k])
 
 
@@ -427,11 +427,11 @@ def _crop_loss(
     middle = (pixels[scene, body] + 2 * torch.randn(len(at), 2, device=at.device)).round()
     acted_on = (batch.object[scene] == body)[:, None]
     contact = torch.where(acted_on, batch.contact[scene], torch.nan)
-    said = cropper(crops(images[scene], middle - batch.corner), middle, camera)
+    predicted = cropper(crops(images[scene], middle - batch.corner), middle, camera)
     want = torch.stack([at, contact], 1)
     known = want.isfinite()
     missed = functional.smooth_l1_loss(
-        said / UNIT_M, want.nan_to_num() / UNIT_M, beta=0.25, reduction="none"
+        predicted / UNIT_M, want.nan_to_num() / UNIT_M, beta=0.25, reduction="none"
     )
     return _mean(missed, known)
 
@@ -442,8 +442,8 @@ def _pose_loss(poser: PoseNetwork, images: Tensor, batch: SceneBatch) -> Tensor:
     if not len(index):
         return images.new_zeros(())
     brightness = 1 + 0.15 * torch.randn(len(index), 3, 1, 1, device=images.device)
-    said, want = poser(images[index] * brightness), batch.pose[index]
+    predicted, want = poser(images[index] * brightness), batch.pose[index]
     position = functional.smooth_l1_loss(
-        said[:, :3] * POSE_UNIT_M / UNIT_M, want[:, :3] / UNIT_M, beta=0.5
+        predicted[:, :3] * POSE_UNIT_M / UNIT_M, want[:, :3] / UNIT_M, beta=0.5
     )
-    return position + 10 * functional.smooth_l1_loss(said[:, 3:], want[:, 3:], beta=0.05)
+    return position + 10 * functional.smooth_l1_loss(predicted[:, 3:], want[:, 3:], beta=0.05)

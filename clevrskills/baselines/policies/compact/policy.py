@@ -318,17 +318,17 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         if not len(best):
             return np.zeros((0, 3))
         down, across = down[best], across[best]
-        says = maps.geometry[0, :3, down, across].T
-        at = torch.stack([across, down], 1) + 0.5 + says[:, :2]
-        coarse = self.camera.points(STRIDE_PX * at + self.corner, NEARNESS_UNIT * says[:, 2])
+        offsets = maps.geometry[0, :3, down, across].T
+        at = torch.stack([across, down], 1) + 0.5 + offsets[:, :2]
+        coarse = self.camera.points(STRIDE_PX * at + self.corner, NEARNESS_UNIT * offsets[:, 2])
         return self._located(image, coarse)[:, 0]
 
     def _pose(self, image: Tensor) -> NDArray[np.float64]:
         """Return the pose (7,) of the end effector in a key-step image (3, H, W)."""
-        said = self.poser(image[None])[0].double().cpu()
-        turned = Rotation.from_matrix(rotation_of(said[3:]).numpy())
+        pose = self.poser(image[None])[0].double().cpu()
+        turned = Rotation.from_matrix(rotation_of(pose[3:]).numpy())
         x, y, z, w = turned.as_quat()
-        return np.array([*(said[:3] * POSE_UNIT_M).tolist(), w, x, y, z])
+        return np.array([*(pose[:3] * POSE_UNIT_M).tolist(), w, x, y, z])
 
 
 def _small(image: NDArray[np.uint8]) -> NDArray[np.uint8]:

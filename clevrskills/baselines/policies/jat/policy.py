@@ -1,4 +1,4 @@
-"""JAT, the "jack of all trades" (Gallouédec et al. 2024, arXiv 2402.09844), told its task.
+"""JAT, the "jack of all trades" (Gallouédec et al. 2024, arXiv 2402.09844), prompted with its task.
 
 As the ClevrSkills paper has it (appendix C.1): a causal transformer reads
 

@@ -1,4 +1,4 @@
-"""Octo (Octo Model Team et al. 2024, arXiv 2405.12213), told its task in words and images.
+"""Octo (Octo Model Team et al. 2024, arXiv 2405.12213), prompted in words and images.
 
 A transformer reads the task, that is the words and the images of the prompt, and then, for each
 of the last two steps, the images of the base camera and of the hand camera, the task again, and a

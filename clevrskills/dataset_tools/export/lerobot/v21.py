@@ -47,8 +47,8 @@ class V21(LeRobotWriter):
         self, episode: Episode, row: Row, videos: Row, frames: pa.Table, stats: Row
     ) -> None:
         pq.write_table(frames, self._place(DATA_PATH), compression="snappy")
-        told = {"episode_index": self.episodes, "stats": stats}
-        for name, line in zip(_LINES, (row, told), strict=True):
+        written = {"episode_index": self.episodes, "stats": stats}
+        for name, line in zip(_LINES, (row, written), strict=True):
             with (self._path / f"{name}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(to_json(line) + "\n")
 

@@ -143,6 +143,6 @@ def achieve(arm: CommandedArm, leaf: Predicate) -> Actions:
 
 
 def until_it_holds(arm: CommandedArm, actions: Actions) -> Actions:
-    """Make the actions of a controller until what it was told holds, or there are no more."""
+    """Make the actions of a controller until its command holds, or there are no more."""
     while not arm.holds and (action := next(actions, None)) is not None:
         yield action

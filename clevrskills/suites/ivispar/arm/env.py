@@ -1,4 +1,4 @@
-"""Environment of the arm: a board on the table, told as a board; turns, rules and measures."""
+"""Environment of the arm: a board on the table, described as a board; turns, rules and measures."""
 
 from __future__ import annotations
 
