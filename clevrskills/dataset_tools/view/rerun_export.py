@@ -151,8 +151,8 @@ class _Log:
         for k in range(len(table) + 1):
             self._at_turn(k, table)
             for name, view in self.episode.seen(k).items():
-                text = isinstance(view, str)
-                seen = rr.TextDocument(view) if text else rr.Image(drawn(view)).compress()
+                is_text = isinstance(view, str)
+                seen = rr.TextDocument(view) if is_text else rr.Image(drawn(view)).compress()
                 self.recording.log(f"views/{name}", seen)
             if k == len(table):
                 break
