@@ -64,7 +64,7 @@ class ReplayedModel:
         inner = folder / "transcripts"
         paths = sorted((inner if inner.is_dir() else folder).glob("*.jsonl"))
         if not paths:
-            raise ClevrSkillsError(f"{folder} has no transcripts")
+            raise ClevrSkillsError(f"{folder} has no transcripts; name a run of a language model")
         self._paths = {}
         for path in paths:
             head: dict[str, Any] = next(read_lines(path, json.loads), {})

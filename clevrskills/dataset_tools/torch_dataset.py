@@ -183,7 +183,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         if not isinstance(dataset, Dataset):
             dataset = Dataset(dataset)
         if not len(dataset):
-            raise ClevrSkillsError(f"{dataset.path} has no episodes that fit")
+            raise ClevrSkillsError(f"{dataset.path} has no episodes that fit: leave out a filter")
         self.cameras = dataset.header.cameras if cameras is None else tuple(cameras)
         if proprioception is None:
             proprioception = ("qpos", "ee_pose", *dataset[0].flags[:1])

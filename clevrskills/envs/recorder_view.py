@@ -111,7 +111,9 @@ class RecorderView(BaseEnv, RecordableEnv):
             ClevrSkillsError: Rendering is off.
         """
         if not self.can_draw:
-            raise ClevrSkillsError("images were asked for, but rendering is off")
+            raise ClevrSkillsError(
+                "images were asked for, but rendering is off: set render_backend"
+            )
         self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
         images = {}
         for name in self._camera_names:
@@ -158,7 +160,9 @@ class RecorderView(BaseEnv, RecordableEnv):
         if name not in self._fixed_cameras:
             raise UnknownNameError("camera", name, tuple(self._fixed_cameras))
         if not self.can_draw:
-            raise ClevrSkillsError("a depth map was asked for, but rendering is off")
+            raise ClevrSkillsError(
+                "a depth map was asked for, but rendering is off: set render_backend"
+            )
         self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
         sensor = self._sensors[name]
         sensor.capture()

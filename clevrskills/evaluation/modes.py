@@ -62,7 +62,7 @@ class Mode(ABC):
         given = given_options(args)
         for other in self.excludes:
             if other in given:
-                raise ClevrSkillsError(f"{self.option} and {other} exclude each other")
+                raise ClevrSkillsError(f"{self.option} and {other} exclude each other: give one")
 
 
 class Source(Mode):
@@ -233,7 +233,7 @@ class Handover(Mode):
         """
         assert self.args.handover is not None, "it chooses this mode"
         if self.args.stop not in (None, "goal"):
-            raise ClevrSkillsError("--handover and --stop exclude each other")
+            raise ClevrSkillsError("--handover and --stop exclude each other: give one")
         interface = find_interface(self.suite, self.args.interface)
         if not isinstance(interface, BoxInterface):
             raise ClevrSkillsError(f"--handover is for actions of numbers, not of {interface.name}")

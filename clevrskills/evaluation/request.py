@@ -155,7 +155,7 @@ def _with_preset(args: EvaluateArgs, suite: Suite) -> tuple[EvaluateArgs, Preset
     """
     shown = {"--view", "--cameras"} & given_options(args)
     if len(shown) > 1:
-        raise ClevrSkillsError("--view and --cameras exclude each other")
+        raise ClevrSkillsError("--view and --cameras exclude each other: give one")
     if args.cameras == (NO_CAMERAS,):
         args = replace(args, cameras=())
     if args.preset is None:

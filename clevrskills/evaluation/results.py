@@ -540,7 +540,7 @@ def paired_folders(a: Path, b: Path) -> list[tuple[Path, Path]]:
     named = {folder.name: folder for folder in other}
     if found := [(folder, named[folder.name]) for folder in one if folder.name in named]:
         return found
-    raise ClevrSkillsError(f"{a} and {b} have no cell of the protocol in common")
+    raise ClevrSkillsError(f"{a} and {b} have no cell of the protocol in common: name other runs")
 
 
 def open_evaluations(

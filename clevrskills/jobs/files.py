@@ -172,7 +172,7 @@ class PartialDirectory:
                 os.rename(self.path, self.final)
             except OSError as error:
                 if error.errno in _TAKEN:
-                    raise TakenError(f"{self.final} exists already") from error
+                    raise TakenError(f"{self.final} exists already; give another name") from error
                 raise
             sync(self.final.parent)
         return self.final

@@ -164,7 +164,9 @@ def locked(root: Path, writer: str = "local") -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DamagedError(f"another process is writing to {root} ({writer})") from None
+            raise DamagedError(
+                f"another process is writing to {root} ({writer}): wait, or name a new folder"
+            ) from None
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise StorageError(f"cannot lock {root}: {error.strerror}") from error

@@ -86,7 +86,7 @@ def load_agent(root: Path, run: RLRun) -> Agent | MovesAgent:
     """
     folder = checkpoint.latest(root)[1]
     if folder is None:
-        raise ClevrSkillsError(f"{root} has no checkpoint yet")
+        raise ClevrSkillsError(f"{root} has no checkpoint yet; let the training run go on")
     with torch.random.fork_rng():  # the weights drawn here are overwritten
         agent = make_agent(Spaces(**checkpoint.read_config(folder)["spec"]), run.ppo)
     checkpoint.load_weights(agent, folder)

@@ -27,7 +27,7 @@ def read_api_key(variable: str | None, option: str = "api_key_env") -> str | Non
         raise ClevrSkillsError(f"{option} is the name of a variable, such as OPENAI_API_KEY")
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise ClevrSkillsError(f"{option}: there is no API key in the variable {variable}")
+        raise ClevrSkillsError(f"{option}: there is no API key in the variable {variable}: set it")
     if not (key.isascii() and key.isprintable()):
         raise ClevrSkillsError(f"{option}: what {variable} holds is not printable ASCII")
     return key

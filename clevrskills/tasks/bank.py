@@ -177,7 +177,7 @@ def choose_wording(
         ClevrSkillsError: There is none.
     """
     if index is not None and style is not None:
-        raise ClevrSkillsError("prompt_index and prompt_style exclude each other")
+        raise ClevrSkillsError("prompt_index and prompt_style exclude each other: give one")
     if index is not None:
         if not 0 <= index < len(wordings):
             raise ClevrSkillsError(f"prompt {index} of {key}; allowed: 0 to {len(wordings) - 1}")

@@ -80,7 +80,7 @@ class DemonstrationFilter:
             and d.task not in left_out
         ]
         if not chosen:
-            raise ClevrSkillsError("there are no demonstrations that fit")
+            raise ClevrSkillsError("there are no demonstrations that fit: name other tasks or data")
         check_learnable(sources[k].demonstrations[n] for k, n in chosen)
         return chosen
 
@@ -323,7 +323,7 @@ class SampleOrder:
                 raise ClevrSkillsError(f"the weight of {name} must be 0 or more, not {weight}")
         shares = np.array([weights.get(str(name), 1.0) for name in names])
         if not shares.sum():
-            raise ClevrSkillsError("all tasks have weight 0")
+            raise ClevrSkillsError("all tasks have weight 0: give one a positive weight")
         self._shares = shares / shares.sum()
 
     def __len__(self) -> int:

@@ -106,5 +106,5 @@ def select(
             check_names(**{f"{kind} of {dataset.path}": (names, known)})
         episodes = [row for row in episodes if not names or row[column] in names]
     if not episodes:
-        raise ClevrSkillsError(f"{dataset.path} has no episodes that fit")
+        raise ClevrSkillsError(f"{dataset.path} has no episodes that fit: leave out a filter")
     return Selection(dataset.path, dataset.header, tuple(row[-1] for row in episodes))

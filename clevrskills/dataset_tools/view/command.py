@@ -58,7 +58,9 @@ def view(args: ViewArgs) -> int:
     check_least(args, limit=1)
     dataset = Dataset(args.dataset)
     if not len(dataset):
-        raise ClevrSkillsError(f"{args.dataset} has no episodes yet")
+        raise ClevrSkillsError(
+            f"{args.dataset} has no episodes yet: let `clevrskills generate` go on"
+        )
     kind = args.out.suffix.lower()
     limit = args.limit or (PAGE_LIMIT if kind == ".html" else len(dataset))
     episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, limit)

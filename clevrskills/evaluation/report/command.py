@@ -68,7 +68,9 @@ def report(args: ReportArgs) -> int:
     evaluations = open_evaluations(args.runs, read_any)
     for evaluation in evaluations:
         if not evaluation.results and not evaluation.parts:
-            raise ClevrSkillsError(f"{evaluation.root}: no episode has ended yet")
+            raise ClevrSkillsError(
+                f"{evaluation.root}: no episode has ended yet; let the run go on"
+            )
     levels, tasks = tables.level_rows(evaluations), tables.task_rows(evaluations)
     comparisons = _comparisons(evaluations)
     further = [
@@ -261,7 +263,7 @@ def _compare_sequentially(args: CompareArgs, a: Evaluation, b: Evaluation) -> in
     from clevrskills.jobs import files
 
     if args.episodes:
-        raise ClevrSkillsError("--sequential and --episodes exclude each other")
+        raise ClevrSkillsError("--sequential and --episodes exclude each other: give one")
     compare_runs(a, b)  # whether they can be compared at all
     found = compare_sequentially(a, b)
     if args.json:
