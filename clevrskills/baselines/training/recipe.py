@@ -50,8 +50,8 @@ CPU_S = {
 """CPU-seconds of a scene, a demonstration, a step of each training and an episode, on an AMD EPYC
 (Zen 5)."""
 SHARES = {
-    **{"match_pose": 2.5, "move_without_hitting": 1.5},
-    **dict.fromkeys(("pick", "place", "trace"), 1.5),
+    **{"match_pose": 0.5, "trace": 2.0, "throw": 0.7, "throw_topple": 0.7},
+    **dict.fromkeys(("pick", "place", "push"), 1.5),
 }
 """How often scenes of tasks are drawn, for perception; all others have 1."""
 SAVE_EVERY = 200

@@ -57,6 +57,8 @@ WEIGHTS = {
     **dict.fromkeys(("object", "target", "geometry", "crop", "pose"), 1.0),
     **{"pointed": 0.2, "alone": 0.5, "contrast": 0.3, "bodies": 0.5, "skill": 0.3, "angle": 0.3},
 }
+POSES = 32
+"""Key-step images in a batch from which the pose is learned."""
 CONTRASTED = 512
 CROPPED = 256
 """Bodies in a batch that are contrasted with each other, and that are cropped, at most."""
@@ -85,8 +87,9 @@ class SceneBatch(Movable):
         target_body: Index of the target, -1: none, (B,).
         target: Its position, or that of a place, (B, 3).
         contact: Where the object is grasped or touched, (B, 3).
-        pose: Pose that the end effector is to have: position and first two columns of the rotation
-            matrix, NaN where there is none, (B, 9).
+        posed: Key-step images drawn beside these scenes, (K, 3, H, W) uint8.
+        pose: Pose of the end effector in each: position and first two columns of the rotation
+            matrix, (K, 9).
         pointed: Place in the prompt whose image shows the object of each role, from 1 on, 0: none,
             (B, ROLES).
         skill: Index of the skill, (B,).
@@ -110,6 +113,7 @@ class SceneBatch(Movable):
     target_body: Tensor
     target: Tensor
     contact: Tensor
+    posed: Tensor
     pose: Tensor
     pointed: Tensor
     skill: Tensor
@@ -138,6 +142,11 @@ class SceneWindows:
             for scene in scenes.scenes
             if max(scene.subgoal.object, scene.subgoal.target) < BODIES
         ]
+        self._posed = [
+            scene
+            for scene in self._scenes
+            if key_steps(scene.episode) and np.isfinite(scene.subgoal.ee_pose).all()
+        ]
         self.tasks = tuple(scene.episode.task for scene in self._scenes)
         self.counts = np.ones(len(self._scenes), int)
 
@@ -157,7 +166,7 @@ class SceneWindows:
         for number, scene in enumerate(chosen):
             keys = key_steps(scene.episode)
             names = [scene.image, scene.first if scene.done else scene.image]
-            names += [keys[min(scene.done, len(keys) - 1)]] if keys else [scene.image]
+            names += [key_step(scene)] if keys else [scene.image]
             unique = list(dict.fromkeys(names))
             frames.append([len(images) + unique.index(name) for name in names])
             images += [_shifted(self._set.pixels(name), down, across) for name in unique]
@@ -172,8 +181,13 @@ class SceneWindows:
                     alone.append(self._set.pixels(name))
                     alone_of.append((number, body))
             colors.append(_colors(rng, scene, places))
+        some = rng.integers(len(self._posed), size=POSES) if self._posed else ()
+        posed = [self._posed[k] for k in some]
+        shown = [_shifted(self._set.pixels(key_step(scene)), down, across) for scene in posed]
         return SceneBatch(
             **_labels(chosen),
+            posed=_stacked(shown),
+            pose=_poses(posed),
             images=_stacked(images),
             owner=torch.tensor(owners),
             frames=torch.tensor(frames),
@@ -209,6 +223,21 @@ def key_steps(episode: SceneEpisode) -> list[str]:
     return [image for name, image in episode.prompt_images.items() if KEY_STEP in name]
 
 
+def key_step(scene: LabeledScene) -> str:
+    """Return the name of the key-step image of a scene's next subgoal."""
+    keys = key_steps(scene.episode)
+    return keys[min(scene.done, len(keys) - 1)]
+
+
+def _poses(scenes: Sequence[LabeledScene]) -> Tensor:
+    """Return the poses that the end effector is to have in scenes, (n, 9)."""
+    if not scenes:
+        return torch.zeros(0, 9)
+    poses = torch.from_numpy(np.stack([scene.subgoal.ee_pose for scene in scenes]))
+    columns = geometry.rotation_matrix(poses[:, 3:])[..., :2].transpose(1, 2)
+    return torch.cat([poses[:, :3], columns.flatten(1)], 1)
+
+
 def _placeholders(text: str) -> list[str]:
     return ["{" + part.partition("}")[0] + "}" for part in text.split("{")[1:]]
 
@@ -235,14 +264,11 @@ def _labels(scenes: Sequence[LabeledScene]) -> dict[str, Tensor]:
         "skill": [SKILLS.index(s if s in SKILLS else "other") for s in skills],
         "angle": bins,
     }
-    poses = torch.from_numpy(np.stack([goal.ee_pose for goal in goals]))
-    columns = geometry.rotation_matrix(poses[:, 3:])[..., :2].transpose(1, 2)
     return {
         **{name: torch.tensor(values, dtype=torch.long) for name, values in numbers.items()},
         "bodies": torch.from_numpy(bodies),
         "target": torch.from_numpy(targets),
         "contact": torch.from_numpy(np.stack([goal.contact for goal in goals])),
-        "pose": torch.cat([poses[:, :3], columns.flatten(1)], 1),
     }
 
 
@@ -313,7 +339,7 @@ def perception_losses(
         terms = _reading_losses(answer, present, corner, camera, batch)
         terms |= _body_losses(reader, present, embedded[len(shown) :], corner, camera, batch)
     terms["crop"] = _crop_loss(cropper, images[batch.frames[:, 0]], camera, batch)
-    terms["pose"] = _pose_loss(poser, images[batch.frames[:, -1]], batch)
+    terms["pose"] = _pose_loss(poser, batch)
     total = torch.stack([WEIGHTS[name] * value for name, value in terms.items()]).sum()
     return {"loss": total, **terms}
 
@@ -436,13 +462,13 @@ def _crop_loss(
     return _mean(missed, known)
 
 
-def _pose_loss(poser: PoseNetwork, images: Tensor, batch: SceneBatch) -> Tensor:
-    """Return the loss of the pose of the end effector in key-step images (B, 3, H, W)."""
-    index = (batch.pose.isfinite().all(1) & (batch.has_key > 0)).nonzero()[:, 0]
-    if not len(index):
-        return images.new_zeros(())
-    brightness = 1 + 0.15 * torch.randn(len(index), 3, 1, 1, device=images.device)
-    predicted, want = poser(images[index] * brightness), batch.pose[index]
+def _pose_loss(poser: PoseNetwork, batch: SceneBatch) -> Tensor:
+    """Return the loss of the pose of the end effector in key-step images."""
+    images, want = batch.posed.float() / 255, batch.pose
+    if not len(images):
+        return want.new_zeros(())
+    brightness = 1 + 0.15 * torch.randn(len(images), 3, 1, 1, device=images.device)
+    predicted = poser(images * brightness)
     position = functional.smooth_l1_loss(
         predicted[:, :3] * POSE_UNIT_M / UNIT_M, want[:, :3] / UNIT_M, beta=0.5
     )
