@@ -142,7 +142,7 @@ def learned(tmp_path: Path) -> Path:
     policy.start()
     folder = tmp_path / "checkpoint"
     folder.mkdir()
-    checkpoint.write(folder, policy, checkpoint.Description("act", config, spec, {}))
+    checkpoint.write(folder, policy, checkpoint.CheckpointDescription("act", config, spec, {}))
     return folder
 
 
