@@ -225,10 +225,7 @@ def _lines(root: Path) -> int:
 def _episodes(root: Path, command: str) -> dict[str, dict[str, Any]]:
     """What must not depend on kills, by name of the episode."""
     rows = read_manifest(root) if command == "generate" else read_results(root)
-    return {
-        row.id: {k: v for k, v in asdict(row).items() if k not in PASSING}  # type: ignore[call-overload]
-        for row in rows
-    }
+    return {row.id: {k: v for k, v in asdict(row).items() if k not in PASSING} for row in rows}
 
 
 if __name__ == "__main__":

@@ -204,8 +204,8 @@ class ChatPolicy:
         request: list[Message] = []
         for turn in range(turns):
             if turn <= self._prompter.history or not request:
-                turns = tuple({"index": k, "action": action, "message": ""} for k in range(turn))
-                past = {**observation, "turn": turn, "turns": turns}
+                earlier = tuple({"index": k, "action": action, "message": ""} for k in range(turn))
+                past = {**observation, "turn": turn, "turns": earlier}
                 request = self.request(past)
                 self.remember(past, TextAction(action, action))
             total["requests"] += 1

@@ -81,8 +81,8 @@ def reverify(args: ReverifyArgs) -> int:
         print(to_json({"run": args.run, **counts, **rates, "changes": changes}, indent=1))
         return 1 if changes else 0
     for name, differing in [*changes.items()][:SHOWN]:
-        changes = (f"{field} {old} before, {new} now" for field, (old, new) in differing.items())
-        print(f"{name}: {'; '.join(changes)}")
+        fields = (f"{field} {old} before, {new} now" for field, (old, new) in differing.items())
+        print(f"{name}: {'; '.join(fields)}")
     if len(changes) > SHOWN:
         print(f"and {len(changes) - SHOWN} more")
     if missing:
