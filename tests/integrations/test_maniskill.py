@@ -91,7 +91,7 @@ def test_modes_by_their_names(obs_mode, same):
         shown.append(env.reset(seed=0)[0])
         env.close()
     images = shown[0]["sensor_data"]["base_camera"]
-    assert [*images] == (["rgb", "depth"] if obs_mode == "rgbd" else ["rgb"])
+    assert {*images} == ({"rgb", "depth"} if obs_mode == "rgbd" else {"rgb"})
     assert ("bodies/object_0" in shown[0]["extra"]) == (obs_mode != "rgbd")
     for name, image in images.items():
         torch.testing.assert_close(image, shown[1]["sensor_data"]["base_camera"][name])

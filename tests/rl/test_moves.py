@@ -89,7 +89,7 @@ def test_the_same_seed_learns_the_same(learned, tmp_path) -> None:
     ("changes", "message"),
     [
         ({"task": "tiles"}, "there is no reinforcement learning of tiles in ivispar"),
-        ({"task": "pick"}, "unknown task"),
+        ({"task": "pick"}, "pick is a task of suite clevrskills, not of ivispar"),
         ({"robot": "panda"}, "--robot is an option of the suite clevrskills alone"),
         ({"arg": ("a=1",)}, "--arg is an option of the suite clevrskills alone"),
         ({"num_envs": 3}, "num_envs is 3; allowed: 7 or more"),

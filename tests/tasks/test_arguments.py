@@ -1,7 +1,9 @@
 """What may vary between episodes: arguments of tasks, and variants."""
 
 import dataclasses
+import inspect
 import json
+import re
 
 import gymnasium as gym
 import numpy as np
@@ -99,8 +101,11 @@ def test_every_argument_is_documented_and_described(key):
     described = json.loads(json.dumps(made.describe()))["arguments"]
     assert set(described) == set(allowed_arguments(made))
     for name in described:
-        documented = [c.__doc__ or "" for c in type(made).__mro__]
-        assert any(f"        {name}: " in text for text in documented), name
+        classes = [each for each in type(made).__mro__ if dataclasses.is_dataclass(each)]
+        beside = re.compile(rf"^    # .*\n    {name}: |^    {name}: .*# ", re.M)
+        within = re.compile(rf"^        {name}: ", re.M)
+        texts = [inspect.getsource(each) for each in classes]
+        assert any(beside.search(text) or within.search(text) for text in texts), name
 
 
 @pytest.mark.parametrize("key", TASKS)

@@ -168,7 +168,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path / "a", dry_run=True) == 0
     assert not (tmp_path / "a").exists()
     assert main(["benchmark", "--suite", "ivispar", "--out", "x", "--policy", "zero", "sort"]) == 2
-    assert "unknown task 'sort'; allowed: geoms" in capsys.readouterr().err
+    assert "sort is a task of suite clevrskills, not of ivispar" in capsys.readouterr().err
 
 
 def test_pooled_and_mean(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ from clevrskills.assets import shape
 from clevrskills.predicates import PhysicalPredicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks import Task
-from clevrskills.tasks.layout import LayoutError, Table
+from clevrskills.tasks.layout import LayoutError, TableLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class LazyTask(Task):
         from clevrskills.tasks.layout import Layout
 
         name = np.random.choice(draw.pools.primitive)  # of a global generator
-        pose = Table(draw.places).place(shape(name))
+        pose = TableLayout(draw.places).place(shape(name))
         return Layout((Body("object_0", name, "red", pose),), {"object": np.array(0)})
 
     def goal(self, roles):
