@@ -30,7 +30,7 @@ class RecipeSize:
     tasks: tuple[str, ...] = ()  # what it learns; empty: the skills of L0
     scenes: int = 1000  # scenes of each task, without demonstrations
     demonstrations: int = 500  # demonstrations of each task, without cameras
-    perception_steps: int = 2800  # steps of the optimizer, for perception
+    perception_steps: int = 3600  # steps of the optimizer, for perception
     controller_steps: int = 12_000  # the same for the controller
     controller_batch: int = 512  # control steps in a batch
     # drawn episodes of each task, of the split ``val``, that the policy is checked on
