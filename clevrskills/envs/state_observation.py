@@ -54,7 +54,7 @@ from clevrskills.sim.simulation import SimWorld
 BODY_NUMBERS = 26
 """What is told of a body."""
 ROBOT = "robot/"
-"""Beginning of the names of what is told of the robot."""
+"""Prefix of the names of the robot's entries."""
 
 
 class StateObserver:

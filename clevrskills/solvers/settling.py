@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from clevrskills.sim.world import World
 
 DIRECTIONS = 600
-"""Directions that are told apart: about 5 degrees from one to the next."""
+"""Number of distinct directions: about 5 degrees from one to the next."""
 NEIGHBOURS = 8
 SAFETY_RAD = 0.21
 """How far from where it would fall to another side an object is let go."""

@@ -53,7 +53,7 @@ SHARES = {
     **{"match_pose": 0.5, "trace": 2.0, "throw": 0.7, "throw_topple": 0.7},
     **dict.fromkeys(("pick", "place", "push"), 1.5),
 }
-"""How often scenes of tasks are drawn, for perception; all others have 1."""
+"""Sampling weights of tasks' scenes, for perception; all others have 1."""
 SAVE_EVERY = 200
 """Steps of perception between two checkpoints, about five minutes."""
 SEED = 7000

@@ -30,7 +30,7 @@ FORMATS = {
     "ivispar": "ivispar:write",
     "cliport": "cliport:write",
 }
-"""What writes each format: a module of this package, and a function or a writer of parts."""
+"""Writers of each format: a module of this package, and a function or a writer of parts."""
 IN_PARTS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds")
 """Formats that several processes can write, and that episodes can be added to."""
 OF_TURNS = ("chat", "ivispar", "cliport")

@@ -15,9 +15,9 @@ class CliportConfig(PolicyConfig):
     cameras: tuple[str, ...] = ("map",)
     width: int = 32  # channels of the first features
     words: int = 128  # numbers of what is heard
-    vocabulary: int = 2048  # how many words are told apart
+    vocabulary: int = 2048  # size of the vocabulary
     length: int = 64  # words of an instruction, at most
-    # turns of what is held that are told apart, 10 degrees each; 9 do for squares
+    # distinct turns of the held object, 10 degrees each; 9 do for squares
     turns: int = TURNS
     crop_px: int = 64  # side of the crop around a pick
     spread_px: float = 1.5  # how far from the pixel of a demonstration others count as right, too

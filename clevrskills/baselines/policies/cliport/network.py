@@ -23,7 +23,7 @@ class Words(nn.Module):
     what is picked and one for where it is placed.
 
     Args:
-        vocabulary: How many words are told apart.
+        vocabulary: Size of the vocabulary.
         width: Numbers of a look.
     """
 

@@ -36,7 +36,7 @@ CHUNK_MOTIONS = ("throw", "swing")
 CONTACTS = ("pick", "place", "touch", "push", "topple")
 """Motions that end with a contact or a release."""
 PHASES = 8
-"""Motions of an attempt that are told apart."""
+"""Number of distinct motions of an attempt."""
 PUSHES = ("pushed_towards", "touched_pushed", "touched_toppled", "at_position_pushed")
 """Skills whose target is where the body is pushed to."""
 TURNED = ("rotated", "at_pose")
@@ -282,7 +282,7 @@ class Controller:
     def __init__(self, network: ControllerNetwork, execution_horizon: int) -> None:
         self._network, self._horizon, self._tries = network, execution_horizon, 0
         self.reached = self.lost = False
-        """Whether the subgoal is reached as far as the arm can tell, and whether something fell."""
+        """Estimates of the arm: the subgoal is reached, and something was dropped."""
 
     def see(self, command: Command, effector: NDArray[np.float64]) -> None:
         """Take a command, with the end effector at a pose (7,)."""

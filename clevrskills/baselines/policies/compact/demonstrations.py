@@ -34,9 +34,9 @@ from clevrskills.core import geometry
 from clevrskills.dataset_tools.dataset import Episode
 
 DEEPER_M = {"pick": 0.02, "touch": 0.006, "topple": 0.03}
-"""How far beyond the pose at contact the waypoint of a motion is, so that the servo presses."""
+"""Distance of a motion's waypoint beyond the pose at contact, so that the servo presses."""
 RETREAT_M = {"place": 0.05, "touch": 0.03, "topple": 0.06, "push": -0.04}
-"""How far the arm rises after a motion; negative: how far it backs off."""
+"""Rise of the arm after a motion; negative: a retreat."""
 CUP_TIP_M = 0.0011
 """Distance of the cup tips beyond the frame of the end effector."""
 ABOVE_M, SAME_M = 0.015, 0.006

@@ -28,7 +28,7 @@ TOP_PX, BOTTOM_PX = 32, 192
 goals of the training scenes are between them."""
 STRIDE_PX = 4
 ROLES = 2
-"""What is asked for: the object that is acted on, and the target."""
+"""Roles of a subgoal: the object that is acted on, and the target."""
 FRAMES = 3
 """Images that are seen: the present one, the first one of the episode, a key-step."""
 ANGLES = 24

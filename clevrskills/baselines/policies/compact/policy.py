@@ -58,7 +58,7 @@ from clevrskills.sim.setting import TABLETOP
 
 CAMERA = TABLETOP.watch[0]
 HELD_BELOW_M = 0.03
-"""How far below the end effector the middle of what is held is taken to be."""
+"""Assumed depth of a held object's center below the end effector."""
 SUBGOAL_STEPS, LEAST_STEPS = 120, 12
 """Control steps after which a subgoal is taken for ended, and before which it is not."""
 GLANCE_STEPS = 3

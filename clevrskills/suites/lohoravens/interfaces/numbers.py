@@ -19,7 +19,7 @@ from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD, MAP, PIXEL_M
 
 TURNS = 36
-"""Turns that are told apart in pixels, all around."""
+"""Number of distinct turns in pixels, all around."""
 NOWHERE_M, NOWHERE_PX = 10.0, -1000
 
 
