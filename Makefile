@@ -25,7 +25,7 @@ help: ## list the targets
 setup: $(INSTALLED) ## virtual environment in .venv with the package, the oracle and the tools
 	@:
 
-$(INSTALLED): pyproject.toml constraints.txt clevrskills/__init__.py
+$(INSTALLED): pyproject.toml policies/pyproject.toml constraints.txt clevrskills/__init__.py
 	@scripts/setup_venv.sh $(PYTHON)
 	@touch $@
 
@@ -74,9 +74,9 @@ docs: setup ## the documentation site in site/, without a network
 bench: setup vulkan ## benchmarks of success, cost and determinism (an hour)
 	@for name in oracle pictures determinism; do $(BIN)/python benchmarks/$$name.py; done
 
-wheel: setup ## the package and the zoo as wheels, in dist/
+wheel: setup ## the package, the zoo and further policies as wheels, in dist/
 	@$(BIN)/python -m pip wheel --disable-pip-version-check --progress-bar off --no-deps \
-	    --wheel-dir dist . ./zoo
+	    --wheel-dir dist . ./zoo ./policies
 
 release: setup ## the wheels and checksums in dist/, and the commands that upload them
 	@scripts/release.sh

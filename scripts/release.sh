@@ -21,6 +21,7 @@ say "version $version"
 [ -n "$dry" ] || rm -rf dist
 wheel .
 wheel ./zoo
+wheel ./policies
 wheel ./integrations/lerobot_env_clevrskills
 if [ -n "${DATASET-}" ]; then
   do_it .venv/bin/clevrskills check "$DATASET" --standard

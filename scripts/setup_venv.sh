@@ -32,4 +32,4 @@ fi
 
 say "installing into $venv with $($venv/bin/python --version); the first time takes minutes"
 $venv/bin/python -m pip install --disable-pip-version-check --progress-bar off \
-  -e ".[$extras]" ${constraints:+-c "$constraints"}
+  -e ".[$extras]" -e ./policies ${constraints:+-c "$constraints"}

@@ -26,7 +26,7 @@ REQUIREMENTS = [
     Requirement(text)
     for name, group in [("", PROJECT["dependencies"]), *PROJECT["optional-dependencies"].items()]
     for text in group
-    if name != "zoo"  # of this repository
+    if name not in ("zoo", "policies")  # of this repository
 ]
 BACKPORTS = "Types: deb\nURIs: {uri}\nSuites: bookworm-backports\nComponents: main\n"
 
@@ -294,7 +294,7 @@ def test_no_suitable_python_is_one_clear_line():
         ("test-all", ["lint docs test test-slow test-readers", "VENV=.venv-newest", "-m pytest"]),
         ("docs", ["-m mkdocs build --quiet --strict"]),
         ("lint", ["ruff check", "ruff format --check", "mypy"]),
-        ("wheel", ["-m pip wheel", "--wheel-dir dist", "./zoo"]),
+        ("wheel", ["-m pip wheel", "--wheel-dir dist", "./zoo ./policies"]),
     ],
 )
 def test_make_targets_run_their_commands(target, commands):
@@ -362,7 +362,7 @@ def test_the_wheel_works_without_the_clone(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__", "build", "dist", ".*", "demo", "tests")
     shutil.copytree(ROOT, clone, ignore=ignored)
     subprocess.run(["make", *made, "wheel"], cwd=clone, capture_output=True, check=True)
-    wheel, zoo = sorted(dist.glob("*.whl"))
+    wheel, policies, zoo = sorted(dist.glob("*.whl"))
     assert wheel.stat().st_size <= 12 * 2**20 and wheel.name.startswith("clevrskills-1")
     names = zipfile.ZipFile(wheel).namelist()
     package = ("py.typed", "suites/clevrskills/templates/task.py.txt", "tasks/wordings/places.toml")
@@ -394,11 +394,14 @@ def test_the_wheel_works_without_the_clone(tmp_path):
         return done.stdout
 
     published = ("evaluate", "--policy", "rl:zoo/touch-topple", "touch_topple", "--episodes", "1")
+    untrained = ("train", "--policy", "jat", "--data", "demos", "--out", "run")
+    run("clevrskills", *untrained, refused="jat is not installed: pip install 'clevrskills[pol")
     missing = "zoo/touch-topple is not installed: pip install 'clevrskills[zoo]'"
     run("clevrskills", *published, "--out", "of_zoo", refused=missing)
-    subprocess.run([*install, zoo], check=True)
+    subprocess.run([*install, zoo, policies], check=True)
     shutil.rmtree(clone)
     run("clevrskills", *published, "--out", "of_zoo")
+    run("clevrskills", *untrained, refused="demos")
     found = run("python", "-c", "import clevrskills; print(clevrskills.__file__)")
     assert found.startswith(str(place))
     assert json.loads(run("clevrskills", "doctor", "--json"))
@@ -419,7 +422,7 @@ def test_what_a_release_would_do() -> None:
     lines = done.stdout.splitlines()
     built = [line for line in lines if line.startswith("+ ") and "pip wheel" in line]
     assert [line.split()[-1] for line in built] == [
-        *(".", "./zoo", "./integrations/lerobot_env_clevrskills")
+        *(".", "./zoo", "./policies", "./integrations/lerobot_env_clevrskills")
     ]
     assert "+ .venv/bin/clevrskills check demos/standard-100 --standard" in lines
     assert any("twine upload dist/*.whl" in line for line in lines)

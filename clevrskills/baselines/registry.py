@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from clevrskills.core.registry import others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -18,13 +19,20 @@ POLICIES = {
     "bc": "clevrskills.baselines.policies.bc.policy:BehaviorCloning",
     "act": "clevrskills.baselines.policies.act.policy:ActionChunking",
     "stream_robolm": "clevrskills.baselines.policies.stream_robolm.policy:StreamRoboLM",
-    "jat": "clevrskills.baselines.policies.jat.policy:JAT",
-    "robo_flamingo": "clevrskills.baselines.policies.robo_flamingo.policy:RoboFlamingo",
-    "octo": "clevrskills.baselines.policies.octo.policy:Octo",
     "compact": "clevrskills.baselines.policies.compact.policy:CompactPolicy",
     "cliport": "clevrskills.baselines.policies.cliport.policy:Cliport",
 }
-"""Where each policy is; a policy of one's own is named like that, ``module:Class``."""
+"""Class of each policy of the package; a policy of one's own is named like that too."""
+SEPARATE = ("jat", "octo", "robo_flamingo")
+"""Policies of the distribution ``clevrskills-policies``."""
+
+
+def policies() -> dict[str, str]:
+    """Return the class of each policy by name: those of the package, then those of other
+    distributions.
+    """
+    added = others("learned_policies", POLICIES)
+    return {**POLICIES, **{name: entry.value for name, entry in added.items()}}
 
 
 def policy_type(name: str) -> type[LearnedPolicy]:
@@ -35,10 +43,15 @@ def policy_type(name: str) -> type[LearnedPolicy]:
     """
     from clevrskills.baselines.policy import LearnedPolicy
 
-    path = POLICIES.get(name, name)
-    module_name, colon, attribute = path.partition(":")
+    known = policies()
+    module_name, colon, attribute = known.get(name, name).partition(":")
+    if not colon and name in SEPARATE:
+        raise ClevrSkillsError(
+            f"policy {name} is not installed: pip install 'clevrskills[policies]', or ./policies "
+            "in a clone"
+        )
     if not colon:
-        raise UnknownNameError("policy", name, (*POLICIES, "module:Class"))
+        raise UnknownNameError("policy", name, (*known, "module:Class"))
     if ":" in name and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # a policy of one's own may be there
     try:

@@ -18,6 +18,8 @@ kind            entry                                 what it names
 ``policies``    ``name = "package.module:Class"``     a policy
 ==============  ====================================  ============================================
 
+and to ``learned_policies`` what ``train --policy NAME`` trains, ``name = "package.module:Class"``.
+
 Worker processes find the same, as they read the same metadata.
 """
 
@@ -51,7 +53,7 @@ def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
     """Return what other distributions add, by name.
 
     Args:
-        kind: ``suites``, ``robots``, ``cameras`` or ``policies``.
+        kind: ``suites``, ``robots``, ``cameras``, ``policies`` or ``learned_policies``.
         own: Names that the package has itself.
 
     Raises:

@@ -3,6 +3,7 @@ from dataclasses import asdict, dataclass
 
 import pytest
 
+from clevrskills.baselines import registry
 from clevrskills.baselines.registry import POLICIES, configuration, policy_type
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import ObservationOptions
@@ -60,9 +61,15 @@ def test_specifications_survive_json() -> None:
     assert again == spec and again.state_size == 7
 
 
-def test_unknown_policies() -> None:
+def test_unknown_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match=r"unknown policy 'gpt'; allowed: bc, act, .*Class"):
         policy_type("gpt")
+    with (
+        monkeypatch.context() as patched,
+        pytest.raises(ClevrSkillsError, match=r"lls\[policies\]"),
+    ):
+        patched.setattr(registry, "others", lambda *_: {})
+        policy_type("octo")
     with pytest.raises(ClevrSkillsError, match="policy nowhere:X: there is no module nowhere"):
         policy_type("nowhere:X")
     with pytest.raises(ClevrSkillsError, match="policy json:X: json has no X"):
@@ -73,7 +80,6 @@ def test_unknown_policies() -> None:
         ("bc", {"slots": 1}, "slots must be at least 2, not 1"),
         ("bc", {"rounds": 0}, "rounds must be at least 1, not 0"),
         ("stream_robolm", {"starts_every": None}, "one step at a time: starts_every must be a"),
-        ("robo_flamingo", {"starts_every": None}, "one step at a time: starts_every must be a"),
     ):
         with pytest.raises(ClevrSkillsError, match=message):
             configuration(name, "tiny", changes)

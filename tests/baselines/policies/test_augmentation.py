@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import torch
-
-from clevrskills.baselines.policies.augmentation import change_colors, shift
+from clevrskills_policies.augmentation import change_colors, shift
 
 
 def test_shifts_move_the_images_of_an_episode_alike() -> None:

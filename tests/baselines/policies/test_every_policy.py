@@ -22,15 +22,15 @@ from learned_policies import (
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.windows import DemonstrationFilter, Windows
 from clevrskills.baselines.policy import LearnedPolicy
-from clevrskills.baselines.registry import POLICIES as ALL
-from clevrskills.baselines.registry import policy_type
+from clevrskills.baselines.registry import policies, policy_type
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
 
+ALL = policies()
 POLICIES = [name for name in ALL if not policy_type(name).prepared_by]
 """Those that learn from windows of control steps."""
 CAMERAS = [(name, camera) for name in POLICIES for camera in ("base_camera", "hand_camera")]
-CAMERAS.remove(("jat", "hand_camera"))  # it sees one camera
+CAMERAS = [case for case in CAMERAS if case != ("jat", "hand_camera")]  # it sees one camera
 
 OVERFITTING = {
     **{"bc": (40, 200), "act": (60, 300), "octo": (60, 250), "jat": (40, 80)},

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from clevrskills_policies.jat import JAT
 from learned_policies import (
     observation,
     policy_and_windows,
@@ -22,7 +23,6 @@ from torch.nn import functional
 
 from clevrskills.baselines import load
 from clevrskills.baselines.batch import Batch, Observations, scale_images
-from clevrskills.baselines.policies.jat.policy import JAT
 from clevrskills.baselines.prompts import encode, stack
 from clevrskills.baselines.registry import configuration
 from clevrskills.baselines.training.train import TrainArgs, train

@@ -12,6 +12,10 @@ import msgpack
 import numpy as np
 import pytest
 import torch
+from clevrskills_policies.octo.config import OctoConfig
+from clevrskills_policies.octo.head import DiffusionHead
+from clevrskills_policies.octo.policy import Octo
+from clevrskills_policies.octo.transformer import visible
 from learned_policies import (
     observation,
     overfit,
@@ -25,10 +29,6 @@ from torch import Tensor
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.batch import Observations
-from clevrskills.baselines.policies.octo.config import OctoConfig
-from clevrskills.baselines.policies.octo.head import DiffusionHead
-from clevrskills.baselines.policies.octo.policy import Octo
-from clevrskills.baselines.policies.octo.transformer import visible
 from clevrskills.baselines.prompts import encode, stack
 from clevrskills.baselines.registry import configuration
 from clevrskills.core.checkpoint import read_tensors

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from clevrskills_policies.robo_flamingo.backbones import make_language_model
+from clevrskills_policies.robo_flamingo.policy import RoboFlamingo
 from learned_policies import (
     policy_and_windows,
     rollout,
@@ -20,8 +22,6 @@ from streams import moment, part, side_by_side, stories
 from torch import Tensor
 
 from clevrskills.baselines import checkpoint, load
-from clevrskills.baselines.policies.robo_flamingo.backbones import make_language_model
-from clevrskills.baselines.policies.robo_flamingo.policy import RoboFlamingo
 from clevrskills.baselines.registry import configuration
 from clevrskills.errors import ClevrSkillsError
 
@@ -36,6 +36,8 @@ def make(demos: Path, **changes: object) -> RoboFlamingo:
 
 
 def test_the_papers_hyper_parameters() -> None:
+    with pytest.raises(ClevrSkillsError, match="one step at a time: starts_every must be a"):
+        configuration("robo_flamingo", "tiny", {"starts_every": None})
     config = configuration("robo_flamingo", "default", {})
     assert (config.learning_rate, config.batch_size, config.image_size) == (1e-6, 6, 256)
     assert config.cameras == ("base_camera", "hand_camera") and not config.proprioception

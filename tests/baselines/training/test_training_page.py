@@ -11,7 +11,7 @@ import pytest
 from learned_policies import rollout
 
 from clevrskills.baselines import load
-from clevrskills.baselines.registry import POLICIES
+from clevrskills.baselines.registry import policies
 from clevrskills.baselines.training.dagger_rollout import ORACLE_STEPS, POLICY_STEPS
 from clevrskills.baselines.training.train import TrainArgs, train
 
@@ -21,7 +21,7 @@ PAGE = (Path(__file__).parents[3] / "docs/training.md").read_text(encoding="utf-
 def test_every_policy_is_named() -> None:
     table = PAGE.split("## Demonstrations")[0]
     rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
-    assert re.findall(r"`(\w+)`", " ".join(rows)) == list(POLICIES)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(policies())
 
 
 def test_the_turns_of_dagger() -> None:

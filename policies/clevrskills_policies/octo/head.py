@@ -9,7 +9,7 @@ from diffusers.utils.torch_utils import randn_tensor
 from torch import Generator, Tensor, nn
 
 from clevrskills.baselines.batch import masked_mean
-from clevrskills.baselines.policies.octo.config import OctoConfig
+from clevrskills_policies.octo.config import OctoConfig
 
 _EPSILON = 1e-6  # of normalizations
 

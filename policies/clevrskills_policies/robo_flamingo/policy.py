@@ -31,7 +31,6 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.augmentation import shift
 from clevrskills.baselines.policies.flamingo import (
     GatedCrossAttention,
     PerceiverResampler,
@@ -39,15 +38,16 @@ from clevrskills.baselines.policies.flamingo import (
 )
 from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.layers import mlp
-from clevrskills.baselines.policies.robo_flamingo.backbones import (
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills_policies.augmentation import shift
+from clevrskills_policies.robo_flamingo.backbones import (
     TINY_IMAGE_ENCODER,
     TINY_LANGUAGE_MODEL,
     ClipEncoder,
     make_language_model,
 )
-from clevrskills.baselines.policies.robo_flamingo.weights import WORDS, load_published, weights_file
-from clevrskills.baselines.policy import LearnedPolicy
-from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills_policies.robo_flamingo.weights import WORDS, load_published, weights_file
 
 log = logging.getLogger(__name__)
 

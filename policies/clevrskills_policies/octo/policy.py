@@ -31,15 +31,15 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import T5Config, T5EncoderModel
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts
-from clevrskills.baselines.policies.augmentation import change_colors, shift
 from clevrskills.baselines.policies.hub import LanguageTokenizer, language_dtype, load_model
-from clevrskills.baselines.policies.octo.config import OctoConfig
-from clevrskills.baselines.policies.octo.head import DiffusionHead
-from clevrskills.baselines.policies.octo.transformer import Stem, Transformer, visible
-from clevrskills.baselines.policies.octo.weights import load_published
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import ByteTokenizer
 from clevrskills.baselines.spec import PolicySpec
+from clevrskills_policies.augmentation import change_colors, shift
+from clevrskills_policies.octo.config import OctoConfig
+from clevrskills_policies.octo.head import DiffusionHead
+from clevrskills_policies.octo.transformer import Stem, Transformer, visible
+from clevrskills_policies.octo.weights import load_published
 
 _PATCH = 16  # pixels to a token, in height and width
 _BASE = OctoConfig(

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from clevrskills.baselines.policies.hub import hub_file
-from clevrskills.baselines.policies.octo.config import CAMERAS, OctoConfig
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.errors import ClevrSkillsError
+from clevrskills_policies.octo.config import CAMERAS, OctoConfig
 
 WEIGHTS_FILE = "300000/default/checkpoint"
 _BODY = "octo_transformer"

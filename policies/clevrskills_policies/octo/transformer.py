@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from clevrskills.baselines.policies.octo.config import OctoConfig
+from clevrskills_policies.octo.config import OctoConfig
 
 _EPSILON = 1e-6  # of normalizations
 

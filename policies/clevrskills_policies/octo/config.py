@@ -12,7 +12,7 @@ CAMERAS = ("primary", "wrist")
 
 @dataclass(frozen=True, kw_only=True)
 class OctoConfig(PolicyConfig):
-    """Configuration of :class:`~clevrskills.baselines.policies.octo.policy.Octo`."""
+    """Configuration of :class:`~clevrskills_policies.octo.policy.Octo`."""
 
     image_size: int = 256
     steps: int = 2

@@ -1,0 +1,1 @@
+"""Vision-language-action policies of the paper, in the form that ``clevrskills train`` expects."""
