@@ -3,6 +3,7 @@
 python benchmarks/soak.py vector sort --steps 200000
 python benchmarks/soak.py kills --command generate --tasks pick touch --episodes 5000 --out DIR
 python benchmarks/soak.py kills --command evaluate --tasks geoms tiles --episodes 5000 --out DIR
+python benchmarks/soak.py copies DEMOS --command export --out DIR
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -228,5 +230,74 @@ def _episodes(root: Path, command: str) -> dict[str, dict[str, Any]]:
     return {row.id: {k: v for k, v in asdict(row).items() if k not in PASSING} for row in rows}
 
 
+def copies(
+    dataset: Annotated[Path, tyro.conf.Positional],
+    out: Path,
+    command: Literal["pack", "export"] = "pack",
+    shard: int = 100,
+    count: int = 10,
+    workers: int = 2,
+    seed: int = 0,
+) -> None:
+    """Pack or export a dataset undisturbed and under kills, and compare all files.
+
+    Each SIGKILL, to a worker or to all processes, follows once its share of the bytes is written.
+
+    Args:
+        dataset: Folder of a dataset.
+        out: Folder of both runs, ``whole`` and ``killed``; new.
+        command: Into shards, or to LeRobot.
+        shard: Episodes of a shard.
+        count: Kills.
+        workers: Worker processes of an export.
+        seed: Decides when what is done.
+    """
+    export = ("--to", "lerobot", "--workers", str(workers))
+    options = export if command == "export" else ("--episodes", str(shard))
+    words = [sys.executable, "-m", "clevrskills", command, str(dataset), *options, "--out"]
+    whole, killed, kinds = out / "whole", out / "killed", KINDS[:2]
+    out.mkdir(parents=True)
+    subprocess.run([*words, str(whole)], check=True, stdout=subprocess.DEVNULL)
+    generator = np.random.default_rng(seed)
+    moments = sorted(generator.integers(_bytes(whole), size=count).tolist())
+    done, ended = Counter[str](), None
+    while ended != 0:
+        line = [*words, str(killed)]
+        with subprocess.Popen(line, start_new_session=True, stdout=subprocess.DEVNULL) as run:
+            while run.poll() is None:
+                time.sleep(0.05)
+                if moments and _bytes(killed) >= moments[0]:
+                    moments.pop(0)
+                    kind = kinds[generator.integers(2) if [*workers_of(run.pid)] else 1]
+                    with contextlib.suppress(ProcessLookupError):  # it has just ended
+                        done.update(_disturb(words, killed, run, kind))
+        ended = run.returncode
+    found, expected = _files(killed), _files(whole)
+    rows: list[list[object]] = [[f"SIGKILL to a {kind}", done[kind]] for kind in kinds]
+    rows += [
+        ["files", len(expected)],
+        ["files that were lost or are new", len(expected.keys() ^ found.keys())],
+        ["files that differ", sum(found.get(k, v) != v for k, v in expected.items())],
+    ]
+    print_table(f"{command} of {dataset.name}", ["what", "number"], rows)
+
+
+def _bytes(root: Path) -> int:
+    """How much is written."""
+    found = 0
+    for path in root.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # moved into place meanwhile
+            found += path.stat().st_size if path.is_file() else 0
+    return found
+
+
+def _files(root: Path) -> dict[Path, bytes]:
+    """Digests of all files but locks."""
+    files = (path for path in root.rglob("*") if path.is_file() and ".lock" not in path.name)
+    return {path.relative_to(root): sha256(path.read_bytes()).digest() for path in files}
+
+
 if __name__ == "__main__":
-    tyro.extras.subcommand_cli_from_dict({"vector": vector, "kills": kills}, description=__doc__)
+    tyro.extras.subcommand_cli_from_dict(
+        {"vector": vector, "kills": kills, "copies": copies}, description=__doc__
+    )

@@ -2,9 +2,11 @@
 scenes in a process, one process and several.
 
     python benchmarks/vector.py
+    python benchmarks/vector.py --scaling results/scaling.json
 
 Times within one run are to be compared: steps with and without the goal alternate, as do one
-process and several.
+process and several. With ``--scaling``, steps per hour are computed for several cores, from the CPU
+time of a step and of what one process does for all; ManiSkill's PickCube runs in between.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import torch
 import tyro
-from common import print_table
+from common import pick_cube_step_s, print_table
 from soak import wander
 
 from clevrskills.envs.environment import ClevrSkillsEnv
@@ -50,6 +53,8 @@ class VectorArgs:
     """Processes to compare with one."""
     seed: int = 0
     """The first seed."""
+    scaling: Path | None = None
+    """Measure steps per hour on several cores instead, and write them to this file."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print JSON after the tables."""
 
@@ -183,6 +188,67 @@ def several_processes(args: VectorArgs, report: Report) -> None:
     report.show(f"{TASK}, {total} environments", columns, rows)
 
 
+TASKS, CORES = ("pick", "sort", "sort_stack"), (1, 2, 16, 64)
+
+
+def several_cores(args: VectorArgs) -> dict[str, Any]:
+    """Steps per hour on several cores, a process on each, without resets: in a round each process
+    steps its scenes, and the first one copies the arrays of all and talks to the others.
+    """
+    total, processes = args.scenes * args.workers, (1, args.workers)
+    kinds = [(task, count) for task in TASKS for count in processes]
+    envs = {(task, count): make_vec(task, total, workers=count) for task, count in kinds}
+    step_ms, own_ms, rates = ({kind: list[float]() for kind in kinds} for _ in range(3))
+    cube_ms: list[float] = []
+    for turn in range(args.rounds + 1):
+        for kind, each in envs.items():
+            each.reset(seed=args.seed + turn * total)
+            timed, begin = Timed(each), time.perf_counter()
+            all_ms = cpu_ms(run, each, np.random.default_rng(turn))
+            if turn:  # the first warms up
+                rates[kind].append(3600 * BLOCK * total / (time.perf_counter() - begin))
+                own_ms[kind].append((all_ms - timed.ms) / BLOCK)
+                step_ms[kind].append(timed.ms / BLOCK / (total / kind[1]))
+        cube_ms.append(1000 * pick_cube_step_s(obs_mode="state", render_backend="none"))
+    rows: dict[str, dict[str, float]] = {}
+    for task in TASKS:
+        step = statistics.median(step_ms[task, 1])
+        alone, together = (statistics.median(own_ms[task, count]) for count in processes)
+        scene, process = alone / total, max(0.0, together - alone) / (args.workers - 1)
+        rows[task] = {"step, CPU-ms": step}
+        rows[task] |= {"for each scene": scene, "for each other process": process}
+        for count in processes:
+            rows[task][f"steps/h, {count} measured"] = statistics.median(rates[task, count])
+        for cores in CORES:
+            round_ms = args.scenes * step + cores * args.scenes * scene + (cores - 1) * process
+            rows[task][f"steps/h, {cores}"] = 3.6e6 * cores * args.scenes / round_ms
+    cube = statistics.median(cube_ms)
+    rows["PickCube-v1"] = {f"steps/h, {cores}": 3.6e6 * cores / cube for cores in CORES}
+    rows["PickCube-v1"]["step, CPU-ms"] = cube
+    columns = [*rows[TASKS[0]]]
+    for each in envs.values():
+        each.close()
+    print_table(
+        f"{args.scenes} scenes in a process",
+        ["task", *columns],
+        [[task, *(row.get(name, "") for name in columns)] for task, row in rows.items()],
+    )
+    return {"scenes": args.scenes, "cores": list(CORES), "tasks": rows}
+
+
+class Timed:
+    """CPU time of the steps of the scenes of this process alone."""
+
+    def __init__(self, envs: VectorEnv) -> None:
+        self.ms, shard = 0.0, envs._shards[-1]
+        send = type(shard).send.__get__(shard)
+
+        def timed(*arguments: Any) -> None:
+            self.ms += cpu_ms(send, *arguments)
+
+        shard.send = timed  # type: ignore[assignment]
+
+
 def on_its_own(pipe: Connection, count: int) -> None:
     """What a process does that knows of no other one: a block of steps of its scenes, whenever it
     is told to.
@@ -215,6 +281,9 @@ def cpu_ms(call: Callable[..., object], *arguments: Any) -> float:
 def main(args: VectorArgs) -> None:
     """Measure."""
     torch.set_num_threads(1)
+    if args.scaling:
+        args.scaling.write_text(json.dumps(several_cores(args), indent=1) + "\n", encoding="utf-8")
+        return
     report = Report()
     one_environment(args, report)
     several_scenes(args, report)

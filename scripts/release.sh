@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what a release consists of into dist/: its wheels, the standard dataset's card if DATASET
-# names one, and their checksums. Prints the commands that upload them; uploads nothing itself.
+# Builds what a release consists of into dist/: its wheels, in dist/data the standard dataset that
+# DATASET names, if any, and checksums. Prints the commands that upload them; uploads nothing itself.
 # Usage: [DATASET=standard-100] release.sh [--dry-run]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,12 +25,13 @@ wheel ./policies
 wheel ./integrations/lerobot_env_clevrskills
 if [ -n "${DATASET-}" ]; then
   do_it .venv/bin/clevrskills check "$DATASET" --standard
-  do_it .venv/bin/clevrskills card "$DATASET"
+  do_it .venv/bin/python scripts/publish_standard.py kit "$DATASET" dist/data
 fi
 [ -n "$dry" ] || (cd dist && sha256sum -- *.whl > SHA256SUMS && cat SHA256SUMS)
 echo "To upload:"
 echo "  python -m twine upload dist/*.whl"
 if [ -n "${DATASET-}" ]; then
-  echo "  huggingface-cli upload --repo-type dataset NAME/$(basename "$DATASET") $DATASET"
+  echo "  .venv/bin/python scripts/publish_standard.py upload dist/data NAME --dry-run"
+  echo "  .venv/bin/python scripts/publish_standard.py upload dist/data NAME"
 fi
 echo "  git tag -a v$version -m 'Version $version' && git push origin v$version"

@@ -426,7 +426,8 @@ def test_what_a_release_would_do() -> None:
     ]
     assert "+ .venv/bin/clevrskills check demos/standard-100 --standard" in lines
     assert any("twine upload dist/*.whl" in line for line in lines)
-    assert any("upload --repo-type dataset NAME/standard-100 demos" in line for line in lines)
+    kit = "+ .venv/bin/python scripts/publish_standard.py kit demos/standard-100 dist/data"
+    assert kit in lines and any(line.endswith("upload dist/data NAME") for line in lines)
     assert any(f"git tag -a v{version}" in line for line in lines)
     wrong = subprocess.run([script, "--fast"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2 and "allowed is --dry-run, not --fast" in (

@@ -63,7 +63,7 @@ def write_card(root: Path) -> Path:
 
 
 def _croissant(root: Path, header: Header, lines: Sequence[Attempt]) -> str:
-    from clevrskills.dataset_tools.croissant import croissant
+    from clevrskills.dataset_tools.croissant import croissant, native_records
 
     tasks = len({line.task for line in lines})
     kind = "robotic manipulation, made in simulation by a scripted oracle"
@@ -74,7 +74,8 @@ def _croissant(root: Path, header: Header, lines: Sequence[Attempt]) -> str:
         "clevrskills."
     )
     date = max((line.ended[:10] for line in lines), default="")
-    return croissant(root, header, root.resolve().name, description, date)
+    records = list(native_records(header))
+    return croissant(root, header, root.resolve().name, description, date, records)
 
 
 def _made(root: Path) -> list[Attempt]:

@@ -6,7 +6,8 @@ See https://docs.mlcommons.org/croissant (1.0), and its fields on responsible us
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,20 +53,22 @@ _CONTEXT = {
     "transform": "cr:transform",
 }
 _TEXT, _WHOLE, _REAL, _FLAG = "sc:Text", "sc:Integer", "sc:Float", "sc:Boolean"
-_OWNER = {
+Columns = Mapping[str, tuple[str, str]]
+"""Type and meaning of each column, by its name."""
+_OWNER: Columns = {
     "episode": (_TEXT, "name of the episode, also its directory"),
     "task": (_TEXT, "key of the task"),
     "split": (_TEXT, "name of the split"),
     "seed": (_WHOLE, "seed of the episode"),
 }
-_EPISODES = {
+_EPISODES: Columns = {
     **_OWNER,
     "level": (_TEXT, "level of the task"),
     "steps": (_WHOLE, "number of control steps, or of turns"),
     "return": (_REAL, "sum of the rewards"),
     "bytes": (_WHOLE, "size of its files"),
 }
-_STEPS = {
+_STEPS: Columns = {
     **_OWNER,
     "step": (_WHOLE, "number of the control step"),
     "reward": (_REAL, "reward of the state after it, on the published scale"),
@@ -77,7 +80,7 @@ _STEPS = {
     "skill": (_TEXT, "what solves it"),
     "failed": (_FLAG, "whether the step belongs to an attempt that was given up"),
 }
-_TURNS = {
+_TURNS: Columns = {
     **_OWNER,
     "turn": (_WHOLE, "number of the turn"),
     "action": (_TEXT, "the command"),
@@ -90,6 +93,25 @@ _TURNS = {
     "state": (_TEXT, "that state, as JSON"),
     "texts": (_TEXT, "what was seen before it in words, by view, as JSON"),
 }
+FRAMES: Columns = {
+    "episode_index": (_WHOLE, "number of the episode"),
+    "frame_index": (_WHOLE, "number of the frame within the episode"),
+    "timestamp": (_REAL, "time since the start of the episode in seconds"),
+    "task_index": (_WHOLE, "number of the sentence that asks for the task"),
+    "subtask_index": (_WHOLE, "number of the sentence of the subgoal"),
+    "next.reward": (_REAL, "reward of the state after the action, on the published scale"),
+    "next.progress": (_REAL, "progress of that state, 0 to 1"),
+    "next.success": (_FLAG, "whether the goal holds in that state"),
+    "label.instruction": (_TEXT, "what the arm does, in words"),
+    "label.failed": (_FLAG, "whether the step belongs to an attempt that was given up"),
+}
+"""Columns of a LeRobot dataset."""
+SOURCES: Columns = {
+    "episode_index": (_WHOLE, "number of the episode"),
+    "length": (_WHOLE, "number of frames"),
+    "source": (_TEXT, "name of the episode in the dataset that was exported"),
+}
+"""Columns of the episodes of a LeRobot dataset, from version 3 on."""
 _RAI_TURNS = {
     "rai:dataCollection": (
         "Simulated: a solver, which reads the state, solved episodes drawn from seeds. No person "
@@ -107,6 +129,17 @@ _RAI = {
         "drawn from seeds. No person took part."
     ),
     "rai:dataCollectionType": ["Software Collection"],
+    "rai:dataCollectionMissingData": (
+        "None; starts on which the oracle failed stand in the manifest with the reason."
+    ),
+    "rai:dataCollectionRawData": (
+        "All states of the simulation are kept in the native format; images can be drawn again."
+    ),
+    "rai:dataPreprocessingProtocol": ["Videos are H.264 (lossy); all numbers are as simulated."],
+    "rai:machineAnnotationTools": ["clevrskills"],
+    "rai:dataSocialImpact": (
+        "Lowers the cost of comparing robot policies. A good score does not make a robot safe."
+    ),
     "rai:dataUseCases": (
         "Imitation and offline reinforcement learning; vision-language-action policies; studies of "
         "compositional generalization."
@@ -125,27 +158,50 @@ _RAI = {
         "Labels follow from the simulation and the goal tree of the task; no person annotated."
     ),
     "rai:dataReleaseMaintenancePlan": (
-        "It can be made again, bit for bit, by the version of the package that dataset.json names."
+        "It can be made again, bit for bit, by the version of the package that dataset.json names. "
+        "A dataset that was published never changes: corrections get a new version."
     ),
 }
+_PARQUET = {"encodingFormat": "application/x-parquet"}
 
 
-def croissant(root: Path, header: Header, name: str, description: str, date: str) -> str:
+@dataclass(frozen=True)
+class Records:
+    """Rows of tables."""
+
+    name: str  # of the record set
+    about: str  # what a row is, in words
+    files: str  # a file, or a pattern of files, within the dataset
+    columns: Columns
+
+    @property
+    def kind(self) -> str:
+        """Kind of the resource that they come from."""
+        return "FileSet" if "*" in self.files else "FileObject"
+
+
+def native_records(header: Header) -> Iterator[Records]:
+    """Yield the records of a dataset of this package, packed or not."""
+    yield Records("episodes", "a row for each episode", EPISODES_FILE, _EPISODES)
+    if header.in_turns:
+        yield Records("turns", "a row for each turn", f"*/*/{TURNS_FILE}", _TURNS)
+    if header.in_steps:
+        yield Records("steps", "a row for each control step", f"*/*/{STEPS_FILE}", _STEPS)
+
+
+def croissant(
+    root: Path, header: Header, name: str, description: str, date: str, records: Sequence[Records]
+) -> str:
     """Return the metadata of a dataset, as JSON-LD.
 
     Args:
-        root: The dataset; ``episodes.parquet`` is there.
-        header: Its header.
+        root: Its folder, in which single files of the records are.
+        header: Header of the dataset of this package.
         name: What it is called.
         description: What it is, in a sentence.
         date: When its last episode was made, ISO 8601; empty: it has none.
+        records: What can be read.
     """
-    rows = []
-    if header.in_turns:
-        rows.append(("turns", TURNS_FILE, "a row for each turn", _TURNS))
-    if header.in_steps:
-        rows.append(("steps", STEPS_FILE, "a row for each control step", _STEPS))
-    digest = hashlib.sha256((root / EPISODES_FILE).read_bytes()).hexdigest()
     data = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -166,56 +222,39 @@ def croissant(root: Path, header: Header, name: str, description: str, date: str
         "isLiveDataset": False,
         **_RAI,
         **({} if header.in_steps else _RAI_TURNS),
-        "distribution": [
-            {
-                "@type": "cr:FileObject",
-                "@id": "episodes-file",
-                "name": "episodes-file",
-                "contentUrl": EPISODES_FILE,
-                "encodingFormat": "application/x-parquet",
-                "sha256": digest,
-            },
-            *(
-                {
-                    "@type": "cr:FileSet",
-                    "@id": f"{rows_name}-files",
-                    "name": f"{rows_name}-files",
-                    "encodingFormat": "application/x-parquet",
-                    "includes": f"*/*/{file}",
-                }
-                for rows_name, file, *_ in rows
-            ),
-        ],
-        "recordSet": [
-            _records(
-                "episodes", "a row for each episode", "fileObject", "episodes-file", _EPISODES
-            ),
-            *(
-                _records(rows_name, sentence, "fileSet", f"{rows_name}-files", columns)
-                for rows_name, _, sentence, columns in rows
-            ),
-        ],
+        "distribution": [_resource(root, of) for of in records],
+        "recordSet": [_record_set(of) for of in records],
     }
     return to_json(data, indent=1) + "\n"
 
 
-def _records(
-    name: str, sentence: str, kind: str, source: str, fields: Mapping[str, tuple[str, str]]
-) -> dict[str, Any]:
+def _resource(root: Path, records: Records) -> dict[str, Any]:
+    """Return the files of records."""
+    name = f"{records.name}-files"
+    data = {"@type": f"cr:{records.kind}", "@id": name, "name": name, **_PARQUET}
+    if records.kind == "FileSet":
+        return {**data, "includes": records.files}
+    digest = hashlib.sha256((root / records.files).read_bytes()).hexdigest()
+    return {**data, "contentUrl": records.files, "sha256": digest}
+
+
+def _record_set(records: Records) -> dict[str, Any]:
+    kind = records.kind[0].lower() + records.kind[1:]
+    source = {kind: {"@id": f"{records.name}-files"}}
     return {
         "@type": "cr:RecordSet",
-        "@id": name,
-        "name": name,
-        "description": sentence,
+        "@id": records.name,
+        "name": records.name,
+        "description": records.about,
         "field": [
             {
                 "@type": "cr:Field",
-                "@id": f"{name}/{column}",
-                "name": f"{name}/{column}",
+                "@id": f"{records.name}/{column}",
+                "name": f"{records.name}/{column}",
                 "description": meaning,
                 "dataType": data_type,
-                "source": {kind: {"@id": source}, "extract": {"column": column}},
+                "source": {**source, "extract": {"column": column}},
             }
-            for column, (data_type, meaning) in fields.items()
+            for column, (data_type, meaning) in records.columns.items()
         ],
     }

@@ -31,6 +31,7 @@ from clevrskills.dataset_tools.storage import (
 from clevrskills.jobs.files import PARTIAL_PREFIX
 from clevrskills.jobs.run_folder import LOCK_FILE
 
+_PUBLISHED = ("LICENSE", ".gitattributes")  # the second is the hub's
 _WRITTEN = (DATASET_FILE, MANIFEST_DIR, SHARDS_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE)
 """What a dataset has beside its episodes."""
 
@@ -84,7 +85,7 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
     """Look through the directories, and add those of episodes to ``episodes``."""
     tasks, splits = suite.tasks, all_splits(suite)
     for path in sorted(root.iterdir()):
-        if path.name.startswith(LOCK_FILE) or path.name in _WRITTEN:
+        if path.name.startswith(LOCK_FILE) or path.name in (*_WRITTEN, *_PUBLISHED):
             continue
         if path.name.startswith("."):
             partial = path.name.startswith(PARTIAL_PREFIX)

@@ -1,4 +1,4 @@
-"""Reads a dataset by its croissant.json: `python croissant_reader.py DATASET`; prints JSON."""
+"""Reads a dataset by its croissant.json: `croissant_reader.py DATASET [ROWS]`; prints JSON."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ class Keep(logging.Handler):
 logging.getLogger("absl").addHandler(Keep())
 dataset = mlcroissant.Dataset(jsonld=Path(sys.argv[1]) / "croissant.json")
 found: dict[str, object] = {"messages": messages}
-for name in ("episodes", "steps"):
+for name in ("episodes", *(sys.argv[2:] or ["steps"])):
     rows = [
         {
             key.partition("/")[2]: value.decode() if isinstance(value, bytes) else value
