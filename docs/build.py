@@ -34,6 +34,7 @@ from pages import (
     lohoravens,
     oracle,
     positions,
+    scaling,
     trainings,
 )
 from pages import tasks as tasks_page
@@ -105,6 +106,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "limits": text_of(STEP_LIMITS, limits),
     "suites": part_of(SUITES_PAGE, suites_page),
     "positions": part_of(positions.PAGE, positions.page),
+    "scaling": part_of(scaling.PAGE, scaling.page),
     "lohoravens": lohoravens.write,
     "household": household.write,
     "policy": images.policy,

@@ -150,3 +150,10 @@ def test_chance_is_the_mean_of_one_in_the_number_of_bodies(positions: Any) -> No
     cells = [cell.strip() for cell in text.splitlines()[-1].strip("|").split("|")]
     assert cells[:2] == ["`pick`, 1", "50 %"] and cells[2].startswith("75 [")
     assert cells[3] == "" == cells[5] and cells[4].startswith("75 [")
+
+
+def test_the_tables_of_scale_are_made_of_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    scaling = import_module("pages.scaling")
+    text = scaling.PAGE.read_text(encoding="utf-8")
+    assert scaling.page(text) == text, "run python docs/build.py scaling"

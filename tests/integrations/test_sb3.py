@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -11,9 +15,12 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecFrameStack, VecTransposeImage
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.results import read_results
 from clevrskills.integrations.sb3 import SB3VecEnv
 from clevrskills.vector import make_vec
 from tests.rl.toy import ToyVec
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(autouse=True)
@@ -105,3 +112,15 @@ def test_a_real_task():
     assert [info["l"] for info in learner.ep_info_buffer] == [6] * 10  # of 32 steps in each
     assert len(learner.ep_success_buffer) == 10
     envs.close()
+
+
+@pytest.mark.slow
+def test_an_off_policy_learner_has_a_row(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    options = ["--total-steps", "320", "--seeds", "3", "--episodes", "1", "--out", "sac"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["sac.py", "touch", *options])
+    runpy.run_path(str(EXAMPLES / "sac.py"), run_name="__main__")
+    results = list(read_results(tmp_path / "sac/touch-3/scores"))
+    assert {result.split for result in results} == {"train", "test"}
+    assert "touch" in capsys.readouterr().out

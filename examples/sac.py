@@ -1,0 +1,60 @@
+"""An off-policy learner: SAC by Stable-Baselines3, three seeds of a skill, on frozen episodes.
+
+pip install 'clevrskills[rl,rl-adapters]'
+python examples/sac.py touch trace match_pose --total-steps 200000 --out runs/sac
+"""
+
+import argparse
+import itertools
+from typing import Any
+
+from stable_baselines3 import SAC
+
+from clevrskills.cli import main as command
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.envs.state_observation import flat
+from clevrskills.integrations.sb3 import SB3VecEnv
+from clevrskills.sim.robots.delta_action import ACTION_SPEC
+from clevrskills.vector import make_vec
+
+
+class StatePolicy:
+    """Mean actions of a learner that observes the state of the simulation."""
+
+    privileged, action_spec = True, ACTION_SPEC
+    observation = ObservationOptions((), proprioception=False)
+    track = "open (reinforcement learning, SAC)"
+
+    def __init__(self, weights: str) -> None:
+        self.learner = SAC.load(weights, device="cpu")  # runs code of the file: only your own
+
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+        """Keep the environment, whose state is observed."""
+        self.env = env
+
+    def act(self, observation: Observation) -> Any:
+        """Return the action, (7,) float32."""
+        state = flat(self.env.observer(self.env.outcome)).numpy()[0]
+        return self.learner.predict(state, deterministic=True)[0]
+
+
+def main() -> None:
+    """Learn each skill with each seed, then evaluate."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("tasks", nargs="+")
+    options.add_argument("--total-steps", type=int, default=200_000)
+    options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    options.add_argument("--episodes", default="50")
+    options.add_argument("--out", default="runs/sac")
+    args = options.parse_args()
+    for task, seed in itertools.product(args.tasks, args.seeds):
+        out = f"{args.out}/{task}-{seed}"
+        envs = SB3VecEnv(make_vec(task, 16, terminate_on_success=True, seed=seed))
+        learner = SAC("MlpPolicy", envs, seed=seed, gamma=0.97, gradient_steps=-1)
+        learner.learn(args.total_steps).save(f"{out}/sac.zip")
+        policy = ["--policy", "sac:StatePolicy", "--policy-arg", f"weights={out}/sac.zip"]
+        command(["evaluate", task, *policy, "--episodes", args.episodes, "--out", f"{out}/scores"])
+
+
+if __name__ == "__main__":
+    main()
