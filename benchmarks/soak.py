@@ -9,6 +9,7 @@ python benchmarks/soak.py copies DEMOS --command export --out DIR
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import resource
 import shutil
@@ -115,6 +116,9 @@ into the same folder; a full disk.
 """
 SMALL_DISK = 8 * 2**30
 """Bytes of the largest file system that is filled."""
+FULL_S = 30.0
+"""How long it stays full, unless the command gives up."""
+AGAIN = "commands that were given again"
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts", "times_s")
 """What may differ between two runs of an episode."""
 
@@ -124,9 +128,11 @@ def kills(
     command: Literal["generate", "evaluate"] = "generate",
     tasks: tuple[str, ...] = ("pick", "touch"),
     episodes: int = 100,
+    compared: int | None = None,
     count: int = 10,
     workers: int = 2,
     seed: int = 0,
+    table: Annotated[Path | None, tyro.conf.arg(name="json")] = None,
 ) -> None:
     """Run a command undisturbed and under kills, and compare its episodes.
 
@@ -139,14 +145,16 @@ def kills(
         command: Demonstrations of the oracle without cameras, or its evaluation on drawn episodes.
         tasks: Keys of tasks, of one suite.
         episodes: Episodes of each task.
+        compared: How many of them the undisturbed run has: the first ones; all by default.
         count: Kills.
         workers: Worker processes.
         seed: Decides when what is done.
+        table: File to which the numbers are appended, one line.
     """
-    words = [sys.executable, "-m", "clevrskills", command, *tasks, "--episodes", str(episodes)]
-    words += ["--workers", str(workers), "--seed", str(seed)]
-    more = ["--no-cameras"] if command == "generate" else ["--policy", "oracle", "--split", "train"]
-    words += more
+    words = [sys.executable, "-m", "clevrskills", command, *tasks, "--seed", str(seed)]
+    words += ["--workers", str(workers)]
+    evaluated = ["--policy", "oracle", "--cameras", "none"]
+    words += ["--no-cameras"] if command == "generate" else evaluated
     out.mkdir(parents=True)
     small = shutil.disk_usage(out).total < SMALL_DISK
     kinds = KINDS if small else KINDS[:-1]
@@ -155,22 +163,29 @@ def kills(
     moments = sorted(generator.integers(total, size=count).tolist())
     chosen = [kinds[k] for k in generator.integers(len(kinds), size=count)]
     whole, killed = out / "whole", out / "killed"
-    subprocess.run([*words, "--out", str(whole)], check=True, stdout=subprocess.DEVNULL)
-    done = Counter[str](_disturbed([*words, "--out", str(killed)], killed, moments, chosen))
+    few = ["--episodes", str(compared or episodes), "--out", str(whole)]
+    subprocess.run([*words, *few], check=True, stdout=subprocess.DEVNULL)
+    words += ["--episodes", str(episodes), "--out", str(killed)]
+    done = Counter[str](_disturbed(words, killed, moments, chosen))
     found, expected = _episodes(killed, command), _episodes(whole, command)
     changed = [name for name in expected.keys() & found.keys() if found[name] != expected[name]]
-    rows = [[kind, done[kind]] for kind in (*KINDS, "commands that were given again")]
-    rows += [
-        ["episodes", len(expected)],
-        ["episodes that were lost", len(expected.keys() - found.keys())],
-        ["episodes that are new", len(found.keys() - expected.keys())],
-        ["episodes that differ", len(changed)],
-    ]
+    counts = {kind: done[kind] for kind in (*KINDS, AGAIN)}
+    counts |= {
+        "episodes": total,
+        "episodes lost": total - sum(row["success"] for row in found.values()),
+        "episodes compared": len(expected),
+        "episodes that differ": len(changed) + len(expected.keys() - found.keys()),
+    }
     if command == "evaluate":
-        rows.append(["second starts", sum(result.starts - 1 for result in read_results(killed))])
+        counts["episodes lost"] = total - len(found)
+        counts["second starts"] = sum(result.starts - 1 for result in read_results(killed))
     else:
         check = [sys.executable, "-m", "clevrskills", "check", str(killed)]
-        rows.append(["exit code of `check`", subprocess.run(check, capture_output=True).returncode])
+        counts["exit code of `check`"] = subprocess.run(check, capture_output=True).returncode
+    if table:
+        with table.open("a") as file:
+            file.write(json.dumps({"command": command, "tasks": tasks, **counts}) + "\n")
+    rows: list[list[object]] = [[what, number] for what, number in counts.items()]
     print_table(f"{command} {' '.join(tasks)}, {count} kills", ["what", "number"], rows)
 
 
@@ -179,16 +194,17 @@ def _disturbed(
 ) -> Iterator[str]:
     """Run a command to its end, whatever is done to it; yields what that was."""
     while True:
+        before = _lines(root)
         with subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL) as run:
             while run.poll() is None:
                 time.sleep(0.05)
-                if moments and _lines(root) >= moments[0]:
+                if moments and before < _lines(root) >= moments[0]:  # it is at work
                     moments.pop(0)
                     with contextlib.suppress(ProcessLookupError):  # it has just ended
                         yield from _disturb(words, root, run, chosen.pop(0))
         if run.returncode == 0:
             return
-        yield "commands that were given again"
+        yield AGAIN
 
 
 def _disturb(
@@ -206,7 +222,8 @@ def _disturb(
             while True:  # in pieces, so that little is left
                 os.posix_fallocate(file.fileno(), file.tell(), 2**16)
                 file.seek(2**16, os.SEEK_CUR)
-        time.sleep(2.0)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.wait(FULL_S)
         ballast.unlink()
     elif kind == "group":
         os.killpg(run.pid, signal.SIGKILL)

@@ -1,7 +1,7 @@
 """Errors that a user can meet; the command line prints them as one line."""
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
@@ -20,9 +20,12 @@ class DamagedError(ClevrSkillsError):
 
     @classmethod
     def of(cls, path: object, error: Exception) -> Self:
-        """Return the error of a file that cannot be read: it is missing, or else damaged."""
-        missing = isinstance(error, FileNotFoundError)
-        return cls(f"{path} is missing" if missing else f"{path} is damaged: {error!r}")
+        """Return the error of a file: it is missing, is not allowed to be read, or is damaged."""
+        if isinstance(error, FileNotFoundError):
+            return cls(f"{path} is missing")
+        if isinstance(error, OSError) and error.strerror:  # others are of its content
+            return cls(f"{path} cannot be read: {error.strerror}")
+        return cls(f"{path} is damaged: {error!r}")
 
 
 class UnknownNameError(ClevrSkillsError, KeyError):
@@ -84,6 +87,35 @@ def whole_number(name: str, value: Any, most: int | None = None) -> int:
         end = "on" if most is None else f"to {most}"
         raise ClevrSkillsError(f"{name}={value!r}; allowed: whole numbers from 0 {end}")
     return number
+
+
+_KINDS = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "text"}
+
+
+def check_kind(name: str, value: Any, *kinds: str) -> None:
+    """Check that an argument is of one of the kinds ``bool``, ``int``, ``float`` and ``str``; whole
+    numbers are numbers, truth values are not.
+
+    Raises:
+        ClevrSkillsError: It is of none.
+    """
+    kind = type(value).__name__
+    if kind not in kinds and (kind, "float" in kinds) != ("int", True):
+        allowed = " or ".join(_KINDS[kind] for kind in kinds)
+        raise ClevrSkillsError(f"{name}={value!r}; allowed: {allowed}")
+
+
+def with_defaults(given: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
+    """Return options, of which those that are not given have their defaults.
+
+    Raises:
+        UnknownArgumentError: There is no such option.
+        ClevrSkillsError: One is of another kind than its default.
+    """
+    check_arguments(given, defaults)
+    for name, value in given.items():
+        check_kind(name, value, type(defaults[name]).__name__)
+    return {**defaults, **given}
 
 
 class NameTakenError(ClevrSkillsError):

@@ -24,6 +24,7 @@ from clevrskills.core.policy import (
     PromptInput,
     TextAction,
 )
+from clevrskills.core.policy_loader import check_annotated
 from clevrskills.core.replies import REPLIES, first_words
 from clevrskills.core.suite import Prompting, Suite, all_interfaces, all_views
 from clevrskills.errors import ClevrSkillsError, check_arguments
@@ -87,11 +88,10 @@ class ChatPolicy:
             "reply_tokens": (reply_tokens, 0),
         }
         for name, (value, least) in numbers.items():
-            if value is not None and (not isinstance(value, int) or value < least):
+            if value is not None and value < least:
                 raise ClevrSkillsError(f"{name} must be a whole number from {least} on")
         for name, price in (("price_in", price_in), ("price_out", price_out)):
-            known = isinstance(price, int | float) and math.isfinite(price) and price >= 0
-            if price is not None and not known:
+            if price is not None and not 0 <= price < math.inf:
                 raise ClevrSkillsError(f"{name} must be a price of a million tokens")
         self._prompter = _prompter(suite, interface, prompt or {})
         if history is not None:
@@ -131,6 +131,7 @@ class ChatPolicy:
             return scripted
         if "model" not in endpoint:
             raise ClevrSkillsError("name the model: --policy-arg model=NAME")
+        check_annotated(ChatClient, endpoint)
         return ChatClient(target, **endpoint)
 
     def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -38,13 +39,16 @@ class LifeCycle:
 
     _phase = "new"
 
-    def begin(self) -> None:
-        """Note that an episode begins.
+    @contextmanager
+    def reset(self) -> Iterator[None]:
+        """Begin an episode within a ``with`` block; none is running if that raises.
 
         Raises:
             ClosedError: The environment is closed.
         """
         self._check_open()
+        self._phase = "new"
+        yield
         self._phase = "running"
 
     def check_step(self) -> None:

@@ -3,7 +3,7 @@
 import importlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import EntryPoint
 from inspect import signature
@@ -28,7 +28,7 @@ from clevrskills.core.suite import (
     find_interface,
     load_suite,
 )
-from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_kind, one_line
 
 BUILT_IN = {
     "oracle": "clevrskills.evaluation.policies:OraclePolicy",
@@ -279,7 +279,25 @@ class PolicySource:
                 f"cannot make the policy {self.name}: {error}; arguments are given with "
                 "--policy-arg NAME=VALUE"
             ) from None
+        check_annotated(make, given)
         return make(*folder, **given)
+
+
+def check_annotated(make: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Check arguments that are annotated as numbers or truth values, which other texts than JSON on
+    a command line are not.
+
+    Raises:
+        ClevrSkillsError: One is of another kind.
+    """
+    for name, parameter in signature(make).parameters.items():
+        of, value = parameter.annotation, given.get(name)
+        kinds = (
+            (of.__name__ if isinstance(of, type) else str(of)).removesuffix(" | None").split(" | ")
+        )
+        plain = kinds != ["str"] and {"bool", "int", "float", "str"}.issuperset(kinds)
+        if plain and value is not None:
+            check_kind(name, value, *kinds)
 
 
 def absolute_name(name: str) -> str:

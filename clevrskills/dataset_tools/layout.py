@@ -3,7 +3,6 @@
 What is in each file, and every column, is explained in ``docs/datasets.md``.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Self
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.errors import DamagedError
-from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.files import read_json, to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings, open_folder, versions
 
 FORMAT = "clevrskills"
@@ -166,7 +165,7 @@ def read_header(path: Path, kind: str, form: str, version: int, cls: type[Any]) 
     if not path.is_file():
         raise DatasetError(f"{path.parent} is not {kind}: it has no {path.name}")
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         if data["format"] != form:
             raise DatasetError(f"{path.parent} is not {kind}: format {data['format']!r}")
         if data["format_version"] != version:

@@ -351,14 +351,15 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         for name in options:
             if name not in RESET_OPTIONS:
                 raise UnknownNameError("reset option", name, RESET_OPTIONS)
-        if "episode" in options:
-            seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
         if seed is not None:
             given: Any = seed
             seeds = list(given) if np.ndim(given) else [given]
             if len(seeds) != self.num_envs:
                 raise ClevrSkillsError(f"{len(seeds)} seeds; allowed: {self.num_envs}")
             seed = as_seed(seeds[0])
+        if "episode" in options:
+            seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
+        if seed is not None:
             gym.Env.reset(self, seed=seed)  # Gymnasium's own generator
         with torch.inference_mode():
             if options.keys() & MANISKILL_OPTIONS:
@@ -605,14 +606,14 @@ def _clone_inference(found: Any) -> Any:
     return tuple(map(_clone_inference, found)) if isinstance(found, tuple) else found
 
 
-def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: Any) -> int:
+def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: int | None) -> int:
     """Return the seed of a frozen episode that fits."""
     if not isinstance(episode, EpisodeSpec):
         raise ClevrSkillsError(
             f"options['episode'] is of type {type(episode).__name__}; allowed: EpisodeSpec"
         )
     episode.check(task, split, robot_name)
-    if seed is not None and np.atleast_1d(seed).tolist() != [episode.seed]:
+    if seed not in (None, episode.seed):
         raise ClevrSkillsError(
             f"episode {episode.id} has seed {episode.seed}, not {seed}; leave the seed out"
         )

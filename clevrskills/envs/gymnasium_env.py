@@ -159,15 +159,15 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
             ClevrSkillsError: The seed or an option is not allowed.
             ClosedError: The environment is closed.
         """
-        self._life.begin()
-        seed = None if seed is None else as_seed(seed)
-        super().reset(seed=seed)
-        obs, info = self.base_env.reset(seed=seed, options=options)
-        # where the id states a limit, Gymnasium's TimeLimit truncates episodes
-        registered = None if self.spec is None else gym.registry.get(self.spec.id)
-        self._truncates = registered is None or registered.max_episode_steps is None
-        if self._interface is not None:
-            self._actuator = self._interface.begin(self.base_env)
+        with self._life.reset():
+            seed = None if seed is None else as_seed(seed)
+            super().reset(seed=seed)
+            obs, info = self.base_env.reset(seed=seed, options=options)
+            # where the id states a limit, Gymnasium's TimeLimit truncates episodes
+            registered = None if self.spec is None else gym.registry.get(self.spec.id)
+            self._truncates = registered is None or registered.max_episode_steps is None
+            if self._interface is not None:
+                self._actuator = self._interface.begin(self.base_env)
         return self._observation(obs), {**self._single_info(info), "prompt": self.prompt}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

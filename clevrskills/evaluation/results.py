@@ -10,7 +10,6 @@
     DIR/transcripts/<task>_<split>_<index>.jsonl    what was said, of policies that talk
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -21,7 +20,7 @@ from typing import Any
 from clevrskills.core.episode import episode_name
 from clevrskills.core.suite import DEFAULT, SUITES, Suite, TaskInfo, all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError, DamagedError, UnknownNameError
-from clevrskills.jobs.files import storage_errors, to_json
+from clevrskills.jobs.files import read_json, to_json
 from clevrskills.jobs.journal import Record, read_lines
 
 __all__ = ["read_results"]
@@ -394,10 +393,8 @@ def read_run(root: Path) -> Run:
     path = root / RUN_FILE
     if not path.is_file():
         raise ClevrSkillsError(f"{root} is no run of `clevrskills evaluate`: it has no {RUN_FILE}")
-    with storage_errors(path):
-        text = path.read_text(encoding="utf-8")
     try:
-        data = json.loads(text)
+        data = read_json(path)
         if (version := data.get("format_version")) != FORMAT_VERSION:
             raise ClevrSkillsError(
                 f"{path} has format version {version}; this package reads {FORMAT_VERSION}"
@@ -505,8 +502,7 @@ def read_benchmark(root: Path) -> dict[str, Any]:
     """
     path = root / BENCHMARK_FILE
     try:
-        with storage_errors(path):
-            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = read_json(path)
         return {**data, "cells": [*map(str, data["cells"])]}
     except (ValueError, KeyError, TypeError) as error:
         raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error

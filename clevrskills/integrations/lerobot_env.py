@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from clevrskills.core.env import Env
+from clevrskills.core.env import Env, LifeCycle
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import as_seed
 from clevrskills.core.interface import as_numbers, make_step
@@ -106,6 +106,7 @@ class LeRobotEnv(gym.Env):
         check_in_words(suite, task, split, range(self._episodes), MULTIMODAL)
         self._index: int | None = None
         self._env: Env | None = None
+        self._life = LifeCycle()
         image = spaces.Box(0, 255, (size_px, size_px, 3), np.uint8)
         state = spaces.Box(-np.inf, np.inf, (state_size(robot),), np.float32)
         images = spaces.Dict(dict.fromkeys(cameras, image))
@@ -117,14 +118,20 @@ class LeRobotEnv(gym.Env):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start an episode."""
-        seed = None if seed is None else as_seed(seed)
-        super().reset(seed=seed)
-        self._index = self._choose(seed, options or {})
-        if self._env is None:
-            self._frozen = self._suite.frozen(self.task, self._config.split)
-            self._env = self._suite.make(self._config)
-        self._env.reset(options={"episode": self._frozen[self._index]})
+        """Start an episode.
+
+        Raises:
+            ClevrSkillsError: The seed is not allowed.
+            ClosedError: The environment is closed.
+        """
+        with self._life.reset():
+            seed = None if seed is None else as_seed(seed)
+            super().reset(seed=seed)
+            self._index = self._choose(seed, options or {})
+            if self._env is None:
+                self._frozen = self._suite.frozen(self.task, self._config.split)
+                self._env = self._suite.make(self._config)
+            self._env.reset(options={"episode": self._frozen[self._index]})
         self.task_description = text_of(self._env.prompt)
         return self._look(), {SUCCESS: False, "episode": self._index}
 
@@ -138,9 +145,18 @@ class LeRobotEnv(gym.Env):
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Run one control step with an action (A,), rewarded by the progress made; it ends when the
         goal is reached.
+
+        Raises:
+            ActionError: The action is none of the arm's.
+            ResetNeededError: No episode is running.
+            ClosedError: The environment is closed.
         """
-        before = float(self._simulation.outcome.progress[0])
-        step = make_step(self._simulation, as_numbers(action))
+        self._life.check_step()
+        env = self._simulation
+        before = float(env.outcome.progress[0])
+        step = make_step(env, as_numbers(action))
+        if step.success or step.truncated:
+            self._life.end()
         info = {
             SUCCESS: step.success,
             "progress": step.progress,
@@ -154,15 +170,15 @@ class LeRobotEnv(gym.Env):
         return self._images[self._config.cameras[0]]
 
     def close(self) -> None:
-        """Give back the simulation."""
+        """Release the simulation."""
+        self._life.close()
         env, self._env = self._env, None
         if env is not None:
             env.close()
 
     @property
     def _simulation(self) -> Env:
-        if self._env is None:
-            raise ClevrSkillsError("call reset() first")
+        assert self._env is not None  # once an episode has begun
         return self._env
 
     def _look(self) -> dict[str, Any]:

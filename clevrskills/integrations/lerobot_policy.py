@@ -20,6 +20,7 @@ from clevrskills.core.policy import Observation, ObservationOptions, PolicyError
 from clevrskills.core.suite import Suite, all_cameras, all_robots
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
+from clevrskills.jobs.files import read_json
 from clevrskills.serving.message_fields import state_vector
 from clevrskills.sim.state_vector import state_parts
 
@@ -126,7 +127,7 @@ class LeRobotPolicy:
                 f"lerobot:DIR needs LeRobot 0.6.1, in Python 3.12 ({error}): {INSTALL}"
             ) from None
         register_third_party_plugins()
-        kind = json.loads((self._folder / CONFIG_FILE).read_text(encoding="utf-8")).get("type")
+        kind = read_json(self._folder / CONFIG_FILE).get("type")
         known = PreTrainedConfig.get_known_choices()
         check_names(**{"type of LeRobot's policies": ((kind,), sorted(known))})
         names = [f.name for f in fields(known[kind])]
@@ -250,12 +251,12 @@ def find_checkpoint(path: Path) -> Path:
 def trained_on(folder: Path) -> Mapping[str, Any]:
     """Return the ``info.json`` of a checkpoint's training dataset, if it is still there."""
     file = folder / "train_config.json"
-    config = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    config = read_json(file) if file.is_file() else {}
     root = (config.get("dataset") or {}).get("root")
     info = Path(root) / "meta/info.json" if root else None
     if info is None or not info.is_file():
         return {}
-    found: Mapping[str, Any] = json.loads(info.read_text(encoding="utf-8"))
+    found: Mapping[str, Any] = read_json(info)
     return found
 
 

@@ -31,7 +31,7 @@ from clevrskills.core.suite import (
     default_cameras,
     find_interface,
 )
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, whole_number
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import DIM_STATE, action_dims
@@ -201,8 +201,8 @@ class ClevrSkillsBenchmark(StepBenchmark):
         """
         from clevrskills.evaluation.rollout import PolicyRollout
 
-        name, index = task["name"], int(task.get("episode_idx", 0))
-        if not 0 <= index < self._episodes:
+        name, index = task["name"], whole_number("episode_idx", task.get("episode_idx", 0))
+        if index >= self._episodes:
             raise ClevrSkillsError(
                 f"episode {index} of {name}; allowed: 0 to {self._episodes - 1}, "
                 f"so episodes_per_task is {self._episodes} at most"

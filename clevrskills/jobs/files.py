@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, DamagedError
 
 PARTIAL_PREFIX = ".partial-"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -98,6 +98,18 @@ def _jsonable(value: Any) -> Any:
 def to_json(data: Any, indent: int | None = None) -> str:
     """Return the JSON text of plain, numpy and torch values."""
     return json.dumps(data, indent=indent, default=_jsonable, ensure_ascii=False)
+
+
+def read_json(path: Path) -> Any:
+    """Return what is in a JSON file.
+
+    Raises:
+        DamagedError: It is missing or damaged, or cannot be read.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DamagedError.of(path, error) from error
 
 
 def sync(path: Path) -> None:

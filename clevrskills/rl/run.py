@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.suite import NO_ROBOT, gym_id, load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.files import read_json, to_json, write_whole
 from clevrskills.jobs.options import Positional
 from clevrskills.jobs.run_folder import check_settings, open_folder, versions
 
@@ -195,7 +195,7 @@ def read_run(root: Path) -> RLRun:
     if not path.is_file():
         raise ClevrSkillsError(f"{root} is no training of `clevrskills rl`: it has no {RUN_FILE}")
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         values = {f.name: data[f.name] for f in fields(RLRun)}
         ppo = {f.name: _frozen(data["ppo"][f.name]) for f in fields(PPOConfig)}
     except (ValueError, KeyError, TypeError) as error:

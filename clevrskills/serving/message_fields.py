@@ -11,7 +11,7 @@ from clevrskills.core.episode import RecordedName, episode_id
 from clevrskills.core.interface import as_numbers
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import find_interface, load_suite
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, whole_number
 from clevrskills.sim.render.images import encode_image
 from clevrskills.sim.state_vector import parts_of, state_parts
 
@@ -55,6 +55,7 @@ def read(
 
     Raises:
         ValueError: Something is not what it should be.
+        ClevrSkillsError: Likewise.
     """
     if not isinstance(text, str):
         raise ValueError(f"the prompt is no text but {type(text).__name__}")
@@ -67,9 +68,13 @@ def read(
         "prompt": text,
     }
     if "step" in data:
-        observation["step"] = int(data["step"])
+        observation["step"] = whole_number("step", data["step"])
     images_of_prompt = {name: received(p) for name, p in (data.get("prompt_images") or {}).items()}
-    return observation, PromptInput(text, images_of_prompt, int(data.get("seed", 0)))
+    for name, image in images_of_prompt.items():
+        _check_image(name, image, None)
+    return observation, PromptInput(
+        text, images_of_prompt, whole_number("seed", data.get("seed", 0))
+    )
 
 
 def identity(episode: Any) -> dict[str, str]:

@@ -137,14 +137,14 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
             ClevrSkillsError: There is no such option, seed or frozen episode.
             ClosedError: The environment is closed.
         """
-        self._life.begin()
-        seed = None if seed is None else as_seed(seed)
-        super().reset(seed=seed)
-        options = options or {}
-        check_names(option=(tuple(options), ("index", "episode")))
-        episode = self._chosen(seed, options)
-        self.base_env.reset(options={"episode": episode})
-        self._actuator = self._interface.begin(self.base_env)
+        with self._life.reset():
+            seed = None if seed is None else as_seed(seed)
+            super().reset(seed=seed)
+            options = options or {}
+            check_names(option=(tuple(options), ("index", "episode")))
+            episode = self._chosen(seed, options)
+            self.base_env.reset(options={"episode": episode})
+            self._actuator = self._interface.begin(self.base_env)
         drawn = not options or ("index" not in options and episode.seed < FROZEN.start)
         seed = episode.seed if drawn else None
         name = episode_name(episode.task, episode.split, episode.index, seed=seed)

@@ -122,9 +122,9 @@ class VectorEnv(gym.vector.VectorEnv):
     def __init__(self, spec: Spec, num_envs: int, *, workers: int = 1, seed: int = 0) -> None:
         if whole_number("num_envs", num_envs) < 1:
             raise ClevrSkillsError(f"num_envs={num_envs}; allowed: 1 and more")
-        if not 1 <= workers <= num_envs:
+        if not 1 <= whole_number("workers", workers) <= num_envs:
             raise ClevrSkillsError(f"workers={workers}; allowed: 1 to num_envs, {num_envs}")
-        self.spec_of_all, self.num_envs, self._seed = spec, num_envs, seed
+        self.spec_of_all, self.num_envs, self._seed = spec, num_envs, as_seed(seed)
         self.max_episode_steps = spec.step_limit
         *_, start, end = self._ends = np.linspace(0, num_envs, workers + 1).astype(int).tolist()
         self._tasks: np.ndarray | None = None
@@ -177,23 +177,25 @@ class VectorEnv(gym.vector.VectorEnv):
                 is an option.
             ClosedError: The environment is closed.
         """
-        self._life.begin()
-        for name in options or ():
-            raise UnknownNameError("reset option", name, ("(none)",))
-        if seed is None and not self._began:
-            seed = self._seed
-        given: Any = seed
-        if given is None or np.ndim(given) == 0:
-            first = None if given is None else as_seed(given)
-            seeds = [None if first is None else first + row for row in range(self.num_envs)]
-        else:
-            seeds = [None if one is None else as_seed(one) for one in given]
-        if len(seeds) != self.num_envs:
-            raise ClevrSkillsError(f"{len(seeds)} seeds; allowed: {self.num_envs}, or one number")
-        self._began = True
-        for shard, (start, end) in zip(self._shards, pairwise(self._ends), strict=True):
-            shard.send("reset", seeds[start:end])
-        self._wait()
+        with self._life.reset():
+            for name in options or ():
+                raise UnknownNameError("reset option", name, ("(none)",))
+            if seed is None and not self._began:
+                seed = self._seed
+            given: Any = seed
+            if given is None or np.ndim(given) == 0:
+                first = None if given is None else as_seed(given)
+                seeds = [None if first is None else first + row for row in range(self.num_envs)]
+            else:
+                seeds = [None if one is None else as_seed(one) for one in given]
+            if len(seeds) != self.num_envs:
+                raise ClevrSkillsError(
+                    f"{len(seeds)} seeds; allowed: {self.num_envs}, or one number"
+                )
+            self._began = True
+            for shard, (start, end) in zip(self._shards, pairwise(self._ends), strict=True):
+                shard.send("reset", seeds[start:end])
+            self._wait()
         return self._observations("obs"), self._infos()
 
     def step(

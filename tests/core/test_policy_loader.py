@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import ObservationOptions, PolicyInfo, PromptInput
-from clevrskills.core.policy_loader import PolicySource
+from clevrskills.core.policy_loader import PolicySource, check_annotated, policy_arguments
 from clevrskills.core.suite import Suite, default_cameras, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 
@@ -112,3 +113,31 @@ def test_what_cannot_be_declared(declared: dict[str, Any], message: str) -> None
 def test_a_module_without_the_attribute() -> None:
     with pytest.raises(ClevrSkillsError, match=r"unknown attribute of tests\S+ 'Plan'; allowed: "):
         load("Plan")
+
+
+class Tuned:
+    """Policy with arguments of several kinds."""
+
+    def __init__(
+        self, told: bool = False, steps: int | None = None, gain: float = 1.0, name: str = ""
+    ) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("argument", "allowed"),
+    [
+        ("told=False", "told='False'; allowed: true or false"),
+        ("told=1", "told=1; allowed: true or false"),
+        ("steps=1.5", "steps=1.5; allowed: a whole number"),
+        ("steps=true", "steps=True; allowed: a whole number"),
+        ("gain=high", "gain='high'; allowed: a number"),
+    ],
+)
+def test_arguments_are_of_the_kind_that_is_annotated(argument: str, allowed: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=re.escape(allowed)):
+        check_annotated(Tuned, policy_arguments([argument]))
+
+
+def test_arguments_of_the_right_kind_are_taken() -> None:
+    for argument in ("told=false", "steps=3", "steps=null", "gain=2", "gain=0.5", "name=5"):
+        check_annotated(Tuned, policy_arguments([argument]))

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -24,7 +25,7 @@ NUMBERS = (
     torch.zeros(7, requires_grad=True),
 )
 NO_NUMBERS = (["0"] * 7, [True] * 7, np.zeros(7, complex), [None] * 7, [0, [1], 2], None, {}, "up")
-NO_MOVES = (np.array([0.5]), np.array(["0"]), np.array([True]), None)
+NO_MOVES = (np.array([0.5]), np.array(["0"]), np.full(7, True), np.full(7, 64), None)
 NO_SEEDS = ("3", True, np.True_, 1.5, -1, 2**32, [1, "3"])
 
 
@@ -158,6 +159,26 @@ def test_a_step_needs_an_episode(door: Door) -> None:
             continue
         with pytest.raises(ClosedError, match="the environment is closed"):
             call()
+
+
+def test_a_reset_that_fails_leaves_no_episode(door: Door, env: Any) -> None:
+    if door == DOORS["batched"]:
+        pytest.skip("it resets itself, as ManiSkill's do")
+    env.reset(seed=0)
+    with pytest.raises(ClevrSkillsError):
+        env.reset(options={"episod": 1})
+    with pytest.raises(ResetNeededError, match="no episode has begun"):
+        env.step(door.given([0.0] * 7))
+    env.reset(seed=0)
+    env.step(door.given([0.0] * 7))
+
+
+@pytest.mark.parametrize("options", [{"num_envs": 7.0}, {"workers": 1.0}, {"seed": "0"}])
+def test_vector_environments_are_made_of_whole_numbers(options: dict[str, Any]) -> None:
+    for make in (partial(make_vec, "pick"), partial(gym.make_vec, "IVispar/Geoms-v1")):
+        if make.func is make_vec or "workers" not in options:
+            with pytest.raises(ClevrSkillsError, match="allowed: whole numbers"):
+                make(**{"num_envs": 7, **options})
 
 
 def test_an_episode_that_is_over_takes_no_step(door: Door, env: Any) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from clevrskills.core.env import ClosedError, ResetNeededError
 from clevrskills.core.observer import text_of
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.integrations.lerobot_env import (
@@ -68,6 +69,18 @@ def test_success_ends_the_episode(pick, solution):
         assert not (terminated or truncated or info["is_success"])
     _, _, terminated, truncated, info = pick.step(np.array(solution[-1]))
     assert terminated and not truncated and info["is_success"]
+    with pytest.raises(ResetNeededError, match="the episode is over"):
+        pick.step(STILL)
+
+
+def test_a_step_needs_an_episode(frozen_folder):
+    env = LeRobotEnv("pick", "test", frozen=str(frozen_folder))
+    with pytest.raises(ResetNeededError):
+        env.step(STILL)
+    env.close()
+    for call in (env.reset, lambda: env.step(STILL)):
+        with pytest.raises(ClosedError):
+            call()
 
 
 def test_tasks_become_vector_environments(frozen_folder):

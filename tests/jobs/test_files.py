@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import (
     PartialDirectory,
     StorageError,
     TakenError,
     partial_writers,
+    read_json,
     remove_partial,
     storage_errors,
     to_json,
@@ -76,6 +78,22 @@ def test_write_whole_keeps_the_old_file_when_the_disk_is_full(
         write_whole(path, "new")
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["dataset.json"]
+
+
+def test_json_is_read_or_an_error_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    with pytest.raises(DamagedError, match="run.json is missing"):
+        read_json(path)
+    with pytest.raises(DamagedError, match="cannot be read: Is a directory"):
+        read_json(tmp_path)
+    path.write_text('{"a": ')
+    with pytest.raises(DamagedError, match="run.json is damaged"):
+        read_json(path)
+    path.write_bytes(b'"\xff"')
+    with pytest.raises(DamagedError, match="run.json is damaged"):
+        read_json(path)
+    path.write_text('{"a": "\u00fc"}', encoding="utf-8")
+    assert read_json(path) == {"a": "\u00fc"}
 
 
 def test_storage_errors_name_path_and_reason() -> None:

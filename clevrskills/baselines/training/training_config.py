@@ -32,7 +32,7 @@ from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import all_splits, load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.files import storage_errors, to_json, write_whole
+from clevrskills.jobs.files import read_json, to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings, locked, open_folder
 
 TRAINING_FILE = "training.json"
@@ -237,8 +237,7 @@ def open_training(root: Path, what: Mapping[str, Any]) -> None:
     now = json.loads(to_json(what))
     begun = open_folder(root, TRAINING_FILE, "no training")
     if begun and latest(root)[1] is not None:
-        with storage_errors(path):
-            before = json.loads(path.read_text(encoding="utf-8"))
+        before = read_json(path)
         for settings in (before, now):
             settings.pop(PLACES, None)  # published weights may have been moved
         check_settings(root, before, now, _words, "trained", trained=True)

@@ -4,7 +4,6 @@ In the folder, beside the files, ``screening/`` has the results so far, one jour
 and split.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +22,7 @@ from clevrskills.evaluation.freeze.candidates import (
     ScreeningResult,
 )
 from clevrskills.evaluation.freeze.frozen import write
-from clevrskills.jobs.files import storage_errors, to_json, write_whole
+from clevrskills.jobs.files import read_json, storage_errors, to_json, write_whole
 from clevrskills.jobs.journal import read_lines
 from clevrskills.jobs.pool import TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
@@ -121,7 +120,7 @@ def open_queues(
     path = folder / CONDITIONS_FILE
     if not path.exists():
         write_whole(path, to_json(conditions, indent=1) + "\n")
-    elif json.loads(path.read_text(encoding="utf-8")) != conditions:
+    elif read_json(path) != conditions:
         raise ClevrSkillsError(
             f"{root} was begun with another robot or other versions or axes, see {path}; "
             "give another folder"

@@ -6,7 +6,6 @@ be of what is drawn now.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -14,9 +13,8 @@ from typing import Any
 
 from clevrskills.core.episode import frozen_name
 from clevrskills.core.suite import Suite, data_file
-from clevrskills.errors import DamagedError
 from clevrskills.evaluation.robustness.screening import ScreeningVerdict
-from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.files import read_json, to_json, write_whole
 
 FILE = "screened.json"
 """Name of the file, beside the suite's module."""
@@ -59,10 +57,7 @@ def shipped_verdicts(
 
 @cache
 def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DamagedError(f"{path} cannot be read: {error}") from error
+    found: Mapping[str, Any] = read_json(path)
     return found
 
 
@@ -82,7 +77,7 @@ def write_verdicts(
     Raises:
         StorageError: It could not be written.
     """
-    data: dict[str, Any] = dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
+    data: dict[str, Any] = dict(read_json(path)) if path.is_file() else {}
     for name, by_task in verdicts.items():
         data[name] = {}
         for (task, split), some in by_task.items():

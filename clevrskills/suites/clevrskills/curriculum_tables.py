@@ -1,6 +1,5 @@
 """Results of curricula laid out as the paper's Tables 2, 3 and 5, with the published rows."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import latex_escape, markdown, summarise
 from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, open_evaluations
 from clevrskills.evaluation.statistics import Estimate, over_runs
-from clevrskills.jobs.files import storage_errors, write_whole
+from clevrskills.jobs.files import read_json, write_whole
 from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum, Trial
 from clevrskills.suites.clevrskills.published import COMPARABILITY, published
 from clevrskills.suites.clevrskills.stages import (
@@ -109,8 +108,7 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
     check_is_curriculum(root)
     path = root / CURRICULUM_FILE
     try:
-        with storage_errors(path):
-            data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         label, episodes = str(data["label"]), int(data["episodes"])
         seed = data.get("training_seed")
         made_by = episodes, data.get("steps"), data.get("trained_by", [])
@@ -153,7 +151,7 @@ def _training(root: Path, prompt: str, track: str, steps: Sequence[int]) -> str:
         words.append(f"{'+'.join(f'{n:,}' for n in steps)} steps")
     markers = [CHECKPOINTS_DIR + f"/{form}/*.json" for form in (prompt, "")]
     found = sorted({path for pattern in markers for path in root.glob(pattern.replace("//", "/"))})
-    minutes = [float(json.loads(path.read_text("utf-8"))["minutes"]) for path in found]
+    minutes = [float(read_json(path)["minutes"]) for path in found]
     if minutes:
         words.append(f"{sum(minutes) / 60:.1f} h")
     return ", ".join(words)

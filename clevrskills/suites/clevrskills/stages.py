@@ -14,7 +14,7 @@ from clevrskills.core.policy_loader import absolute_name
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, read_results, read_run
 from clevrskills.jobs.arguments import select_tasks
-from clevrskills.jobs.files import storage_errors, to_json, write_whole
+from clevrskills.jobs.files import read_json, storage_errors, to_json, write_whole
 from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum, Training, Trial
 from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
 
@@ -206,7 +206,7 @@ class Stages:
         for stage in STAGES:
             for prompt in self._trained_prompts(stage):
                 marker = self._marker(self._trained(stage, prompt))
-                made = json.loads(marker.read_text("utf-8")) if marker.is_file() else {}
+                made = read_json(marker) if marker.is_file() else {}
                 for name, expected in self._made_by(training).items():
                     before = made.get(name)
                     if made and before != expected:

@@ -14,7 +14,7 @@ from clevrskills.core.env import LifeCycle, as_autoreset_mode
 from clevrskills.core.episode import as_seed
 from clevrskills.core.policy import ActionError
 from clevrskills.core.suite import load_suite
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, whole_number
 from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board
 from clevrskills.suites.ivispar.boards import SETS, Puzzle
@@ -267,11 +267,11 @@ class CellVectorEnv(VectorEnv):
         autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
     ) -> None:
         self.metadata = {"autoreset_mode": as_autoreset_mode(autoreset_mode)}
-        self._begun = np.zeros(num_envs, bool)  # where a step begins a board anew
-        if num_envs < len(PIECES):
+        if whole_number("num_envs", num_envs) < len(PIECES):
             raise ClevrSkillsError(f"num_envs is {num_envs}; allowed: {len(PIECES)} or more")
-        self._life = LifeCycle()
-        self.num_envs, self._seed, self._turns, self._scramble = num_envs, seed, turns, scramble
+        self._begun = np.zeros(num_envs, bool)  # where a step begins a board anew
+        self._life, self._seed = LifeCycle(), as_seed(seed)
+        self.num_envs, self._turns, self._scramble = num_envs, turns, scramble
         self._avoid, self._size = list(avoid), 4
         self.places = self._size**2
         inputs = observe_cells(np.zeros((1, 1), int), np.zeros((1, 1), int), self._size).shape[1]
@@ -293,24 +293,24 @@ class CellVectorEnv(VectorEnv):
             ClevrSkillsError: The seed is not allowed, or there is an option.
             ClosedError: The environment is closed.
         """
-        self._life.begin()
-        check_names(**{"reset option": (tuple(options or ()), ())})
-        entropy = self._seed if seed is None else as_seed(seed)
-        counts = [len(part) for part in np.array_split(np.arange(self.num_envs), len(PIECES))]
-        self._parts = [
-            BoardVectorEnv(
-                *(count, pieces, self._size, self._turns, self._scramble),
-                seed=np.random.SeedSequence((entropy, pieces)),
-                avoid=self._avoid,
-                waits=self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP,
-            )
-            for count, pieces in zip(counts, PIECES, strict=True)
-        ]
-        for part in self._parts:
-            part.reset()
-        self._begun[:] = False
-        self._length = np.zeros(self.num_envs, np.int64)
-        self._return = np.zeros(self.num_envs, np.float32)
+        with self._life.reset():
+            check_names(**{"reset option": (tuple(options or ()), ())})
+            entropy = self._seed if seed is None else as_seed(seed)
+            counts = [len(part) for part in np.array_split(np.arange(self.num_envs), len(PIECES))]
+            self._parts = [
+                BoardVectorEnv(
+                    *(count, pieces, self._size, self._turns, self._scramble),
+                    seed=np.random.SeedSequence((entropy, pieces)),
+                    avoid=self._avoid,
+                    waits=self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP,
+                )
+                for count, pieces in zip(counts, PIECES, strict=True)
+            ]
+            for part in self._parts:
+                part.reset()
+            self._begun[:] = False
+            self._length = np.zeros(self.num_envs, np.int64)
+            self._return = np.zeros(self.num_envs, np.float32)
         return self._look(), {}
 
     def step(
@@ -325,11 +325,11 @@ class CellVectorEnv(VectorEnv):
         """
         self._life.check_step()
         actions = np.asarray(actions)
+        kind, most = f"actions of shape {actions.shape}, {actions.dtype}", 4 * self.places
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise ActionError(
-                f"actions of shape {actions.shape}, {actions.dtype}; allowed: ({self.num_envs},) "
-                "whole numbers"
-            )
+            raise ActionError(f"{kind}; allowed: ({self.num_envs},) whole numbers")
+        if not 0 <= actions.min() <= actions.max() < most:
+            raise ActionError(f"{kind}; allowed: whole numbers from 0 to {most - 1}")
         found, first = [], 0
         for part in self._parts:
             mine = actions[first : first + part.num_envs]

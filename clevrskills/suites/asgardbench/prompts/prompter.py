@@ -12,7 +12,7 @@ import numpy as np
 from clevrskills.agents.prompter import message
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.core.replies import answer_of, clean_command, read_reply
-from clevrskills.errors import UnknownNameError, check_arguments
+from clevrskills.errors import UnknownNameError, with_defaults
 from clevrskills.suites.asgardbench.prompts.texts import examples, section
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, canonical
 
@@ -37,23 +37,27 @@ class HousePrompter:
 
     Raises:
         UnknownArgumentError: There is no such option.
-        UnknownNameError: ``previous`` is something else.
+        ClevrSkillsError: One has another value.
     """
 
     history = 1
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        check_arguments(options, ("images", "previous", "hand", "memory", "plan", "hints"))
-        self._previous = str(options.get("previous", PREVIOUS[0]))
+        told = with_defaults(
+            options,
+            images=True,
+            previous=PREVIOUS[0],
+            hand=True,
+            memory=True,
+            plan=True,
+            hints=False,
+        )
+        self._previous, self._hand = told["previous"], told["hand"]
+        self._memory, self._plan, self._hints = told["memory"], told["plan"], told["hints"]
         if self._previous not in PREVIOUS:
             raise UnknownNameError("previous", self._previous, PREVIOUS)
-        self._hand = bool(options.get("hand", True))
-        self._memory = bool(options.get("memory", True))
-        self._plan = bool(options.get("plan", True))
-        self._hints = bool(options.get("hints", False))
         self.reply_tokens = 100 + 110 * self._plan + 30 * self._memory  # as in the worked examples
-        images = bool(options.get("images", True))
-        self.views: Sequence[str] = ("first_person",) if images else ()
+        self.views: Sequence[str] = ("first_person",) if told["images"] else ()
 
     def begin(self, prompt: PromptInput) -> None:
         """Begin an episode."""

@@ -12,7 +12,7 @@ from clevrskills.agents.prompter import message, write_action
 from clevrskills.assets.tables import read_texts
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.core.replies import read_reply
-from clevrskills.errors import check_arguments
+from clevrskills.errors import with_defaults
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.commands import canonical, drawn_shape
 from clevrskills.suites.ivispar.views import SINGLE, VIEWS, as_past, in_one
@@ -53,14 +53,14 @@ class BoardPrompter:
 
     Raises:
         UnknownArgumentError: There is no such option.
+        ClevrSkillsError: One has another value.
     """
 
     views: Sequence[str] = ("text", "text@goal")
     history = 2
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        check_arguments(options, ("explain",))
-        self._explain = bool(options.get("explain", True))
+        self._explain = with_defaults(options, explain=True)["explain"]
         self.reply_tokens = 200 if self._explain else 10
 
     def begin(self, prompt: PromptInput) -> None:

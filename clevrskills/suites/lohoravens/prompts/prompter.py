@@ -15,7 +15,7 @@ from clevrskills.agents.prompter import message
 from clevrskills.assets.tables import check_slots, check_table, read_toml
 from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, TextAction
 from clevrskills.core.replies import read_reply
-from clevrskills.errors import check_arguments
+from clevrskills.errors import whole_number, with_defaults
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND, FORMS, canonical
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.palette import ALL_COLORS
@@ -63,15 +63,16 @@ class FieldPrompter:
 
     Raises:
         UnknownArgumentError: There is no such option.
+        ClevrSkillsError: One has another value.
     """
 
     views: Sequence[str] = ("caption_change",)
     history, reply_tokens = 20, 25
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        check_arguments(options, ("examples",))
         self._sections, examples = texts()
-        self._examples = examples[: int(options.get("examples", len(examples)))]
+        told = with_defaults(options, examples=len(examples))["examples"]
+        self._examples = examples[: whole_number("examples", told, len(examples))]
 
     def begin(self, prompt: PromptInput) -> None:
         """Begin an episode."""
