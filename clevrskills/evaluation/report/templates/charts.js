@@ -6,10 +6,9 @@ const CAUSES = {
   "step limit": ["step limit", "var(--limit)"],
   "turn limit": ["turn limit", "var(--limit)"],
   "gave up": ["gave up", "var(--quit)"],
-  "policy error": ["error of the policy", "var(--quit)"],
+  "policy error": ["error of the policy, counts as a failure", "var(--quit)"],
   "restarted": ["started more than once, counts as a failure", "var(--quit)"],
   "error": ["error of the infrastructure, counts for nothing", "var(--error)"],
-  "policy error": ["error of the policy, counts as a failure", "var(--quit)"],
   "stopped": ["said that it was done, and was not", "var(--quit)"],
   "no stop": ["never said that it was done", "var(--limit)"],
 };
