@@ -43,7 +43,7 @@ class HousePrompter:
     history = 1
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        told = with_defaults(
+        chosen = with_defaults(
             options,
             images=True,
             previous=PREVIOUS[0],
@@ -52,12 +52,12 @@ class HousePrompter:
             plan=True,
             hints=False,
         )
-        self._previous, self._hand = told["previous"], told["hand"]
-        self._memory, self._plan, self._hints = told["memory"], told["plan"], told["hints"]
+        self._previous, self._hand = chosen["previous"], chosen["hand"]
+        self._memory, self._plan, self._hints = chosen["memory"], chosen["plan"], chosen["hints"]
         if self._previous not in PREVIOUS:
             raise UnknownNameError("previous", self._previous, PREVIOUS)
         self.reply_tokens = 100 + 110 * self._plan + 30 * self._memory  # as in the worked examples
-        self.views: Sequence[str] = ("first_person",) if told["images"] else ()
+        self.views: Sequence[str] = ("first_person",) if chosen["images"] else ()
 
     def begin(self, prompt: PromptInput) -> None:
         """Begin an episode."""

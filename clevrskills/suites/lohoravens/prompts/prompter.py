@@ -71,8 +71,8 @@ class FieldPrompter:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._sections, examples = texts()
-        told = with_defaults(options, examples=len(examples))["examples"]
-        self._examples = examples[: whole_number("examples", told, len(examples))]
+        count = with_defaults(options, examples=len(examples))["examples"]
+        self._examples = examples[: whole_number("examples", count, len(examples))]
 
     def begin(self, prompt: PromptInput) -> None:
         """Begin an episode."""
