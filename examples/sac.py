@@ -6,16 +6,18 @@ python examples/sac.py touch trace match_pose --total-steps 200000 --out runs/sa
 
 import argparse
 import itertools
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
+import torch
 from stable_baselines3 import SAC
 
-from clevrskills.cli import main as command
+from clevrskills import make_vec
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.envs.state_observation import flat
 from clevrskills.integrations.sb3 import SB3VecEnv
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
-from clevrskills.vector import make_vec
 
 
 class StatePolicy:
@@ -34,27 +36,24 @@ class StatePolicy:
 
     def act(self, observation: Observation) -> Any:
         """Return the action, (7,) float32."""
-        state = flat(self.env.observer(self.env.outcome)).numpy()[0]
+        state = torch.cat(tuple(self.env.observer(self.env.outcome).values()), -1)[0].numpy()
         return self.learner.predict(state, deterministic=True)[0]
 
 
-def main() -> None:
-    """Learn each skill with each seed, then evaluate."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("tasks", nargs="+")
-    options.add_argument("--total-steps", type=int, default=200_000)
-    options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    options.add_argument("--episodes", default="50")
-    options.add_argument("--out", default="runs/sac")
+options = argparse.ArgumentParser(description=__doc__)
+options.add_argument("tasks", nargs="+")
+options.add_argument("--total-steps", type=int, default=200_000)
+options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+options.add_argument("--episodes", default="50")
+options.add_argument("--out", default="runs/sac")
+if __name__ == "__main__":
     args = options.parse_args()
     for task, seed in itertools.product(args.tasks, args.seeds):
-        out = f"{args.out}/{task}-{seed}"
+        out = Path(args.out, f"{task}-{seed}").absolute()
         envs = SB3VecEnv(make_vec(task, 16, terminate_on_success=True, seed=seed))
         learner = SAC("MlpPolicy", envs, seed=seed, gamma=0.97, gradient_steps=-1)
-        learner.learn(args.total_steps).save(f"{out}/sac.zip")
+        learner.learn(args.total_steps).save(out / "sac.zip")
         policy = ["--policy", "sac:StatePolicy", "--policy-arg", f"weights={out}/sac.zip"]
-        command(["evaluate", task, *policy, "--episodes", args.episodes, "--out", f"{out}/scores"])
-
-
-if __name__ == "__main__":
-    main()
+        command = ["evaluate", task, *policy, "--episodes", args.episodes, "--out", f"{out}/scores"]
+        here = Path(__file__).parent
+        subprocess.run([sys.executable, "-m", "clevrskills", *command], cwd=here, check=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import runpy
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -115,12 +116,10 @@ def test_a_real_task():
 
 
 @pytest.mark.slow
-def test_an_off_policy_learner_has_a_row(tmp_path, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(EXAMPLES)
+def test_an_off_policy_learner_has_a_row(tmp_path):
     options = ["--total-steps", "320", "--seeds", "3", "--episodes", "1", "--out", "sac"]
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["sac.py", "touch", *options])
-    runpy.run_path(str(EXAMPLES / "sac.py"), run_name="__main__")
+    command = [sys.executable, EXAMPLES / "sac.py", "touch", *options]
+    paths = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent)}
+    subprocess.run(command, cwd=tmp_path, env=paths, check=True)
     results = list(read_results(tmp_path / "sac/touch-3/scores"))
     assert {result.split for result in results} == {"train", "test"}
-    assert "touch" in capsys.readouterr().out
