@@ -28,7 +28,6 @@ def load(
     weights: str | None = ...,
     told: Literal[False] = ...,
     stop: str | None = ...,
-    map: str | None = ...,
     together: bool = ...,
 ) -> LearnedPolicy: ...
 
@@ -45,7 +44,6 @@ def load(
     weights: str | None = None,
     told: bool = False,
     stop: str | None = None,
-    map: str | None = None,
     together: bool = False,
 ) -> LearnedPolicy | ToldPolicy:
     """Load a trained policy; see :func:`clevrskills.baselines.checkpoint.load`.
@@ -57,7 +55,6 @@ def load(
         told: Give it the true positions of the objects of the sub-task, from the simulation: an
             upper bound.
         stop: ``learned``: it declares itself when all is done, for ``--stop declared``.
-        map: ``fused``: it observes the map that is fused of the cameras beside the field.
         together: Act in all episodes of ``--batch`` at once on a CPU, too, as on a GPU: quicker,
             but actions depend on their number by rounding.
 
@@ -73,12 +70,12 @@ def load(
     if together and (told or type(policy).act is not LearnedPolicy.act):
         raise ClevrSkillsError("together=true: this policy acts in one episode after the other")
     policy.together = together
-    if stop is not None or map is not None:
+    if stop is not None:
         from clevrskills.baselines.policies.cliport.policy import Cliport
 
         if not isinstance(policy, Cliport):
-            raise ClevrSkillsError(f"stop and map are for checkpoints of cliport, unlike {path}")
-        policy.configure(stop, map)
+            raise ClevrSkillsError(f"stop is for checkpoints of cliport, unlike {path}")
+        policy.configure(stop)
     if not told:
         return policy
     from clevrskills.baselines.policies.bc.policy import BehaviorCloning

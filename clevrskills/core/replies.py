@@ -33,7 +33,8 @@ _TOKEN = re.compile(r"<\|[^|<>\n]*\|>|</?(?:s|output|response|end_of_turn)>|</\w
 _ITEM = re.compile(r"^\s*(?:\(?\d+[.):]|[-•+–—])\s+")
 _MARK = re.compile(
     r"(?:(?:so|then|thus|therefore),? )?(?:(?:my|the|your) )?(?:(?:next|final|chosen|best) )*"
-    rf"(?:{_NAMES})(?: to take)?(?: (?:is|will be|would be|should be))?\s*[:=\uff1a](.*)",
+    rf"(?:{_NAMES})(?: to take)?(?: #?\d+)?\]?(?: (?:is|will be|would be|should be))?"
+    r"\s*(?:[:=\uff1a\u2192]|->| [-\u2013\u2014] |(?<=\]) )(.*)",
     re.IGNORECASE,
 )
 _LATEX = re.compile(r"\\(?:boxed|text|texttt|textbf|mathrm)\s*\{([^{}]*)\}")

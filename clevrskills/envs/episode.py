@@ -117,7 +117,7 @@ class EpisodeSpec(Episode):
             "seed": self.seed,
             "robot": self.robot,
             "task_args": {name: _plain(value) for name, value in self.task_args.items()},
-            "layout": _layout_to_json(self.layout),
+            "layout": layout_to_json(self.layout),
             "prompt": prompt,
             **({"conditions": self.conditions.to_json()} if self.conditions else {}),
         }
@@ -125,7 +125,7 @@ class EpisodeSpec(Episode):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
-        layout = _layout(data["layout"])
+        layout = read_layout(data["layout"])
         return cls(
             data["task"],
             data["split"],
@@ -175,7 +175,8 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _layout_to_json(layout: Layout) -> dict[str, Any]:
+def layout_to_json(layout: Layout) -> dict[str, Any]:
+    """Return a layout as plain JSON data that :func:`read_layout` reads."""
     arrays = {name: np.asarray(value) for name, value in layout.roles.items()}
     return {
         "bodies": [body.to_json() if body else None for body in layout.bodies],
@@ -194,7 +195,8 @@ def _layout_to_json(layout: Layout) -> dict[str, Any]:
     }
 
 
-def _layout(data: Mapping[str, Any]) -> Layout:
+def read_layout(data: Mapping[str, Any]) -> Layout:
+    """Read what :func:`layout_to_json` wrote."""
     return Layout(
         bodies=tuple(Body.from_json(entry) if entry else None for entry in data["bodies"]),
         roles={

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
-from clevrskills.predicates.shaping import carry, reach
+from clevrskills.predicates.shaping import towards
 from clevrskills.sim.placement import put
 from clevrskills.sim.world import World
 
@@ -94,11 +94,7 @@ class SameStack(PhysicalPredicate):
         rows = torch.arange(len(slots), device=slots.device)
         top = slots.gather(1, towers.top.gather(1, foot))[:, 0]
         left = towers.used & ~towers.members[rows, foot[:, 0]]
-        held = world.is_held(slots) & left
-        nearest = torch.where(left, reach(world, slots, left), 0.0).amax(-1)
-        return world.evaluate_where(
-            held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), top
-        )
+        return towards(world, slots, left, top)
 
     def describe(self, world: World, env: int = 0) -> str:
         names = world.mention(env, self.objects)

@@ -116,6 +116,22 @@ def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
     return torch.where(aside < NEAR_M, over, 2.0 + near + lifted)
 
 
+def towards(world: World, slots: Tensor, left: Tensor, onto: Tensor) -> Tensor:
+    """Return how near the next body is to where it is to be put, in [0, 5], (B,).
+
+    Args:
+        world: The world.
+        slots: Slots of the bodies, (B, n).
+        left: Which of them may be next, (B, n) bool.
+        onto: Slot of what it is put on, (B,).
+    """
+    nearest = torch.where(left, reach(world, slots, left), 0.0).amax(-1)
+    held = world.is_held(slots) & left
+    return world.evaluate_where(
+        held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), onto
+    )
+
+
 def _nothing(world: World) -> Tensor:
     """Return zeros (B,)."""
     return world.body_pose.new_zeros(world.num_envs)

@@ -91,6 +91,12 @@ def test_replies_are_read_as_they_are_meant(half: int, least: float) -> None:
         "<action>{}</action>",
         "action: {}</s>",
         "Why: it is next.\n\n{}\n\nI hope so.",
+        "Thought 1: it is next.\nAction 1: {}",
+        "[Action] {}",
+        "[Action]: {}",
+        "Action - {}",
+        "Next action \u2192 {}",
+        "action -> {}",
     ],
 )
 def test_layouts_are_no_skill(layout: str, suite: str) -> None:

@@ -6,23 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
 from clevrskills.core.interface import Interface
-from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
+from clevrskills.core.policy import GaveUp, Observation, PromptInput
 from clevrskills.core.suite import CommandOracle, Suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.policies import Privileged
-from clevrskills.evaluation.results import NO_TRACK
-from clevrskills.solvers.requirements import require_oracle
+from clevrskills.evaluation.policies import OraclePolicy, Privileged
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND
 from clevrskills.suites.lohoravens.interfaces.numbers import PICK_PLACE_PIXELS, pixel_of
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.move import Move
-from clevrskills.suites.lohoravens.primitive import PrimitiveArm, pick_and_place
+from clevrskills.suites.lohoravens.primitive import PrimitiveArm, arm_of_turn, pick_and_place
 from clevrskills.suites.lohoravens.prompts.phrasing import instruction_for
 from clevrskills.suites.lohoravens.solver import UnsolvableError, clearing_moves, moves
 
@@ -137,9 +134,7 @@ class StepOracle(MoveOracle):
                 super().act()
                 if self.pose is None:
                     return self._interface.none()
-                numbers = (self._env.episode_seed, crc32(b"primitive"), self._codes.total())
-                generator = np.random.default_rng(np.random.SeedSequence(numbers))
-                self._arm = PrimitiveArm(self._env, generator)
+                self._arm = arm_of_turn(self._env, self._codes.total())
                 self._actions = pick_and_place(self._arm, Move.of(self.pose))
             try:
                 action = next(self._actions)
@@ -156,7 +151,7 @@ def _rounded(move: Move) -> tuple[float, ...]:
     return tuple(np.round([*move.pick, *move.place], 3).tolist())
 
 
-class GreedyText:
+class GreedyText(OraclePolicy):
     """Policy that says the solver's next move in words, each once: it gives up if one was not done.
 
     Args:
@@ -167,19 +162,15 @@ class GreedyText:
         ClevrSkillsError: The interface is not of words.
     """
 
-    observation = ObservationOptions(cameras=(), proprioception=False)
-    track = NO_TRACK
-    privileged = True
-
     def __init__(self, suite: Suite, interface: Interface) -> None:
         if interface.name != PICK_PLACE_TEXT.name:
             raise ClevrSkillsError(f"greedy_text acts by --interface {PICK_PLACE_TEXT.name}")
-        require_oracle(suite)
-        self._interface = interface
+        super().__init__(suite, interface)
 
-    def reset(self, prompt: PromptInput, *, env: LoHoRavensEnv, episode: Any) -> None:
+    def reset(self, prompt: PromptInput, *, env: LoHoRavensEnv, episode: Any) -> None:  # type: ignore[override]
         """Begin an episode."""
-        self._env, self._oracle = env, MoveOracle(env, self._interface)
+        super().reset(prompt, env=env, episode=episode)
+        self._env = env
 
     def act(self, observation: Observation) -> str:
         """Return the next instruction.
@@ -188,10 +179,9 @@ class GreedyText:
             GaveUp: The last one was not done, or none is known that helps.
         """
         account = self._env.account
-        if account.turns and account.codes["PLACED"] < account.turns:
+        if account.codes["PLACED"] < account.turns:
             raise GaveUp("an instruction was not done")
-        instruction: str = self._oracle.act()
-        return instruction or DONE_COMMAND
+        return super().act(observation) or DONE_COMMAND
 
 
 class RandomActions(Privileged):

@@ -12,7 +12,8 @@ from collections.abc import Collection
 import numpy as np
 
 from clevrskills.envs.recorder_view import RecorderView
-from clevrskills.suites.lohoravens.things import FieldView, Thing
+from clevrskills.suites.lohoravens.things import MOVED_M, FieldView, Thing
+from clevrskills.tasks.leaf_slots import listed
 
 CAPTIONS = ("caption_objects", "caption_positions", "caption_change")
 """Views in words: how many there are of each colour and kind; where each is, too; what moved in the
@@ -22,8 +23,6 @@ _STATEMENT = re.compile(
     r"[^.\n]*\.)",
     re.MULTILINE | re.IGNORECASE,
 )
-MOVED_M = 0.02
-"""How far a thing is to have moved to be told of."""
 
 
 class CaptionState:
@@ -40,11 +39,7 @@ class CaptionState:
     def __init__(self, env: RecorderView) -> None:
         scene = FieldView(env)
         self.hidden_at_start = {thing.key for thing in scene.movable if scene.covered(thing)}
-        self.covering_at_start = [
-            thing
-            for thing in scene.movable
-            if any(scene.stands_on(thing, other) for other in scene.movable)
-        ]
+        self.covering_at_start = [thing for thing in scene.movable if scene.stacked(thing)]
         self._hidden = self.hidden_at_start
         self._before: dict[str, np.ndarray] = {}
         self._places: dict[str, str] = {}
@@ -58,11 +53,7 @@ class CaptionState:
     def _look(self, env: RecorderView) -> FieldView:
         """Observe the scene now; what is uncovered in it is hidden no more."""
         scene = FieldView(env)
-        self._hidden = {
-            thing.key
-            for thing in scene.movable
-            if thing.key in self._hidden and scene.covered(thing)
-        }
+        self._hidden = self._hidden & {t.key for t in scene.movable if scene.covered(t)}
         return scene
 
     def caption(self, env: RecorderView, view: str) -> str:
@@ -71,7 +62,9 @@ class CaptionState:
         seen = [thing for thing in scene.things if thing.key not in self._hidden]
         lines = [counted(seen)]
         if view != CAPTIONS[0]:
-            lines += [f"{_the(thing)} is {where(scene, thing, self._hidden)}." for thing in seen]
+            lines += [
+                f"The {_name(thing)} is {where(scene, thing, self._hidden)}." for thing in seen
+            ]
         if view == CAPTIONS[2]:
             lines.append(self._changes(scene, seen))
         return "\n".join(lines)
@@ -87,7 +80,7 @@ class CaptionState:
         if not moved:
             return "Nothing has moved."
         return " ".join(
-            f"{_the(thing)} has moved: it was {self._places[thing.key]} and is now "
+            f"The {_name(thing)} has moved: it was {self._places[thing.key]} and is now "
             f"{where(scene, thing, self._hidden)}."
             for thing in moved
         )
@@ -113,7 +106,7 @@ def counted(things: list[Thing]) -> str:
     if not parts:
         return "There is nothing on the table."
     verb = "is" if next(iter(names.values())) == 1 else "are"
-    return f"There {verb} {_joined(parts)}."
+    return f"There {verb} {listed(parts)}."
 
 
 def where(scene: FieldView, thing: Thing, hidden: Collection[str] = ()) -> str:
@@ -126,16 +119,8 @@ def where(scene: FieldView, thing: Thing, hidden: Collection[str] = ()) -> str:
     ]
     if not below:
         return area
-    return f"{area}, {_joined([f'{word} the {_name(other)}' for word, other in below])}"
+    return f"{area}, {listed([f'{word} the {_name(other)}' for word, other in below])}"
 
 
 def _name(thing: Thing) -> str:
     return f"{thing.size} {thing.name}" if thing.kind == "block" else thing.name
-
-
-def _the(thing: Thing) -> str:
-    return f"The {_name(thing)}"
-
-
-def _joined(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -21,10 +21,8 @@ from clevrskills.suites.lohoravens.noise import CLEAN, Noise, noise_generator
 
 HEIGHT_VIEW = "height"
 """Name of the view of heights in the map, (128, 256) float32 in metres."""
-FUSED_VIEWS = ("fused_map", "fused_height")
-"""Names of the views of colors (128, 256, 3) uint8 and heights as three cameras see them."""
 VIEWS: Mapping[str, ViewKind] = {
-    **dict.fromkeys((HEIGHT_VIEW, *FUSED_VIEWS), "array"),
+    HEIGHT_VIEW: "array",
     **dict.fromkeys((*CAPTIONS, STATE_VIEW), "text"),
 }
 """What it shows beside the images of cameras, and of which kind that is."""
@@ -139,16 +137,11 @@ class LoHoRavensEnv(ClevrSkillsEnv):
 
         Raises:
             UnknownNameError: There is no such view.
-            ClevrSkillsError: Heights are asked for, but the map is not among the cameras, or the
-                fused map, but those beside the field are not.
+            ClevrSkillsError: Heights are asked for, but the map is not among the cameras.
         """
         check_names(view=(views, VIEWS))
         found: dict[str, Any] = {}
-        if set(views) & {*FUSED_VIEWS}:
-            found |= {k: v for k, v in self._fused().items() if k in views}
         for view in views:
-            if view in FUSED_VIEWS:
-                continue
             if view == HEIGHT_VIEW:
                 heights = self.height_map("map")
                 found[view] = self.noise.on_heights(heights, self._noise(view))
@@ -157,14 +150,3 @@ class LoHoRavensEnv(ClevrSkillsEnv):
             else:
                 found |= super().look((view,))
         return found
-
-    def _fused(self) -> Mapping[str, np.ndarray]:
-        """Return colors and heights of the map as the cameras beside the field see it."""
-        from clevrskills.suites.lohoravens.fusion import SIDE_CAMERAS, fuse
-
-        depths, images = {}, self.capture()
-        for name in SIDE_CAMERAS:
-            depth_m = self.depth_map(name)
-            depths[name] = self.noise.on_heights(depth_m, self._noise(f"depth {name}"))
-        cameras = {name: self._fixed_cameras[name] for name in SIDE_CAMERAS}
-        return dict(zip(FUSED_VIEWS, fuse(cameras, images, depths), strict=True))

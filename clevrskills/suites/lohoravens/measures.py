@@ -15,10 +15,9 @@ from clevrskills.core.goal.tree import leaves_met
 from clevrskills.core.report import Measure
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.suites.lohoravens.things import MOVED_M
 from clevrskills.tasks.base import stack_roles
 
-DISTURBED_M = 0.02
-"""From how far on a block counts as moved."""
 TIGHT = 2
 """Turns beyond those that are needed within which the original ends an episode."""
 ABSENT = ("NO_SUCH_OBJECT", "UNKNOWN_COLOR")
@@ -99,7 +98,7 @@ class EpisodeMetrics:
     def disturbed(self) -> int:
         """Return the number of moved blocks that the goal does not move."""
         moved_m = (self._env.world.body_pose[0, :, :3] - self._from).norm(dim=-1)
-        return int((moved_m[self._others] > DISTURBED_M).sum())
+        return int((moved_m[self._others] > MOVED_M).sum())
 
     def measures(self) -> Mapping[str, float]:
         """Return numbers of the episode so far, by the names of :data:`MEASURES`; nothing of what
@@ -108,16 +107,15 @@ class EpisodeMetrics:
         env, partial = self._env, self.partial()
         n_min = int(env.layouts[0].roles["n_min"])
         tight = 0 <= self._solved_at <= n_min + TIGHT and not any(self.codes[c] for c in ABSENT)
+        found = {"partial": partial, "partial_best": max(self._best, partial)}
+        found["disturbed"] = float(self.disturbed())
         if not self.turns:  # of control steps
-            found = {"partial": partial, "partial_best": partial}
-            return {**found, "disturbed": float(self.disturbed())}
+            return found
         return {
-            "partial": partial,
-            "partial_best": max(self._best, partial),
+            **found,
             **({"followed": float(self._followed)} if self._steps is not None else {}),
             "success_tight": float(tight),
             "turns_per_move": self.turns / n_min,
-            "disturbed": float(self.disturbed()),
             "drops": float(self.codes["DROPPED"]),
             "missed": float(self.codes["NOTHING_PICKED"]),
             "refused_turns": float(sum(n for code, n in self.codes.items() if code not in FREE)),

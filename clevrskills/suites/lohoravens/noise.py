@@ -79,14 +79,13 @@ def read_noise(text: str) -> Noise:
         return NOISES[text]
     known, values = [part.name for part in fields(Noise)], dict[str, float]()
     for entry in text.split(","):
-        name, equals, value = entry.strip().partition("=")
+        name, _, value = entry.strip().partition("=")
         if name not in known:
             raise UnknownNameError("noise", name, [*NOISES, *(f"{k}=" for k in known)])
         try:
             values[name] = float(value)
         except ValueError:
             raise ClevrSkillsError(f"noise {name}={value}: {value!r} is no number") from None
-        del equals
     return Noise(**values)
 
 

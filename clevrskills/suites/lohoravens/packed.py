@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.envs.episode import layout_to_json, read_layout
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks import task as make_task
 from clevrskills.tasks.base import Task
@@ -56,10 +57,7 @@ def pack(data: Mapping[str, Any]) -> Mapping[str, Any]:
 def _pack(data: Mapping[str, Any]) -> dict[str, Any]:
     layout, prompt = data["layout"], data["prompt"]
     bodies = [body and _packed_body(body) for body in layout["bodies"]]
-    roles = {
-        name: np.array(role["values"], role["dtype"]).reshape(role["shape"]).tolist()
-        for name, role in layout["roles"].items()
-    }
+    roles = {name: role.tolist() for name, role in read_layout(layout).roles.items()}
     named = [data[name] for name in ("task", "split", "index", "seed", "robot")]
     asked = [prompt["text"], prompt["wording"]["index"]]
     return {PACKED: named, "bodies": bodies, "roles": roles, "prompt": asked}
@@ -86,8 +84,7 @@ def unpack(data: Mapping[str, Any]) -> Mapping[str, Any]:
     bodies = [
         body and _body(slot, body) for slot, body in zip(task.slots, data["bodies"], strict=True)
     ]
-    roles = {name: np.array(values) for name, values in data["roles"].items()}
-    layout = Layout(tuple(bodies), roles)
+    layout = Layout(tuple(bodies), {name: np.array(of) for name, of in data["roles"].items()})
     text, number = data["prompt"]
     return {
         "task": key,
@@ -96,21 +93,7 @@ def unpack(data: Mapping[str, Any]) -> Mapping[str, Any]:
         "seed": seed,
         "robot": robot,
         "task_args": {},
-        "layout": {
-            "bodies": [body and body.to_json() for body in bodies],
-            "roles": {
-                name: {
-                    "dtype": array.dtype.name,
-                    "shape": list(array.shape),
-                    "values": array.ravel().tolist(),
-                }
-                for name, array in roles.items()
-            },
-            "in_gripper": -1,
-            "examples": [],
-            "picture_radius_m": None,
-            "words": [],
-        },
+        "layout": layout_to_json(layout),
         "prompt": _prompt(task, layout, text, number),
     }
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from math import pi
+from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -54,7 +56,7 @@ HELD_CELL_M = 0.004
 CUPS_GIVE_M = 0.003
 """How far the cups may be below the tops of what stands beside a pick or a place: they come
 straight down, and what is as high as the block that they touch is no obstacle."""
-YAWS = (*(k * pi / 2 for k in range(4)), *((2 * k + 1) * pi / 4 for k in range(4)))
+YAWS = tuple(k * pi / 2 for k in range(4)), tuple((2 * k + 1) * pi / 4 for k in range(4))
 """Turns of the gripper that are tried, from that of the pick: the first ones fit square blocks."""
 
 Outcome = Generator[np.ndarray, None, str]
@@ -80,6 +82,12 @@ class PrimitiveArm(Arm):
         high = np.ceil((center + size / 2) / HELD_CELL_M - 0.25) * HELD_CELL_M
         low[2] = (center - size / 2)[2]  # just below the cups
         return high - low, (low + high) / 2
+
+
+def arm_of_turn(env: Any, turn: int) -> PrimitiveArm:
+    """Return the arm of a turn, whose random choices follow from the episode and the turn."""
+    entropy = np.random.SeedSequence((env.episode_seed, crc32(b"primitive"), turn))
+    return PrimitiveArm(env, np.random.default_rng(entropy))
 
 
 def in_field(move: Move, field: Workspace = FIELD) -> bool:
@@ -133,15 +141,11 @@ def _plan(arm: PrimitiveArm, move: Move) -> _Plan | None:
     height, owners = _under(arm, np.array([move.pick[:2]]))
     top, onto = _under(arm, np.array([move.place[:2]]))
     turn_rad = move.place[2] - move.pick[2]
-    turns = sorted(
-        enumerate(YAWS),
-        key=lambda item: (
-            item[0] >= len(YAWS) // 2,
-            round(abs(_wrapped(move.pick[2] + item[1] - arm.yaw_rad)), 6),
-            item[1],
-        ),
-    )
-    for yaw in (move.pick[2] + turn for _, turn in turns):
+
+    def change_rad(turn: float) -> tuple[float, float]:
+        return round(abs(_wrapped(move.pick[2] + turn - arm.yaw_rad)), 6), turn
+
+    for yaw in (move.pick[2] + turn for of in YAWS for turn in sorted(of, key=change_rad)):
         tip = _tip(arm, (*move.pick[:2], height), yaw)
         end = _tip(arm, (*move.place[:2], top + max(height, 0.0)), yaw + turn_rad)
         at_pick = arm.reaches_down(tip, owners)
@@ -288,18 +292,11 @@ def _let_go(arm: Arm) -> Actions:
     yield from arm.wait(1)
     yield from arm.rise(LIFT_M)
     arm.set_label("wait", "Wait until all rests")
-    movable = arm.world.solids.movable[0]
+    movable = arm.world.solids.movable[0].nonzero().T  # (1, K)
     for action in arm.wait(REST_STEPS):
-        at_rest = arm.world.cached("still everywhere", _still)
-        if bool((at_rest | ~movable).all()):
+        if bool(arm.world.is_static(movable).all()):
             return
         yield action
-
-
-def _still(world: object) -> torch.Tensor:
-    """Return whether each body is at rest, (K,)."""
-    found = [world.is_static(torch.tensor([k])) for k in range(len(world.keys))]  # type: ignore[attr-defined]
-    return torch.cat(found)
 
 
 def _put_back(arm: Arm, plan: _Plan) -> Actions:

@@ -80,17 +80,11 @@ def beside(place_m: tuple[float, float], side: str, beyond: bool) -> Workspace:
     Raises:
         LayoutError: There is no room.
     """
-    (axis, sign), at = _axis(side), place_m
-    bounds = np.array([INNER.x_m, INNER.y_m])
-    limit = at[axis] + sign * (BEYOND_M if beyond else SHORT_M)
+    axis = int(SIDES[side][0] == 0.0)
+    sign, bounds = SIDES[side][axis], np.array([INNER.x_m, INNER.y_m])
+    limit = place_m[axis] + sign * (BEYOND_M if beyond else SHORT_M)
     bounds[axis, 0 if (sign > 0) == beyond else 1] = limit
     return _cut(bounds[:, 0], bounds[:, 1])
-
-
-def _axis(side: str) -> tuple[int, float]:
-    """Return the axis and sign of a side."""
-    x, y = SIDES[side]
-    return (0, x) if x else (1, y)
 
 
 def _cut(low: np.ndarray, high: np.ndarray) -> Workspace:
@@ -143,6 +137,14 @@ class FieldScene:
         """
         pose = self._table.place(shape("cube", (side_m,) * 3, DENSITY), workspace=where)
         return self._add_block(color, side_m, pose, kind)
+
+    def deal(self, colors: Sequence[str], counts: Sequence[int]) -> list[list[Block]]:
+        """Put some blocks of each color at free places, and return them.
+
+        Raises:
+            LayoutError: There is no room.
+        """
+        return [[self.block(c) for _ in range(n)] for c, n in zip(colors, counts, strict=True)]
 
     def _add_block(self, color: str, side_m: float, pose: Pose, kind: str = "block") -> Block:
         slot = self._add(kind, "cube", color, pose, (side_m,) * 3, density=DENSITY)
@@ -203,8 +205,8 @@ class FieldScene:
             height += side_m
         return found
 
-    def pyramid(self, rows: Sequence[Sequence[str]]) -> list[list[Block]]:
-        """Put up a wall of small blocks, each row one shorter than the one below.
+    def pyramid(self, rows: Sequence[Sequence[str]]) -> list[Block]:
+        """Put up a wall of small blocks, each row one shorter than the one below; the blocks.
 
         Args:
             rows: Colors of each row, the lowest first.
@@ -216,14 +218,12 @@ class FieldScene:
         x, y, _, w, _, _, z = self._table.place(
             shape("cube", (length, SMALL_M, SMALL_M * len(rows)), DENSITY), workspace=HIDDEN
         )
-        yaw, found = 2 * atan2(z, w), []
+        yaw, found = 2 * atan2(z, w), list[Block]()
         for level, colors in enumerate(rows):
-            row = []
             for k, color in enumerate(colors):
                 along = PITCH_M * (k - (len(colors) - 1) / 2)
                 place = (x + along * cos(yaw), y + along * sin(yaw), SMALL_M * (level + 0.5))
-                row.append(self._add_block(color, SMALL_M, (*place, w, 0.0, 0.0, z)))
-            found.append(row)
+                found.append(self._add_block(color, SMALL_M, (*place, w, 0.0, 0.0, z)))
         return found
 
     def line(self, color: str) -> np.ndarray:
@@ -239,17 +239,17 @@ class FieldScene:
         self._draw("line", "cube", color, (x, y), size)
         return np.array([x, y])
 
-    def circle(self, color: str, radius_m: float = RING_M) -> np.ndarray:
+    def circle(self, color: str) -> np.ndarray:
         """Draw a circle, and return its middle, (2,).
 
         Raises:
             LayoutError: There is no room.
         """
-        wide = 2 * (radius_m + ROOM_M)
+        wide = 2 * (RING_M + ROOM_M)
         low, high = np.array([FIELD.x_m, FIELD.y_m]).T + np.array([[wide / 2], [-wide / 2]])
         x, y = self.rng.places.uniform(low, high).tolist()
         self._table.reserve(x, y, wide / 2)
-        size = (2 * radius_m + BROAD_M, 2 * radius_m + BROAD_M, MAT_M)
+        size = (2 * RING_M + BROAD_M, 2 * RING_M + BROAD_M, MAT_M)
         self._draw("circle", DRAWN_CIRCLE, color, (x, y), size)
         return np.array([x, y])
 

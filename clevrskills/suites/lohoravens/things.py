@@ -34,6 +34,10 @@ SIDE_WORDS = {
 """What a sentence calls the sides of a block."""
 BESIDE_M = 0.16
 """Distance between the middles of a block and of what is put beside it."""
+AROUND_M = 0.04
+"""Greatest distance from the place beside a block."""
+MOVED_M = 0.02
+"""From how far on a block counts as moved."""
 LEVEL_M = 0.006
 """How far the underside of a thing may be from the top of what it stands on."""
 GRID_M, GAPS_M = 0.01, (0.03, 0.01)
@@ -279,9 +283,13 @@ class FieldView(FieldLayout):
         """Return whether another thing has a thing on or in it."""
         return (self.inside if other.kind == "bowl" else self.stands_on)(thing, other)
 
-    def covered(self, thing: Thing) -> bool:
-        """Return whether something stands on it."""
-        return any(self.stands_on(other, thing) for other in self.movable)
+    def covered(self, thing: Thing, but_by: Thing | None = None) -> bool:
+        """Return whether something, other than ``but_by``, stands on it."""
+        return any(self.stands_on(o, thing) for o in self.movable if o is not but_by)
+
+    def stacked(self, thing: Thing) -> bool:
+        """Return whether it stands on something that can be moved."""
+        return any(self.stands_on(thing, other) for other in self.movable)
 
     def area(self, thing: Thing) -> str:
         """Return the quarter of the field in which its middle is."""

@@ -1,17 +1,60 @@
 """Wordings of the household's tasks: sentences that are read back, no two alike."""
 
+import re
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.tasks.instances import TABLE, banks, read_sentence, wordings
 from clevrskills.suites.clevrskills.wording_checks import FAULTS, HELD_OUT, SEEN
 from clevrskills.tasks.bank import STYLES
+from tests.support.household_grammar import NOT_SO, read
 
 SUITE = load_suite("asgardbench")
+MUTATIONS, FEWEST = 200, 30
+SWAPS = (
+    *(("bowl", "plate"), ("mug", "bowl"), ("mug", "cup"), ("plate", "pan"), ("pan", "pot")),
+    *(("potato", "egg"), ("egg", "bread"), ("toast", "egg"), ("microwave", "oven")),
+    *(("microwave", "pan"), ("coffee", "tea"), ("fridge", "drawer"), ("cabinet", "fridge")),
+    *(("television", "mirror"), ("tv", "mirror"), ("one", "two"), ("a slice", "two slices")),
+    *(("dining table", "cabinet"), ("slice", "whole")),
+)
+"""Words that make a sentence ask for something else."""
+
+
+def mutations(text, variant, kinds):
+    """Yield a sentence with other things, numbers or places, or a negation dropped."""
+    for one, other in (*SWAPS, *(pair[::-1] for pair in SWAPS)):
+        if not re.search(rf"\b{other}\b", text, re.I):
+            yield re.sub(rf"\b{one}\b", other, text, flags=re.I)
+    for found in NOT_SO.finditer(text):
+        yield text.replace(found[0], found[0].replace("not ", ""))
+    named = [*variant.objects, *filter(None, [variant.food])]
+    for one in named:
+        for other in {t for types in kinds.values() for t in types} - {*named}:
+            yield re.sub(rf"\b{one}\b", other, text)
+
+
+@pytest.mark.parametrize("task", TABLE)
+def test_a_separate_reader_finds_the_goal_and_every_mutation(task):
+    classes = catalogue().classes
+    kinds = {name: classes[name.title()] for name in ("food", "silverware", "dishes")}
+    kinds["dishes"] = (*kinds["dishes"], "Pan")
+    changed, generator = dict[str, tuple[object, ...]](), np.random.default_rng(1)
+    for variant in {(v.objects, v.food): v for v in TABLE[task]}.values():
+        meaning = (task, variant.objects, variant.food)
+        for wording in wordings(task, variant):
+            assert read(wording.text, kinds) == meaning, wording.text
+            new = {*mutations(wording.text, variant, kinds)} - {wording.text}
+            changed |= dict.fromkeys(new, meaning)
+    some = generator.permutation(sorted(changed))[:MUTATIONS].tolist()
+    assert len(some) >= FEWEST
+    assert not [text for text in some if read(text, kinds) == changed[text]]
 
 
 @pytest.mark.parametrize("task", TABLE)

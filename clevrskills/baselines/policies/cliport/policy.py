@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,9 +22,6 @@ from clevrskills.errors import UnknownNameError
 
 TURN_SHARE = 0.2
 """How much the turn counts beside the places."""
-FUSED_VIEWS = ("fused_map", "fused_height")
-SEEN_FROM = {VIEWS: (), FUSED_VIEWS: ("front", "left", "right")}
-"""Views of the map, and the cameras that they are made of beside themselves."""
 SUITE, INTERFACE = "lohoravens", "pick_place_pixels"
 
 
@@ -62,7 +58,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
     def __init__(self, config: CliportConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
         self.network = TwoStreams(config)
-        self._stops, self._views = False, VIEWS
+        self._stops = False
         self._instructions: dict[int, str] = {}
 
     @staticmethod
@@ -76,26 +72,18 @@ class Cliport(LearnedPolicy[CliportConfig]):
         action = dict(find_interface(load_suite(SUITE), INTERFACE).spec)
         return PolicySpec(options, {}, {"state": none, "action": plain}, action)
 
-    def configure(self, stop: str | None, map: str | None) -> None:
+    def configure(self, stop: str | None) -> None:
         """Set how the policy acts from now on.
 
         Args:
             stop: ``learned``: it declares when there is nothing left to do.
-            map: ``fused``: it observes the map that is fused of the cameras beside the field.
 
         Raises:
-            UnknownNameError: A value is not allowed.
+            UnknownNameError: The value is not allowed.
         """
-        for name, value, allowed in (("stop", stop, "learned"), ("map", map, "fused")):
-            if value not in (None, allowed):
-                raise UnknownNameError(f"value of {name}", value, (allowed,))
+        if stop not in (None, "learned"):
+            raise UnknownNameError("value of stop", stop, ("learned",))
         self._stops = stop is not None
-        self._views = VIEWS if map is None else FUSED_VIEWS
-
-    @property
-    def observation(self) -> ObservationOptions:
-        """Observations that the policy needs."""
-        return replace(self.spec.observation, views=(*SEEN_FROM[self._views], *self._views))
 
     def forward(self, batch: TurnBatch) -> dict[str, Tensor]:  # type: ignore[override]
         """Return the losses of turns: of the pick, of the place and of the end."""
@@ -129,7 +117,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
         }
 
     def _act(self, views: Mapping[str, np.ndarray], text: str) -> Any:
-        image = to_image(*(views[name] for name in self._views))[None].to(self.device)
+        image = to_image(*(views[name] for name in VIEWS))[None].to(self.device)
         words = words_of(text, self.config.vocabulary, self.config.length)[None].to(self.device)
         features = self.network(image, words, torch.zeros(1, dtype=torch.long, device=self.device))
         if self._stops and bool(self.network.ended(features) > 0):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from clevrskills.suites.lohoravens.primitive import (
     Move,
     Outcome,
     PrimitiveArm,
+    arm_of_turn,
     pick_and_place,
 )
 
@@ -76,14 +76,12 @@ class PickPlaceActuator:
         env.begin_turn()
         if request.move is None:
             return self._end(request.code, request.args)
-        seed, turn = env.episode_seed, env.turns
-        noise, move = noise_generator(seed, "turn", turn), request.move
+        noise, move = noise_generator(env.episode_seed, "turn", env.turns), request.move
         if env.noise.action_mm:
             places = np.array([move.pick, move.place])
             places[:, :2] += env.noise.on_places(noise)
             move = replace(move, pick=tuple(places[0]), place=tuple(places[1]))
-        entropy = np.random.SeedSequence((seed, crc32(b"primitive"), turn))
-        arm = PrimitiveArm(env, np.random.default_rng(entropy))
+        arm = arm_of_turn(env, env.turns)
         return self._run(arm, pick_and_place(arm, move), noise, on_step)
 
     def _run(

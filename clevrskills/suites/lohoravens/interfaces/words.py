@@ -39,10 +39,12 @@ from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.solver.rehearsal import helps
 from clevrskills.suites.lohoravens.things import (
     AREAS,
+    AROUND_M,
     BESIDE_M,
     BLOCKS,
     GAPS_M,
     KINDS,
+    MOVED_M,
     SIDES,
     FieldView,
     Rectangle,
@@ -50,10 +52,6 @@ from clevrskills.suites.lohoravens.things import (
     area_bounds_m,
 )
 
-AROUND_M = 0.04
-"""Greatest distance from the place beside a block."""
-MOVED_M = 0.02
-"""How far a block is to have moved to have been carried."""
 MARGIN_M = 0.005
 """How far from the border of an area its places end."""
 
@@ -267,7 +265,7 @@ def _is_at(thing: Thing, at: str, scene: FieldView) -> bool:
     if at == HIDDEN:
         return scene.covered(thing) or thing.key in scene.hidden
     if at == ON_TOP:
-        return any(scene.stands_on(thing, other) for other in scene.movable)
+        return scene.stacked(thing)
     return not at or scene.is_in(thing, at)
 
 
@@ -284,13 +282,7 @@ def _place(target: Phrase | Spot, thing: Thing, scene: FieldView) -> tuple[np.nd
     if target.kind == "zone":
         return _in_a_zone(onto, target, thing, scene)
     if target.kind != "bowl":
-        onto = [
-            other
-            for other in onto
-            if not any(
-                scene.stands_on(upper, other) for upper in scene.movable if upper is not thing
-            )
-        ]
+        onto = [other for other in onto if not scene.covered(other, but_by=thing)]
         onto.sort(key=lambda other: -round(float(scene.boxes[other.slot][1, 2]), 4))
     if not onto:
         raise Refused("COVERED", phrase=str(target))

@@ -12,10 +12,8 @@ from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import InRectangle, flat_share
-from clevrskills.suites.lohoravens.things import area_of
+from clevrskills.suites.lohoravens.things import MOVED_M, area_of
 
-MOVED_M = 0.02
-"""From how far on a block counts as moved."""
 ZONE_SHARE = 0.5
 """Share of the footprint over a zone from which on a block is in it."""
 

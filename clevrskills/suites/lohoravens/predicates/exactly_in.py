@@ -9,6 +9,7 @@ from torch import Tensor
 
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.predicates.shaping import towards
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import (
     lay_in_zone,
@@ -16,7 +17,7 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     lowest_share,
     one_by_one,
 )
-from clevrskills.suites.lohoravens.predicates.tower import REWARD_PER_BLOCK, towards
+from clevrskills.suites.lohoravens.predicates.tower import REWARD_PER_BLOCK
 
 
 @dataclass(frozen=True, eq=False)

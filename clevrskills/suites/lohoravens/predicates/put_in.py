@@ -15,7 +15,7 @@ from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import (
     InRectangle,
-    lay,
+    lay_first,
     lay_in_zone,
     lay_within,
     left_alone,
@@ -24,6 +24,8 @@ from clevrskills.suites.lohoravens.predicates.resting import (
 )
 from clevrskills.suites.lohoravens.things import area_of
 
+FLOOR_M = 0.008
+"""Height of the floor of a bowl over its foot."""
 BOWL_RADIUS_M = 0.045
 """How far from the axis of a bowl the middle of a block in it is at most."""
 
@@ -151,26 +153,12 @@ class InBowl(PutIn):
             ValueError: There is none.
         """
         for env, only in one_by_one(world, where):
-            for bowl in [k for k in self.bowls[env].tolist() if k >= 0]:
-                slot = torch.full_like(self.object, bowl)
-                try:
-                    _into(world, self.object, slot, only)
-                    break
-                except ValueError:
-                    continue
-            else:
-                raise ValueError("no free bowl")
-
-
-FLOOR_M = 0.008
-"""Height of the floor of a bowl over its foot."""
-
-
-def _into(world: World, body: Tensor, bowl: Tensor, where: Tensor) -> None:
-    lay(world, body, world.position(bowl)[:, :2], None, where)
-    pose = world.pose(body).clone()
-    pose[:, 2] += FLOOR_M
-    world.set_body_pose(body, pose, where)
+            bowls = [torch.full_like(self.object, k) for k in self.bowls[env].tolist() if k >= 0]
+            middles = (world.position(bowl)[:, :2] for bowl in bowls)
+            lay_first(world, self.object, middles, None, only)
+            pose = world.pose(self.object).clone()
+            pose[:, 2] += FLOOR_M
+            world.set_body_pose(self.object, pose, only)
 
 
 @broadcast_slots

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -186,14 +186,23 @@ def lay_within(
     grid = torch.cartesian_prod(ticks, ticks)
     grid = grid[(grid - 0.5).norm(dim=-1).sort(stable=True).indices]
     for _, only in one_by_one(world, where):
-        for tick in grid:
-            try:
-                lay(world, body, low + tick * (high - low), on, only)
-                break
-            except ValueError:
-                continue
-        else:
-            raise ValueError("no free place")
+        lay_first(world, body, (low + tick * (high - low) for tick in grid), on, only)
+
+
+def lay_first(
+    world: World, body: Tensor, places: Iterable[Tensor], on: Tensor | None, where: Tensor
+) -> None:
+    """Put blocks (B,) down at the first free one of some places (B, 2), see :func:`lay`.
+
+    Raises:
+        ValueError: There is none.
+    """
+    for xy in places:
+        try:
+            return lay(world, body, xy, on, where)
+        except ValueError:
+            continue
+    raise ValueError("no free place")
 
 
 def highest(

@@ -21,9 +21,9 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     left_alone,
     one_by_one,
 )
+from clevrskills.suites.lohoravens.predicates.tower import REWARD_PER_BLOCK
 from clevrskills.tasks.leaf_slots import NUMBERS, listed
 
-REWARD_PER_BLOCK = 6.0
 MOVED_M = 0.01
 """How far from where it was at the start a block lies that was moved."""
 ZONE_SHARE, ZONE_INSET = 0.9, 0.4

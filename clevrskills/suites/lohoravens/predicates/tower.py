@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
-from clevrskills.predicates.shaping import carry, reach
+from clevrskills.predicates.shaping import towards
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import (
     LOW_M,
@@ -28,29 +29,17 @@ BASE_SHARE = 0.9
 """Share of the lowest block's footprint that is over the zone."""
 
 
-def towards(world: World, slots: Tensor, left: Tensor, onto: Tensor) -> Tensor:
-    """Return how near the next block is to where it is to be put, in [0, 5], (B,).
-
-    Args:
-        world: The world.
-        slots: Slots of the blocks, (B, n).
-        left: Which of them may be next, (B, n) bool.
-        onto: Slot of what it is put on, (B,).
-    """
-    nearest = torch.where(left, reach(world, slots, left), 0.0).amax(-1)
-    held = world.is_held(slots) & left
-    return world.evaluate_where(
-        held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), onto
-    )
-
-
 @dataclass(frozen=True)
 class Chain:
     """The highest right tower that stands on the zone."""
 
-    levels: Tensor  # how many of its blocks are right, counted from below, (B,)
-    blocks: Tensor  # slot of each level, -1 above, (B, L)
+    blocks: Tensor  # slot of each level that is right, counted from below, -1 above, (B, L)
     clear: Tensor  # whether nothing else is on the highest of them, (B,) bool
+
+    @property
+    def levels(self) -> Tensor:
+        """Number of the right levels, (B,)."""
+        return (self.blocks >= 0).sum(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +85,7 @@ class Tower(PhysicalPredicate):
         rank, kind = self._by_slot(self.rank, on), self._by_slot(self.kind, on)
         foot = self._feet(world, on)  # (B, n)
         now, alive = self.objects.clamp(min=0), foot & self._fits(kind, self.objects, 0)
-        blocks, levels = [torch.where(alive, now, -1)], alive.long()
-        length = self.wanted.shape[1]
+        blocks, length = [torch.where(alive, now, -1)], self.wanted.shape[1]
         above = on.sum(1)  # how many rest on each slot, (B, K)
         below = on.sum(2)
         for level in range(1, length):
@@ -109,11 +97,10 @@ class Tower(PhysicalPredicate):
             good &= self._fits(kind, upper, level)
             now, alive = torch.where(good, upper, now), good
             blocks.append(torch.where(good, upper, -1))
-            levels = levels + good.long()
-        best = levels.argmax(-1, keepdim=True)
-        found = torch.stack(blocks, dim=-1).gather(1, best[..., None].expand(-1, -1, length))[:, 0]
+        chains = torch.stack(blocks, dim=-1)  # (B, n, L)
+        best = (chains >= 0).sum(-1).argmax(-1, keepdim=True)
         clear = above.gather(1, now.gather(1, best))[:, 0] == 0
-        return Chain(levels.gather(1, best)[:, 0], found, clear)
+        return Chain(chains.gather(1, best[..., None].expand(-1, -1, length))[:, 0], clear)
 
     def _by_slot(self, values: Tensor, on: Tensor) -> Tensor:
         """Return values of the blocks (B, n) by slot, (B, K); -1 for others."""
@@ -169,24 +156,20 @@ class Tower(PhysicalPredicate):
         """Return the slots of the blocks that may come next, in turn, above those that are built:
         the whole tower from below; empty: what is built cannot be finished.
         """
-        rows = [
-            (slot, int(self.kind[env, k]), int(self.rank[env, k]))
-            for k, slot in enumerate(self.objects[env].tolist())
-            if slot >= 0
-        ]
-        count, done = int(self.count[env]), list(built)
-        left = sorted((row for row in rows if row[0] not in built), key=lambda row: -row[2])
-        for level in range(len(done), count):
-            wanted = int(self.wanted[env, level])
-            fitting = [row for row in left if wanted in (-1, row[1])]
+        slots = self.objects[env].tolist()
+        kind, rank = (
+            dict(zip(slots, v[env].tolist(), strict=True)) for v in (self.kind, self.rank)
+        )
+        left = [slot for slot in slots if slot >= 0 and slot not in built]
+        left.sort(key=lambda slot: -rank[slot])  # of several that may come, the highest ranks first
+        done = [*built]
+        for wanted in self.wanted[env, len(built) : int(self.count[env])].tolist():
+            fitting = [slot for slot in left if wanted in (-1, kind[slot])]
             if not fitting:
                 return []
-            # of several that may come, the highest ranks first
-            chosen = fitting[0]
-            done.append(chosen[0])
-            left.remove(chosen)
-        ranks = {slot: rank for slot, _, rank in rows}
-        falls = all(ranks[a] >= ranks[b] for a, b in zip(done, done[1:], strict=False))
+            done.append(fitting[0])
+            left.remove(fitting[0])
+        falls = all(rank[a] >= rank[b] for a, b in pairwise(done))
         return done[len(built) :] if falls else []
 
     def realize(self, world: World, where: Tensor | None = None) -> None:

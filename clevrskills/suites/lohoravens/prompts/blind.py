@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import cycle, islice
 
 from clevrskills.core.interface import Interface
@@ -105,12 +105,11 @@ def _in_turn(colors: Sequence[str], words: str = "{} block") -> Iterable[str]:
     return (words.format(color) for color in islice(cycle(colors), 3 * len(colors)))
 
 
-def _repeat(pick: str, place: str) -> Generator[str, bool, int]:
-    """Repeat an instruction while it is done; how often it was."""
-    for count in range(MOST_ALIKE):
+def _repeat(pick: str, place: str) -> Script:
+    """Repeat an instruction while it is done."""
+    for _ in range(MOST_ALIKE):
         if not (yield _put(pick, place)):
-            return count
-    return MOST_ALIKE
+            return
 
 
 def _meant(slots: Words, colors: Sequence[str]) -> tuple[Sequence[str], str]:
@@ -143,27 +142,26 @@ def _move(slots: Words, colors: Sequence[str]) -> Script:
         yield _put(pick, f"{slots['target']} area")
 
 
-def _bowls(shift: int) -> Callable[[Words, Sequence[str]], Script]:
-    def act(_: Words, colors: Sequence[str]) -> Script:
-        for k, color in enumerate(colors):
-            yield _put(f"{color} block", f"{colors[(k + shift) % len(colors)]} bowl")
-
-    return act
+def _bowls(_: Words, colors: Sequence[str], shift: int) -> Script:
+    for k, color in enumerate(colors):
+        yield _put(f"{color} block", f"{colors[(k + shift) % len(colors)]} bowl")
 
 
-def _uncover(top: str, lower: str, times: int) -> Callable[[Words, Sequence[str]], Script]:
-    """Return a script that takes away so many blocks on top, and fetches what was below."""
-
-    def act(slots: Words, colors: Sequence[str]) -> Script:
-        for color in (slots["top"],) if "top" in slots else colors:
-            if (yield _put(top.format(color), FREE_AREA)):
-                for _ in range(times - 1):
-                    yield _put(top.format(color), FREE_AREA)
-                break
-        for color in colors:
-            yield _put(lower.format(color), f"{color} bowl")
-
-    return act
+def _uncover(
+    slots: Words,
+    colors: Sequence[str],
+    times: int,
+    top: str = "bigger {} block",
+    lower: str = "{} block hidden",
+) -> Script:
+    """Take away so many blocks on top, and fetch what was below."""
+    for color in (slots["top"],) if "top" in slots else colors:
+        if (yield _put(top.format(color), FREE_AREA)):
+            for _ in range(times - 1):
+                yield _put(top.format(color), FREE_AREA)
+            break
+    for color in colors:
+        yield _put(lower.format(color), f"{color} bowl")
 
 
 def _to_zones(_: Words, colors: Sequence[str]) -> Script:
@@ -171,14 +169,10 @@ def _to_zones(_: Words, colors: Sequence[str]) -> Script:
         yield from _repeat(f"{color} block", f"{color} zone")
 
 
-def _towers(*sizes: str) -> Callable[[Words, Sequence[str]], Script]:
-    """Return a script that stacks each color on its zone, by size."""
-
-    def act(_: Words, colors: Sequence[str]) -> Script:
-        for color in colors:
-            yield from _pile([f"{size}{color} block" for size in sizes], f"{color} zone")
-
-    return act
+def _towers(_: Words, colors: Sequence[str], sizes: Sequence[str]) -> Script:
+    """Stack each color on its zone, by size."""
+    for color in colors:
+        yield from _pile([f"{size}{color} block" for size in sizes], f"{color} zone")
 
 
 def _frequent(slots: Words, colors: Sequence[str]) -> Script:
@@ -206,11 +200,8 @@ def _pairs(_: Words, colors: Sequence[str]) -> Script:
         yield _put(f"smaller {color} block", f"bigger {color} block")
 
 
-def _all_on(place: str) -> Callable[[Words, Sequence[str]], Script]:
-    def act(slots: Words, colors: Sequence[str]) -> Script:
-        yield from _pile([f"{color} block" for color in colors], place.format_map(slots))
-
-    return act
+def _all_on(slots: Words, colors: Sequence[str], place: str) -> Script:
+    yield from _pile([f"{color} block" for color in colors], place.format_map(slots))
 
 
 def _primitive(slots: Words, _: Sequence[str]) -> Script:
@@ -221,24 +212,24 @@ def _primitive(slots: Words, _: Sequence[str]) -> Script:
 
 
 _SCRIPTS: Mapping[str, Callable[[Words, Sequence[str]], Script]] = {
-    "bowls_matching": _bowls(0),
-    "bowls_mismatching": _bowls(1),
-    "hidden_under_block": _uncover("bigger {} block", "{} block hidden", 1),
-    "hidden_in_two_layers": _uncover("bigger {} block", "{} block hidden", 2),
-    "hidden_in_three_layers": _uncover("bigger {} block", "{} block hidden", 4),
-    "hidden_in_pyramid": _uncover("{} block on the top", "{} block", 3),
+    "bowls_matching": partial(_bowls, shift=0),
+    "bowls_mismatching": partial(_bowls, shift=1),
+    "hidden_under_block": partial(_uncover, times=1),
+    "hidden_in_two_layers": partial(_uncover, times=2),
+    "hidden_in_three_layers": partial(_uncover, times=4),
+    "hidden_in_pyramid": partial(_uncover, times=3, top="{} block on the top", lower="{} block"),
     "odd_to_zone": _to_zones,
     "even_to_zone": _to_zones,
     "most_even_to_zone": _to_zones,
-    "most_odd_stacked": _towers("bigger ", "smaller ", "smaller "),
+    "most_odd_stacked": partial(_towers, sizes=("bigger ", "smaller ", "smaller ")),
     "stack_most_frequent": _frequent,
     "stack_alternate_colors": _alternate,
-    "stack_same_color": _towers("", "", ""),
+    "stack_same_color": partial(_towers, sizes=("", "", "")),
     "stack_same_size": _by_size,
     "stack_small_on_big": _pairs,
-    "stack_small_on_big_in_zone": _towers("bigger ", "smaller "),
-    "stack_all_on_zone": _all_on("{zone} zone"),
-    "stack_all_in_area": _all_on("{area} area"),
+    "stack_small_on_big_in_zone": partial(_towers, sizes=("bigger ", "smaller ")),
+    "stack_all_on_zone": partial(_all_on, place="{zone} zone"),
+    "stack_all_in_area": partial(_all_on, place="{area} area"),
     **dict.fromkeys(("move_area", "move_area_by_size", "move_area_by_color"), _move),
     "move_area_by_color_and_size": _move,
     **dict.fromkeys(("stack_by_color", "stack_by_side", "stack_by_area_and_size"), _select),

@@ -53,7 +53,7 @@ def picks_of(thing: Thing, scene: FieldView) -> Iterator[str]:
         yield f"{thing.name} hidden"
     yield f"{thing.name}{area}"
     yield f"{thing.size} {thing.name}{area}"
-    if any(scene.stands_on(thing, other) for other in scene.movable):
+    if scene.stacked(thing):
         yield f"{thing.name} on the top"
         yield f"{thing.size} {thing.name} on the top"
 

@@ -15,19 +15,17 @@ from torch import Tensor
 from clevrskills.core.goal.logical import Keeping
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
-from clevrskills.sim.body_geometry import Solids
+from clevrskills.envs.scene_sampling import scene_of
 from clevrskills.sim.setting import Setting
-from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.lohoravens.packed import PLACE_DIGITS, upright
 from clevrskills.suites.lohoravens.palette import ALL_COLORS, COLORS_OF_SPLIT, all_apart
 from clevrskills.suites.lohoravens.scene import GAP_M, MIXED_GAP_M, FieldScene
 from clevrskills.suites.lohoravens.setting import SETTING
 from clevrskills.suites.lohoravens.solver.rehearsal import MoveOutcome, rehearse
-from clevrskills.tasks.base import Task, stack_roles
+from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 SPLITS = ("train", "val", "test")
-EMPTY = (0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0)
 SPREAD_STEPS = 60
 """Control steps that stand for a turn."""
 
@@ -106,16 +104,9 @@ class RavensTask(Task):
             LayoutError: A part of the goal is met at the start, or what is to be kept is not so;
                 or the solver needs too few or too many moves, or a place out of the arm's reach.
         """
-        shapes = [body.geometry if body and not body.ghost else None for body in layout.bodies]
-        static = [not (body and body.movable) for body in layout.bodies]
-        poses = [body.pose if body else EMPTY for body in layout.bodies]
-        world = TensorWorld(
-            self.slots,
-            Solids.from_shapes([shapes], [static]),
-            torch.tensor([poses], dtype=torch.float32),
-        )
+        scene = scene_of(self, layout, self.robots[0])
+        goal, world = scene.goal, scene.start
         world.rewards = False
-        goal = self.goal(stack_roles([layout]))
         state = goal.initial_state(world)
         outcome = goal.evaluate(world, state)
         if bool(outcome.holds[0]) or leaves_met(goal, outcome)[0] > 0.0:

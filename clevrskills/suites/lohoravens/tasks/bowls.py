@@ -14,7 +14,6 @@ from clevrskills.suites.lohoravens.palette import all_apart
 from clevrskills.suites.lohoravens.predicates.put_in import InBowl
 from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
 FEWEST, MOST = 5, 6
@@ -27,9 +26,7 @@ class SortIntoBowls(RavensTask):
     another bowl; a bowl has room for one block.
     """
 
-    family = "bowls"
     predicates = (Set, InBowl)
-    slots = block_slots(MOST, bowls=MOST)
     # whether a block goes into the bowl of its color, or into any of the others
     matching: ClassVar[bool] = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,6 @@ from clevrskills.suites.lohoravens.scene import (
     padded,
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.tasks.towers import StackTask, stack_towers, tower_roles
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
@@ -47,16 +47,7 @@ def zones_for(
     """
     sides = [WIDE_ZONE_M if n <= MOST_SIDE_BY_SIDE else WIDEST_ZONE_M for n in counts]
     zones = [scene.zone(color, side_m) for color, side_m in zip(colors, sides, strict=True)]
-    return zones, deal(scene, colors, counts)
-
-
-def deal(scene: FieldScene, colors: Sequence[str], counts: Sequence[int]) -> list[list[Block]]:
-    """Put blocks of each color, and return them.
-
-    Raises:
-        LayoutError: There is no room.
-    """
-    return [[scene.block(c) for _ in range(n)] for c, n in zip(colors, counts, strict=True)]
+    return zones, scene.deal(colors, counts)
 
 
 def draw_counts(rng: EpisodeRng, ranges: Sequence[tuple[int, int]]) -> list[int]:
@@ -72,9 +63,7 @@ class ParityToZone(RavensTask):
 
     COLORS, MOST_MOVED = 3, 6
 
-    family = "count"
     predicates = (Keeping, Set, InZone, NoneInZone)
-    slots = block_slots(MOST_BLOCKS, zones=COLORS)
     even: ClassVar[bool]  # whether even numbers are meant, or odd ones
     most: ClassVar[int]  # greatest number of blocks of a color
     least: ClassVar[int]  # number that at least one color that is meant has
@@ -82,23 +71,18 @@ class ParityToZone(RavensTask):
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = draw_counts(rng, [(1, self.most)] * self.COLORS)
         meant = [(n % 2 == 0) == self.even for n in counts]
-        moved = [n for n, asked in zip(counts, meant, strict=True) if asked]
+        moved = [*compress(counts, meant)]
         if not 1 <= len(moved) <= 2 or max(moved) < self.least:
             raise LayoutError("too few or too many colors are meant")
         if not self.moves[0] <= sum(moved) <= self.moves[1] or sum(counts) > MOST_BLOCKS:
             raise LayoutError("too few or too many blocks")
         zones, blocks = zones_for(scene, self.colors(rng, self.COLORS), counts)
-        pairs = [
-            (block, zone)
-            for zone, of, asked in zip(zones, blocks, meant, strict=True)
-            for block in of
-            if asked
-        ]
-        selected = [block for block, _ in pairs]
+        selected = [*chain.from_iterable(compress(blocks, meant))]
+        targets = np.repeat([*compress(zones, meant)], moved).tolist()
         roles = {
             "objects": scene.slots_of(selected, self.MOST_MOVED),
-            "targets": padded([zone for _, zone in pairs], self.MOST_MOVED),
-            "active": np.arange(self.MOST_MOVED) < len(pairs),
+            "targets": padded(targets, self.MOST_MOVED),
+            "active": np.arange(self.MOST_MOVED) < len(selected),
             "others": scene.others(selected, MOST_BLOCKS),
             "zones": np.array(zones),
         }
@@ -122,9 +106,7 @@ class MostEvenToZone(RavensTask):
 
     COLORS, MOST_OF_COLOR = 3, 5
 
-    family = "count"
     predicates = (Keeping, Set, ExactlyIn, NoneInZone)
-    slots = block_slots(MOST_BLOCKS, zones=COLORS)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         number = int(rng.roles.integers(2, self.COLORS + 1))
@@ -162,10 +144,7 @@ class MostOddStacked(StackTask):
 
     COLORS, FEWEST, MOST, MOST_BIG = 2, 3, 5, 3
 
-    family = "count"
     predicates = (Set, Tower)
-    mixed = True
-    slots = block_slots(COLORS * MOST, zones=COLORS)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = draw_counts(rng, [(self.FEWEST, self.MOST)] * self.COLORS)
@@ -190,13 +169,11 @@ class StackMostFrequent(StackTask):
     COUNTS = ((4, 5), (2, 3), (1, 2))
     MOST_OTHERS = 5
 
-    family = "count"
     predicates = (Keeping, Tower, NoneInZone)
-    slots = block_slots(10, zones=2)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = draw_counts(rng, self.COUNTS)
         base, _ = (scene.zone(color, tower=True) for color in self.colors(rng, 2))
-        selected, *_ = deal(scene, self.colors(rng, len(counts)), counts)
+        selected, *_ = scene.deal(self.colors(rng, len(counts)), counts)
         roles = tower_roles(scene, selected, base)
         return scene.layout(**roles, others=scene.others(selected, self.MOST_OTHERS))

@@ -16,7 +16,6 @@ from clevrskills.suites.lohoravens.predicates.put_in import InBowl
 from clevrskills.suites.lohoravens.scene import BIG_M, SMALL_M, Block, FieldScene, padded
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
 from clevrskills.suites.lohoravens.tasks.bowls import into_bowls
-from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -25,8 +24,6 @@ from clevrskills.tasks.layout import EpisodeRng, Layout
 class HiddenBlocks(RavensTask):
     """Blocks that something stands on go into the bowls of their colors, the others into none."""
 
-    family = "hidden"
-    mixed = True
     predicates = (Keeping, Set, InBowl, NoneInBowl)
     most: ClassVar[int]  # greatest number of blocks that are asked for
 
@@ -85,14 +82,13 @@ class HiddenInPyramid(HiddenBlocks):
 
     ROW, FEWEST_BOWLS, MOST_BOWLS = 3, 3, 5
 
-    slots = block_slots(6, bowls=MOST_BOWLS)
     most = ROW
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         colors = all_apart(rng, self.pool(rng), least=self.FEWEST_BOWLS)
         count = int(rng.roles.integers(self.FEWEST_BOWLS, min(self.MOST_BOWLS, len(colors)) + 1))
         upper = [str(color) for color in rng.textures.choice(colors, self.ROW)]
-        lowest, *_ = scene.pyramid((colors[: self.ROW], upper[:2], upper[2:]))
+        lowest = scene.pyramid((colors[: self.ROW], upper[:2], upper[2:]))[: self.ROW]
         bowls = [scene.bowl(color) for color in colors[:count]]
         return self.hide(scene, lowest, bowls)
 
@@ -105,7 +101,6 @@ class HiddenUnderBlock(HiddenBlocks):
 
     FEWEST_BOWLS, MOST_BOWLS = 4, 5
 
-    slots = block_slots(6, bowls=MOST_BOWLS)
     most = 1
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:

@@ -22,7 +22,6 @@ from clevrskills.suites.lohoravens.scene import (
     within,
 )
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.things import area_bounds_m, size_word
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
@@ -36,9 +35,7 @@ class MoveBetweenAreas(RavensTask):
     there.
     """
 
-    family = "move"
     predicates = (Keeping, Set, InArea, NoneInArea)
-    slots = block_slots(MOST_MOVED + MOST_OTHERS)
     # whether only blocks of a size are meant; some of the other one lie about
     by_size: ClassVar[bool] = False
     # whether only blocks of a category of colors are meant; some in the quadrant are of none of

@@ -14,9 +14,9 @@ from clevrskills.suites.lohoravens.predicates.constraints import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
 from clevrskills.suites.lohoravens.scene import BIG_M, INNER, QUADRANTS, SMALL_M, FieldScene, within
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.things import (
     AREAS,
+    AROUND_M,
     BESIDE_M,
     SIDE_WORDS,
     SIDES,
@@ -28,20 +28,13 @@ from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 CENTER = "center"
 TARGETS = ("block", "bowl", "zone")
-TOLERANCE_M = 0.04
-"""Greatest distance from the place beside a block along x and y."""
-FREE_M = 0.04
-"""Radius around the place that is kept free."""
 
 
 @dataclass(kw_only=True, eq=False)
 class PickPlace(RavensTask):
     """One block, the role ``object``, is placed; ``others`` stay where they are."""
 
-    family = "primitive"
-    all_colors = True
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Keeping, InArea, Untouched)
-    slots = block_slots(3, bowls=3)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Keeping(self.placed(roles), Untouched(roles["others"]))
@@ -81,7 +74,6 @@ class PickPlaceColor(PickPlace):
     """One block goes on another one, into a bowl or on a zone."""
 
     predicates = (Keeping, Set, OnTop, InBowl, InZone, Untouched)
-    slots = block_slots(3, zones=2, bowls=3)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = {"zone": int(rng.roles.integers(1, 3)), "bowl": int(rng.roles.integers(2, 4))}
@@ -123,12 +115,12 @@ class PickPlaceSide(PickPlace):
             raise LayoutError("the place is outside the field")
         if not INNER.contains(*place):
             raise LayoutError("the place is out of reach")
-        scene.keep_free(place, FREE_M)
+        scene.keep_free(place, AROUND_M)
         picked, *_ = [scene.block(color) for color in colors]
         for color in self.colors(rng, int(rng.roles.integers(2, 4))):
             scene.bowl(color)
         roles = {"object": picked.slot, "other": other.slot, "side": side}
-        bounds = {"low": place - TOLERANCE_M, "high": place + TOLERANCE_M}
+        bounds = {"low": place - AROUND_M, "high": place + AROUND_M}
         return scene.layout(**roles, **bounds, others=scene.others([picked], 2))
 
     def fields(self, layout: Layout) -> Fields:
@@ -143,8 +135,6 @@ class PickPlaceSize(PickPlace):
     """One block goes on another one; each color comes in both sizes, so that size tells."""
 
     predicates = (Keeping, OnTop, Untouched)
-    mixed = True
-    slots = block_slots(6)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         for color in self.colors(rng, int(rng.roles.integers(2, 4))):

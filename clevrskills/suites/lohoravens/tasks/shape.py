@@ -14,7 +14,6 @@ from clevrskills.suites.lohoravens.palette import all_apart
 from clevrskills.suites.lohoravens.predicates.shapes import Forms
 from clevrskills.suites.lohoravens.scene import SMALL_M, FieldScene, padded
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.tasks.arguments import switch
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
@@ -30,7 +29,6 @@ RAINBOW = ("red", "orange", "yellow", "green", "cyan", "blue", "purple")
 class ShapeTask(RavensTask):
     """Blocks form a shape."""
 
-    family = "shape"
     predicates = (Forms,)
     # name of the figure, see :mod:`~clevrskills.suites.lohoravens.predicates.figures`
     figure: ClassVar[str]
@@ -67,7 +65,6 @@ class OrderBoxes(ShapeTask):
     of the rainbow.
     """
 
-    mixed = True
     by_color: ClassVar[bool] = False  # whether colors give the order
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
@@ -107,7 +104,6 @@ class CircleWithMiddle(ShapeTask):
     MOST = 8
     figure = "circle"
     parts = ("middle", "objects")
-    slots = block_slots(MOST + 1)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         around, inside = self.colors(rng, 2)
@@ -129,19 +125,13 @@ class ConcentricCircles(ShapeTask):
 
     figure = "circles"
     parts = ("inner", "outer")
-    slots = block_slots(sum(COUNTS))
 
     fewer: bool = switch()
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = self.FEWER if self.fewer else self.COUNTS
-        colors = self.colors(rng, 2)
-        circles = [[scene.block(c) for _ in range(n)] for c, n in zip(colors, counts, strict=True)]
-        roles = {
-            name: scene.slots_of(blocks, most)
-            for name, blocks, most in zip(self.parts, circles, self.COUNTS, strict=True)
-        }
-        return scene.layout(**roles)
+        circles = map(scene.slots_of, scene.deal(self.colors(rng, 2), counts), self.COUNTS)
+        return scene.layout(**dict(zip(self.parts, circles, strict=True)))
 
 
 @dataclass(kw_only=True, eq=False)

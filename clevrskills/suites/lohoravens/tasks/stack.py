@@ -19,7 +19,6 @@ from clevrskills.suites.lohoravens.scene import (
     padded,
     within,
 )
-from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.tasks.towers import ROLES, StackTask, stack_towers, tower_roles
 from clevrskills.suites.lohoravens.things import area_bounds_m
 from clevrskills.tasks.bank import Fields
@@ -29,8 +28,6 @@ from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 @dataclass(kw_only=True, eq=False)
 class StackAllOnZone(StackTask):
     """Three to five small blocks become one tower, in any order."""
-
-    slots = block_slots(5, zones=1)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         count = int(rng.roles.integers(3, 6))
@@ -45,8 +42,6 @@ class StackAlternateColors(StackTask):
 
     LEVELS = (0, 1, 0, 1, 0)
     """Which of the two colors is at each level."""
-
-    slots = block_slots(5, zones=1)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         zone = scene.zone(self.colors(rng, 1)[0], tower=True)
@@ -68,7 +63,6 @@ class StackSameColor(StackTask):
     MOST_COLORS = 3
 
     predicates = (Keeping, Set, Tower, NoneInZone)
-    slots = block_slots(11, zones=4)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         count = int(rng.roles.integers(2, self.MOST_COLORS + 1))
@@ -97,8 +91,6 @@ class StackSameSize(StackTask):
     """Two to four big and as many small blocks become two towers."""
 
     predicates = (Set, Tower)
-    mixed = True
-    slots = block_slots(8, zones=2)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         counts = rng.roles.integers(2, 5, 2).tolist()
@@ -122,7 +114,6 @@ class StackAllInArea(StackTask):
     """Three to five small blocks outside a quadrant become one tower in it, in any order."""
 
     predicates = (TowerInArea,)
-    slots = block_slots(5)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         target = int(rng.roles.integers(len(QUADRANTS)))

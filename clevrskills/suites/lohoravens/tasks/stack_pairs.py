@@ -12,7 +12,6 @@ from clevrskills.predicates import OnTop, Predicate, Set
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import BIG_M, SMALL_M, Block, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
-from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.tasks.towers import StackTask, stack_towers, tower_roles
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
@@ -34,10 +33,7 @@ class StackSmallOnBig(RavensTask):
 
     FEWEST, MOST, MOST_OTHERS = 4, 5, 2
 
-    family = "stack"
     predicates = (Set, OnTop)
-    mixed = True
-    slots = block_slots(2 * MOST + MOST_OTHERS)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         count = int(rng.roles.integers(self.FEWEST, self.MOST + 1))
@@ -68,8 +64,6 @@ class StackSmallOnBigInZone(StackTask):
     FEWEST, MOST = 2, 4
 
     predicates = (Set, Tower)
-    mixed = True
-    slots = block_slots(2 * MOST, zones=MOST)
 
     def lay(self, rng: EpisodeRng, scene: FieldScene) -> Layout:
         count = int(rng.roles.integers(self.FEWEST, self.MOST + 1))

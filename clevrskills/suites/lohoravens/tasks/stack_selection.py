@@ -21,7 +21,6 @@ from clevrskills.suites.lohoravens.scene import (
     beside,
     within,
 )
-from clevrskills.suites.lohoravens.tasks.catalog import block_slots
 from clevrskills.suites.lohoravens.tasks.towers import StackTask, tower_roles
 from clevrskills.suites.lohoravens.things import SIDE_WORDS, SIDES, size_word
 from clevrskills.tasks.bank import Fields
@@ -52,7 +51,6 @@ class StackSelection(StackTask):
     """
 
     predicates = (Keeping, Tower, NoneInZone)
-    slots = block_slots(MOST_BLOCKS + 1, zones=3)
     # what tells the blocks that are meant: ``category``, ``size``, ``area``, ``side``
     ways: ClassVar[tuple[str, ...]]
     big_below: ClassVar[bool] = False  # whether big ones must be below small ones; there are both

@@ -34,7 +34,6 @@ class Stepwise(RavensTask):
     from and to which area, and ``steps``, which there are.
     """
 
-    family = "steps"
     # kinds of what a block is put on or in, step by step, of ``area``, ``bowl``, ``block`` and
     # ``zone``; the last one is that of all further steps
     targets: ClassVar[tuple[str, ...]]
@@ -47,20 +46,15 @@ class Stepwise(RavensTask):
 
     def with_plan(self, layout: Layout, plan: Sequence[MoveOutcome]) -> Layout:
         layout = super().with_plan(layout, plan)
-        most = self.moves[1]
-        table = np.full((3, most), -1)
-        for k, placed in enumerate(plan):
-            table[:, k] = placed.slot, placed.onto, _area(placed.move.place[:2])
-        objects, onto, areas = table
-        sources = padded([_area(placed.move.pick[:2]) for placed in plan], most)
-        roles = {
-            "step_object": objects,
-            "step_onto": onto,
-            "step_area": areas,
-            "step_source": sources,
-            "steps": np.arange(most) < len(plan),
-        }
-        return replace(layout, roles={**layout.roles, **roles})
+        rows = [
+            (placed.slot, placed.onto, _area(placed.move.place[:2]), _area(placed.move.pick[:2]))
+            for placed in plan
+        ]
+        names = ("step_object", "step_onto", "step_area", "step_source")
+        most, columns = self.moves[1], zip(names, zip(*rows, strict=True), strict=True)
+        roles = {name: padded(column, most) for name, column in columns}
+        active = np.arange(most) < len(plan)
+        return replace(layout, roles={**layout.roles, **roles, "steps": active})
 
     def fields(self, layout: Layout) -> Fields:
         return {**super().fields(layout), "steps": " ".join(self._sentences(layout))}

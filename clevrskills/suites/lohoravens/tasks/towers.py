@@ -65,7 +65,6 @@ class StackTask(RavensTask):
     :data:`ROLES`; ``others`` stay out of ``zones``, or of the zone of the only tower.
     """
 
-    family = "stack"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Tower,)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
