@@ -159,17 +159,16 @@ def shape(
         ClevrSkillsError: What another distribution adds cannot be imported, or is no rigid body
             that stands.
     """
-    if _item(name) is None:
-        raise UnknownNameError("shape", name, (*shape_names(), *other_objects()))
-    if size is not None and (len(size) != 3 or min(size) <= 0):
-        raise ValueError(f"size of {name!r} must be three positive lengths in metres, got {size}")
     return _build(name, size, density)
 
 
 @lru_cache(maxsize=512)
 def _build(name: str, size: tuple[float, float, float] | None, density: float | None) -> Shape:
     item = _item(name)
-    assert item is not None
+    if item is None:
+        raise UnknownNameError("shape", name, (*shape_names(), *other_objects()))
+    if size is not None and (len(size) != 3 or min(size) <= 0):
+        raise ValueError(f"size of {name!r} must be three positive lengths in metres, got {size}")
     solid = _solid(item)
     low, high = solid.bounds()
     scale = _MILLIMETRE if size is None else np.asarray(size) / (high - low)

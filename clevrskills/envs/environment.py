@@ -11,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 import sapien
 import torch
+from gymnasium.utils import seeding
 from mani_skill.envs.sapien_env import BaseEnv
 from mani_skill.sensors.camera import CameraConfig
 from mani_skill.utils import sapien_utils
@@ -333,7 +334,6 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         arm = self.agent.robot._objs[0]
         arm.qvel = np.zeros(arm.dof, np.float32)
 
-    @single_threaded
     def reset(
         self, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
@@ -346,6 +346,15 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         Raises:
             ClevrSkillsError: The spec is for another task, split, robot or seed, the share is
                 out of range, or there is no such option.
+        """
+        return _clone_inference(self.reset_inference(seed, options))
+
+    @single_threaded
+    def reset_inference(
+        self, seed: int | list[int] | None, options: dict[str, Any] | None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode like :meth:`reset`, without copies for callers who copy, see
+        :meth:`step_inference`.
         """
         options = dict(options or {})
         for name in options:
@@ -360,17 +369,23 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         if "episode" in options:
             seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
         if seed is not None:
-            gym.Env.reset(self, seed=seed)  # Gymnasium's own generator
+            self._np_random, self._np_random_seed = None, seed
         with torch.inference_mode():
             if options.keys() & MANISKILL_OPTIONS:
-                found = BaseEnv.reset(self, seed=seed, options=options)
-            else:
-                self.begin(seed, options)
-                self._look_first()
-                info = self.get_info()
-                self._last_obs = self.get_obs(info)
-                found = self._last_obs, {**info, "reconfigure": True}
-        return _clone_inference(found)
+                found: tuple[Any, dict[str, Any]] = BaseEnv.reset(self, seed=seed, options=options)
+                return found
+            self.begin(seed, options)
+            self._look_first()
+            info = self.get_info()
+            self._last_obs = self.get_obs(info)
+            return self._last_obs, {**info, "reconfigure": True}
+
+    @gym.Env.np_random.getter  # type: ignore[attr-defined, untyped-decorator]
+    def np_random(self) -> np.random.Generator:
+        """Generator of the seed given last, Gymnasium's own, made when it is asked for."""
+        if self._np_random is None and self._np_random_seed is not None:
+            self._np_random, _ = seeding.np_random(self._np_random_seed)
+        return super().np_random
 
     def begin(self, seed: int | None, options: dict[str, Any]) -> None:
         """Start an episode as :meth:`reset` does, but do not look at its goal, which is left to who

@@ -162,7 +162,7 @@ class GymnasiumEnv(gym.Env[Any, np.ndarray]):
         with self._life.reset():
             seed = None if seed is None else as_seed(seed)
             super().reset(seed=seed)
-            obs, info = self.base_env.reset(seed=seed, options=options)
+            obs, info = self.base_env.reset_inference(seed, options)
             # where the id states a limit, Gymnasium's TimeLimit truncates episodes
             registered = None if self.spec is None else gym.registry.get(self.spec.id)
             self._truncates = registered is None or registered.max_episode_steps is None
@@ -235,7 +235,7 @@ class _Refusal:
     def __init__(self, error: ForkedError) -> None:
         self._error = error
 
-    def reset(self, **_: Any) -> None:
+    def reset_inference(self, *_: Any) -> None:
         raise self._error
 
     def close(self) -> None: ...

@@ -16,7 +16,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria, Predicate
 from clevrskills.predicates.criteria import PAPER
 from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.prompt import Keystep, Prompt
+from clevrskills.sim.prompt import DeferredPrompt, Keystep, Prompt
 from clevrskills.sim.robots.clearance import arm_surface
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import robot
@@ -48,8 +48,11 @@ class DrawnScene:
     @cached_property
     def prompt(self) -> Prompt:
         """Prompt of the task, worded on first access."""
-        with torch.inference_mode():
-            return self.ask(self)
+        return DeferredPrompt(self._worded)
+
+    @torch.inference_mode()
+    def _worded(self) -> Prompt:
+        return self.ask(self)
 
     def keysteps(self) -> tuple[Keystep, ...]:
         """Return the scene at the start and after each part of the goal, without an oracle run."""
@@ -148,7 +151,8 @@ def draw_scene(
             NeutralPose.of(robot_name, task.setting) if task.shows_robot else None,
         ):
             continue
-        wordings = task.bank.templates if task.bank else task.wordings(layout)
+        bank = task.bank
+        wordings = bank.templates if bank else task.wordings(layout)
         allowed = choose_wording(task.key, wordings, prompt_index, prompt_style)
         index = allowed[int(rng.roles.integers(len(allowed)))]
         return replace(scene, ask=partial(make_prompt, task, index=index, robot_name=robot_name))

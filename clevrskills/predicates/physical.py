@@ -3,6 +3,7 @@
 import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import torch
@@ -32,6 +33,10 @@ class PhysicalPredicate(Leaf):
 
     def bodies(self) -> tuple[str, ...]:
         """Return the names of the fields with slots of bodies, whole numbers, -1 for none."""
+        return self._body_names
+
+    @cached_property
+    def _body_names(self) -> tuple[str, ...]:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         whole = (torch.long, torch.int)
         return tuple(n for n, v in values.items() if isinstance(v, Tensor) and v.dtype in whole)

@@ -77,7 +77,7 @@ class _Places:
         self._per_side = per_side
         self._base = world.pose(lower)
         self._origin = self._base[:, None, :3]
-        self._frame = geometry.rotation_matrix(self._base[:, 3:])
+        self._frame = world.at(world.matrix, lower)
         present = world.orientation(upper) if orientation is None else orientation
         self._turned = present[:, None]  # (B, Y, 4)
         if yaws_rad is not None:
@@ -154,7 +154,7 @@ class _Places:
         if not self._inside:  # in the middle is best if the margin there is as great as it can be
             middle = self._at(self._middle - self._from_origin)
             offset = (self._center_at(middle) - self._middle).norm(dim=-1)
-            last = self._pose.shape[1] - 1
+            last = self._per_side**2 * self._turned.shape[1]
             best, ends = self._better(best, [last], *self._scored(middle, offset)), [4, 20]
             if best[0] > MOST_MARGIN_M - ROUNDING_M:
                 return best[2], torch.tensor([best[0]])
@@ -228,7 +228,7 @@ class _Places:
         """Return the overhang of points (B, m, P, 3) over the lower body's outline, (B, m)."""
         footprint = self._world.at(self._world.solids.footprint, self._lower)
         flat = ((points.flatten(1, 2) - self._base[:, None, :3]) @ self._frame)[..., :2]
-        beyond = torch.einsum("bek,bpk->bpe", footprint[..., :2], flat) - footprint[:, None, :, 2]
+        beyond = flat @ footprint[..., :2].mT - footprint[:, None, :, 2]
         return beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1)
 
     def _score(self, margin: Tensor, offset: Tensor, over: Tensor | None) -> Tensor:

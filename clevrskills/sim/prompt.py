@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -184,6 +184,24 @@ class Prompt(env.Prompt):
         names, wording = tuple(data.get("names", ())), dict(data.get("wording", {}))
         bodies = _bodies(data["bodies"])
         return cls(data["text"], bodies, keysteps, radius_m, others, setting, names, wording)
+
+
+class DeferredPrompt(Prompt):
+    """Prompt that is worded at the first access, and is a plain :class:`Prompt` from then on.
+
+    Args:
+        word: Returns the prompt.
+    """
+
+    def __init__(self, word: Callable[[], Prompt]) -> None:
+        object.__setattr__(self, "_word", word)
+
+    def __getattribute__(self, name: str) -> Any:
+        fields = vars(object.__getattribute__(self, "_word")())
+        object.__setattr__(self, "__class__", Prompt)
+        vars(self).clear()
+        vars(self).update(fields)
+        return getattr(self, name)
 
 
 def _fitting(article: str, noun: str) -> str:

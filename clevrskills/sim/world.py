@@ -275,9 +275,9 @@ class World(Context):
 
     def _heights(self, body: Tensor) -> Tensor:
         """Return the world z of the points on the body's surface, (B, P)."""
-        pose = self.pose(body)
-        up = geometry.rotation_matrix(pose[..., 3:])[..., 2, :, None]
-        return (self.at(self.solids.coordinates, body) * up).sum(-2) + pose[..., 2:3]
+        up = self.at(self.matrix, body)[..., 2, :, None]
+        heights = (self.at(self.solids.coordinates, body) * up).sum(-2)
+        return heights + self.pose(body)[..., 2:3]
 
     def planes(self, body: Tensor) -> Tensor:
         """Return half-spaces of bodies in their frame, (B, C, F, 4), less shared padding."""
@@ -345,8 +345,8 @@ class World(Context):
     def _seen_from_above(self, upper: Tensor, lower: Tensor) -> tuple[Tensor, Tensor]:
         """Return the map of ``upper``'s frame to ``lower``'s outline: (B, 3, 2), (B, 1, 2)."""
         over, under = self.pose(upper), self.pose(lower)
-        plane = geometry.rotation_matrix(under[:, 3:])[..., :2]
-        turn = geometry.rotation_matrix(over[:, 3:]).mT @ plane
+        plane = self.at(self.matrix, lower)[..., :2]
+        turn = self.at(self.matrix, upper).mT @ plane
         return turn, (over[:, None, :3] - under[:, None, :3]) @ plane
 
     def rest(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor]:

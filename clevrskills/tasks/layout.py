@@ -68,8 +68,8 @@ class Layout:
         for kind in kinds.values():
             slots[kind] = generator.permutation(kind)
         bodies = list(self.bodies)
-        for body, slot in zip(self.bodies, slots.tolist(), strict=True):
-            if body:
+        for number, (body, slot) in enumerate(zip(self.bodies, slots.tolist(), strict=True)):
+            if body and slot != number:
                 bodies[slot] = replace(body, key=self.slot(slot).key)
         named = {name: slots[self.roles[name]] for name in roles}
         held = int(slots[self.in_gripper]) if self.in_gripper >= 0 else -1
@@ -111,7 +111,8 @@ class EpisodeRng:
         setting: Setting = TABLETOP,
     ) -> None:
         own = () if split == "train" else (crc32(split.encode()),)  # no two splits share a scene
-        self._entropy = (seed, crc32(task.encode()), index, *own)
+        # padded to four words as SeedSequence does before a spawn key
+        self._entropy = (seed, crc32(task.encode()), index, *(own or (0,)))
         self.split = split_of(split)
         self.pools: Pools = pools(split, package)
         self.setting = setting
@@ -124,7 +125,7 @@ class EpisodeRng:
         """Make a generator when it is first asked for: as ``SeedSequence.spawn`` numbers them."""
 
         def make(rng: EpisodeRng) -> np.random.Generator:
-            sequence = np.random.SeedSequence(rng._entropy, spawn_key=(number,))
+            sequence = np.random.SeedSequence(np.array((*rng._entropy, number), np.uint32))
             return np.random.Generator(np.random.PCG64(sequence))
 
         return cached_property(make)

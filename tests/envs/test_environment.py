@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.seeding import np_random
 
 import clevrskills
 from clevrskills import BATCHED, env_id, make_vec
@@ -102,6 +103,16 @@ def test_a_seed_starts_the_episode_of_that_seed_and_none_the_next(sort):
     assert same(first, again)
     assert same(others[0], sort.reset()[0])  # the ones after it are determined by it
     assert not same(first, others[0]) and not same(others[0], others[1])
+
+
+def test_the_batched_environment_has_the_generator_of_its_seed(sort):
+    inner = base(sort)
+    for seed in (5, 6):
+        sort.reset(seed=seed)
+        assert inner.np_random_seed == seed
+        assert inner.np_random.random() == np_random(seed)[0].random()
+    inner.np_random = own = np.random.default_rng(0)
+    assert inner.np_random is own
 
 
 def test_what_was_done_to_an_episode_is_not_in_the_next(monkeypatch):

@@ -1,7 +1,9 @@
 """Prompts: cutting up, plain words, images, JSON."""
 
+import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,7 +14,7 @@ import pytest
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
-from clevrskills.sim.prompt import Keystep, Prompt
+from clevrskills.sim.prompt import DeferredPrompt, Keystep, Prompt
 
 ROOT = Path(__file__).parents[2]
 CUBE = Body("object_0", "cube", "red swirl", (-0.2, 0.1, 0.025, 1.0, 0.0, 0.0, 0.0), (0.05,) * 3)
@@ -52,6 +54,34 @@ def test_parts_make_up_the_text(text):
     joined = "".join(words if kind == "text" else f"{{{kind}:{words}}}" for kind, words in parts)
     assert joined == text
     assert all(words for _, words in parts)
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        lambda deferred: deferred == prompt(),
+        lambda deferred: prompt() == deferred,
+        lambda deferred: pickle.loads(pickle.dumps(deferred)) == prompt(),
+        lambda deferred: copy.deepcopy(deferred) == prompt(),
+        lambda deferred: replace(deferred, text="words") == prompt("words"),
+        lambda deferred: deferred.text == TEXT,
+        lambda deferred: repr(deferred) == repr(prompt()),
+    ],
+)
+def test_deferred_prompt_is_worded_once_and_then_like_any_other(access):
+    calls = []
+    deferred = DeferredPrompt(lambda: calls.append(1) or prompt())
+    assert not calls
+    assert access(deferred)
+    assert deferred.parts() == prompt().parts()
+    assert type(deferred) is Prompt and calls == [1]
+
+
+def test_deferred_prompt_that_cannot_be_worded_says_so_at_each_access():
+    deferred = DeferredPrompt(lambda: prompt("{obj:object_9}"))
+    for _ in range(2):
+        with pytest.raises(UnknownNameError, match="object_9"):
+            deferred.plain()
 
 
 def test_plain_words():

@@ -126,9 +126,8 @@ class Composite(Predicate):
                 yield from child.steps(env)
 
     def with_criteria(self, table: Any) -> Self:
-        return dataclasses.replace(
-            self, children=tuple(c.with_criteria(table) for c in self.children)
-        )
+        children = tuple(c.with_criteria(table) for c in self.children)
+        return self if children == self.children else dataclasses.replace(self, children=children)
 
     def holds(self, world: Context, state: GoalState) -> Tensor:
         found = torch.ones(world.num_envs, dtype=torch.bool, device=world.device)

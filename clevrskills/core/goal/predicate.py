@@ -6,6 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import torch
@@ -137,7 +138,7 @@ class Predicate(ABC):
         index = int(self.next_index(outcome)[env])
         return None if index < 0 else list(self.leaves())[index]
 
-    @property
+    @cached_property
     def device(self) -> torch.device:
         """Return the device of its tensors."""
         values = (getattr(leaf, f.name) for leaf in self.leaves() for f in dataclasses.fields(leaf))
