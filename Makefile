@@ -12,7 +12,7 @@ CAN_RENDER := $(BIN)/python -c "from clevrskills.doctor.checks import check_rend
 INSTALLED := $(VENV)/.installed
 READERS := $(foreach name,readers rlds clients agents lerobot,.venv-$(name)/.installed)
 # All extras but for mplib, which holds back numpy.
-NEWEST := oracle,dev,ray,serve,viz,rl,rl-adapters,vla,docs
+NEWEST := oracle,dev,ray,serve,rl,rl-adapters,vla,docs
 DEMO := demo
 # Python's compiled files are kept, or each of the many processes of the tests compiles all again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -25,7 +25,7 @@ help: ## list the targets
 setup: $(INSTALLED) ## virtual environment in .venv with the package, the oracle and the tools
 	@:
 
-$(INSTALLED): pyproject.toml policies/pyproject.toml constraints.txt clevrskills/__init__.py
+$(INSTALLED): pyproject.toml constraints.txt clevrskills/__init__.py
 	@scripts/setup_venv.sh $(PYTHON)
 	@touch $@
 

@@ -15,6 +15,7 @@ steps or episodes. All of it is measured on drawn episodes, none of them frozen.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import defaultdict
 from collections.abc import Mapping
@@ -27,7 +28,6 @@ import torch
 import tyro
 
 from clevrskills.baselines import load
-from clevrskills.baselines.policies.bc.told import named_objects
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, PromptInput
@@ -96,7 +96,7 @@ def demonstrations(args: Args, task: str, policy: Any) -> list[tuple[PromptInput
                     for key, exists in zip(env.world.keys, filled, strict=True)
                     if exists
                 }
-                moments.append(Moment(observer.look(), bodies, tuple(named_objects(env))))
+                moments.append(Moment(observer.look(), bodies, _named_objects(env)))
             if oracle.done or step == max(args.steps):
                 break
             try:
@@ -106,6 +106,12 @@ def demonstrations(args: Args, task: str, policy: Any) -> list[tuple[PromptInput
         found.append((prompt, moments))
     env.close()
     return found
+
+
+def _named_objects(env: Any) -> tuple[str, ...]:
+    """Return the keys of the first two objects that the present subtask names."""
+    leaf = env.goal.next_leaf(env.outcome)
+    return () if leaf is None else tuple(re.findall(r"\{obj:(\w+)\}", leaf.describe(env.world))[:2])
 
 
 def mixed(images: Moment, state: Moment) -> Observation:

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 venv=${VENV:-.venv}
-extras=${EXTRAS:-oracle,mplib,dev,ray,serve,viz,rl,rl-adapters,vla,docs}
+extras=${EXTRAS:-oracle,mplib,dev,ray,serve,rl,rl-adapters,vla,docs}
 constraints=${CONSTRAINTS-constraints.txt}
 python=$(scripts/find_python.sh "$@")
 
@@ -32,4 +32,4 @@ fi
 
 say "installing into $venv with $($venv/bin/python --version); the first time takes minutes"
 $venv/bin/python -m pip install --disable-pip-version-check --progress-bar off \
-  -e ".[$extras]" -e ./policies ${constraints:+-c "$constraints"}
+  -e ".[$extras]" ${constraints:+-c "$constraints"}

@@ -100,7 +100,6 @@ def third_party_imports() -> dict[str, Path]:
 
 NAMED_OTHERWISE = {
     "fcl": "python-fcl",
-    "rerun": "rerun-sdk",
     "openenv": "openenv-core",
 }  # found through a .pth file, or not installed
 

@@ -34,7 +34,6 @@ PROGRAMS = {
         "pre-commit",
         "python",
         "ray",
-        "rerun",
     ),
     *("tensorboard", "vla-eval", "vllm"),
 }

@@ -12,75 +12,45 @@ it has to have, and ``clevrskills train --policy my_module:MyPolicy`` trains it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clevrskills.baselines.policies.bc.told import ToldPolicy
     from clevrskills.baselines.policy import LearnedPolicy
 
 __all__ = ["load"]
-
-
-@overload
-def load(
-    path: str | Path,
-    device: str | None = ...,
-    weights: str | None = ...,
-    told: Literal[False] = ...,
-    stop: str | None = ...,
-    together: bool = ...,
-) -> LearnedPolicy: ...
-
-
-@overload
-def load(
-    path: str | Path, device: str | None = ..., weights: str | None = ..., *, told: Literal[True]
-) -> ToldPolicy: ...
 
 
 def load(
     path: str | Path,
     device: str | None = None,
     weights: str | None = None,
-    told: bool = False,
     stop: str | None = None,
     together: bool = False,
-) -> LearnedPolicy | ToldPolicy:
+) -> LearnedPolicy:
     """Load a trained policy; see :func:`clevrskills.baselines.checkpoint.load`.
 
     Args:
         path: Folder of a checkpoint, or of a training run.
         device: Device of the policy.
         weights: A folder with published weights.
-        told: Give it the true positions of the objects of the sub-task, from the simulation: an
-            upper bound.
         stop: ``learned``: it declares itself when all is done, for ``--stop declared``.
         together: Act in all episodes of ``--batch`` at once on a CPU, too, as on a GPU: quicker,
             but actions depend on their number by rounding.
 
     Raises:
-        ClevrSkillsError: The checkpoint is not there or damaged, or its policy takes no true
-            positions or can't work on several episodes at once.
+        ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't do what is
+            asked for.
     """
     from clevrskills.baselines import checkpoint
     from clevrskills.baselines.policy import LearnedPolicy
     from clevrskills.errors import ClevrSkillsError
 
     policy = checkpoint.load(path, device, weights)
-    if together and (told or type(policy).act is not LearnedPolicy.act):
+    if together and type(policy).act is not LearnedPolicy.act:
         raise ClevrSkillsError("together=true: this policy acts in one episode after the other")
     policy.together = together
     if stop is not None:
-        from clevrskills.baselines.policies.cliport.policy import Cliport
-
-        if not isinstance(policy, Cliport):
+        if not (configure := getattr(policy, "configure", None)):
             raise ClevrSkillsError(f"stop is for checkpoints of cliport, unlike {path}")
-        policy.configure(stop)
-    if not told:
-        return policy
-    from clevrskills.baselines.policies.bc.policy import BehaviorCloning
-    from clevrskills.baselines.policies.bc.told import ToldPolicy
-
-    if not isinstance(policy, BehaviorCloning):
-        raise ClevrSkillsError(f"told=true is for checkpoints of bc, and {path} is of another")
-    return ToldPolicy(policy)
+        configure(stop)
+    return policy

@@ -6,33 +6,41 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.core.registry import others
+from clevrskills.core.registry import entry_points_at, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
     from clevrskills.baselines.policy import LearnedPolicy
     from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
+KIND = "learned_policies"
+"""Kind of the entry points of policies of other distributions."""
 POLICIES = {
     "bc": "clevrskills.baselines.policies.bc.policy:BehaviorCloning",
     "act": "clevrskills.baselines.policies.act.policy:ActionChunking",
     "stream_robolm": "clevrskills.baselines.policies.stream_robolm.policy:StreamRoboLM",
     "compact": "clevrskills.baselines.policies.compact.policy:CompactPolicy",
-    "cliport": "clevrskills.baselines.policies.cliport.policy:Cliport",
 }
 """Class of each policy of the package; a policy of one's own is named like that too."""
-SEPARATE = ("jat", "octo", "robo_flamingo")
+SEPARATE = ("cliport", "jat", "octo", "robo_flamingo")
 """Policies of the distribution ``clevrskills-policies``."""
+CHECKOUT = Path(__file__).parents[2] / "policies"
+"""Folder of that distribution in a checkout, where it need not be installed."""
 
 
 def policies() -> dict[str, str]:
     """Return the class of each policy by name: those of the package, then those of other
     distributions.
     """
-    added = others("learned_policies", POLICIES)
-    return {**POLICIES, **{name: entry.value for name, entry in added.items()}}
+    added = {name: entry.value for name, entry in others(KIND, POLICIES).items()}
+    if CHECKOUT.is_dir():
+        added = {**entry_points_at(CHECKOUT, KIND), **added}
+        if str(CHECKOUT) not in sys.path:
+            sys.path.append(str(CHECKOUT))
+    return {**POLICIES, **added}
 
 
 def policy_type(name: str) -> type[LearnedPolicy]:

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-MILESTONE = "milestone: "
-"""Begin of the name of a measure that is 1 where an episode passed a milestone, else 0."""
 NONE = "none"
 """Training data of a policy that was not trained on the suite."""
 Reported = TypeVar("Reported", "Measure", "Pivot", "PublishedTable", "Protocol")

@@ -18,8 +18,7 @@ from clevrskills.core.suite import DEFAULT, suite_of
 from clevrskills.envs.gymnasium_env import RENDER_MODES
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments, whole_number
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
-from clevrskills.tasks import LEVELS
-from clevrskills.vector.mixed import MixedSpec, Spec, make_batch, tasks_of
+from clevrskills.vector.scene_batch import SceneBatch
 from clevrskills.vector.spec import VectorSpec
 from clevrskills.vector.workers import LocalShard, RemoteShard, SharedArrays, rows_of
 
@@ -30,10 +29,10 @@ def make_vec(
     task: str, num_envs: int, *, workers: int = 1, seed: int = 0, **spec: Any
 ) -> "VectorEnv":
     """Make a vector environment of a task, as ``gym.make_vec("ClevrSkills/…-v1")`` does, but with
-    ``SAME_STEP`` by default, or of all tasks of a level, see :mod:`clevrskills.vector.mixed`.
+    ``SAME_STEP`` by default.
 
     Args:
-        task: Key of the task, of any suite with an arm, or a level, such as ``L0``.
+        task: Key of the task, of any suite with an arm.
         num_envs: Number of environments.
         workers: Processes that step them, this one among them.
         seed: Where the seeds of the first episodes count from.
@@ -49,10 +48,7 @@ def make_vec(
     suite = spec.get("suite") or suite_of([task])
     if suite != DEFAULT:
         others["suite"] = suite
-    spec = {**others, **spec}
-    what: Spec = VectorSpec(task=task, **spec)
-    if task in LEVELS:
-        what = MixedSpec.of(tasks_of(task), **spec)
+    what = VectorSpec(task=task, **{**others, **spec})
     return VectorEnv(what, num_envs, workers=workers, seed=seed)
 
 
@@ -78,8 +74,7 @@ def require_same_step(envs: gym.vector.VectorEnv) -> None:
 
 
 class VectorEnv(gym.vector.VectorEnv):
-    """Environments of one task, or of all of a level, as Gymnasium defines a vector environment;
-    numpy arrays.
+    """Environments of one task, as Gymnasium defines a vector environment; numpy arrays.
 
     Observations are (B, D) float32, see :mod:`clevrskills.envs.state_observation`; with
     ``obs_mode="rgb"`` a dict of images (B, H, W, 3) uint8 by camera and ``state``, (B, P), the
@@ -96,8 +91,6 @@ class VectorEnv(gym.vector.VectorEnv):
     ``unsolvable``                  why the goal can't be achieved any more, empty if it can, (B,)
                                     texts
     ``clipped``                     whether an entry of the action lay outside [-1, 1], (B,)
-    ``task``                        key of the task, (B,) texts; of several tasks only, which have
-                                    no ``reward_terms``
     ``final_obs``, ``_final_obs``   the last observations, and where an episode ended, (B,) bool;
                                     only in steps in which one did, with ``SAME_STEP``
     ``final_info``, ``_final_info`` the infos above of the last states, and ``episode``: return,
@@ -119,7 +112,7 @@ class VectorEnv(gym.vector.VectorEnv):
         ClevrSkillsError: A name is unknown or a value is not allowed.
     """
 
-    def __init__(self, spec: Spec, num_envs: int, *, workers: int = 1, seed: int = 0) -> None:
+    def __init__(self, spec: VectorSpec, num_envs: int, *, workers: int = 1, seed: int = 0) -> None:
         if whole_number("num_envs", num_envs) < 1:
             raise ClevrSkillsError(f"num_envs={num_envs}; allowed: 1 and more")
         if not 1 <= whole_number("workers", workers) <= num_envs:
@@ -127,11 +120,7 @@ class VectorEnv(gym.vector.VectorEnv):
         self.spec_of_all, self.num_envs, self._seed = spec, num_envs, as_seed(seed)
         self.max_episode_steps = spec.step_limit
         *_, start, end = self._ends = np.linspace(0, num_envs, workers + 1).astype(int).tolist()
-        self._tasks: np.ndarray | None = None
-        if isinstance(spec, MixedSpec):
-            keys = np.array([one.task for one in spec.specs], object)
-            self._tasks = keys[spec.task_of(num_envs)]
-        own = make_batch(spec, (start, end), num_envs)
+        own = SceneBatch(spec, end - start)
         self.layout = list(own.layout)
         self.terms, self._reasons = own.terms, np.array(own.reasons, object)
         kinds = [(name, (num_envs, *a.shape[1:]), a.dtype.str) for name, a in own.arrays().items()]
@@ -144,7 +133,7 @@ class VectorEnv(gym.vector.VectorEnv):
             self._block = SharedArrays(kinds)
             self._arrays = self._block.arrays
             for rows in pairwise(self._ends[:-1]):
-                self._shards.append(RemoteShard(spec, rows, num_envs, self._block))
+                self._shards.append(RemoteShard(spec, rows, self._block))
             self._wait()  # until they have started
         # Last, as it does in send what the others then do meanwhile.
         self._shards.append(LocalShard(own, rows_of(self._arrays, start, end)))
@@ -268,7 +257,6 @@ class VectorEnv(gym.vector.VectorEnv):
             "progress": self._arrays["progress"].copy(),
             "reward_terms": {name: terms[:, k] for k, name in enumerate(self.terms)},
             "unsolvable": self._reasons[self._arrays["unsolvable"]],
-            **({} if self._tasks is None else {"task": self._tasks.copy()}),
         }
 
 

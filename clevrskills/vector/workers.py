@@ -12,10 +12,9 @@ import numpy as np
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.pool import JobResult, Ready, Refusal
 from clevrskills.jobs.processes import Processes
-from clevrskills.vector.mixed import MixedBatch, Spec, make_batch
 from clevrskills.vector.scene_batch import SceneBatch
+from clevrskills.vector.spec import VectorSpec
 
-Batch = SceneBatch | MixedBatch
 Array = tuple[str, tuple[int, ...], str]
 """Name, shape and data type of an array."""
 ALIGNED_BYTES = 64
@@ -24,7 +23,7 @@ ALIGNED_BYTES = 64
 class LocalShard:
     """Environments in this process, which write what they tell to arrays."""
 
-    def __init__(self, batch: Batch, arrays: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, batch: SceneBatch, arrays: Mapping[str, np.ndarray]) -> None:
         self._batch, self._arrays = batch, arrays
 
     def send(self, call: str, *arguments: Any) -> None:
@@ -44,10 +43,8 @@ class LocalShard:
 class RemoteShard:
     """The same in a process of their own, for the rows from one to before another."""
 
-    def __init__(
-        self, spec: Spec, rows: tuple[int, int], num_envs: int, block: SharedArrays
-    ) -> None:
-        self._driver = Processes(partial(_serve, spec, rows, num_envs, block.name, block.kinds))
+    def __init__(self, spec: VectorSpec, rows: tuple[int, int], block: SharedArrays) -> None:
+        self._driver = Processes(partial(_serve, spec, rows, block.name, block.kinds))
         self._worker = self._driver.start()
 
     def send(self, call: str, *arguments: Any) -> None:
@@ -107,7 +104,7 @@ def rows_of(arrays: Mapping[str, np.ndarray], start: int, end: int) -> dict[str,
 
 
 def _do(
-    batch: Batch, arrays: Mapping[str, np.ndarray], call: str, arguments: Sequence[Any]
+    batch: SceneBatch, arrays: Mapping[str, np.ndarray], call: str, arguments: Sequence[Any]
 ) -> None:
     match call:
         case "reset":
@@ -119,12 +116,12 @@ def _do(
 
 
 def _serve(
-    spec: Spec, rows: tuple[int, int], num_envs: int, name: str, kinds: Sequence[Array]
+    spec: VectorSpec, rows: tuple[int, int], name: str, kinds: Sequence[Array]
 ) -> Callable[[Any], None]:
     """Serve the calls in a worker process."""
     block = SharedArrays(kinds, name)
     arrays = rows_of(block.arrays, *rows)
-    batch = make_batch(spec, rows, num_envs)
+    batch = SceneBatch(spec, rows[1] - rows[0])
 
     def run(job: tuple[str, Sequence[Any]]) -> None:
         _do(batch, arrays, *job)

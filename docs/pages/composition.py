@@ -13,12 +13,11 @@ from types import MappingProxyType
 import pandas as pd
 
 from clevrskills.assets import SPLITS
-from clevrskills.evaluation.handover.figure import composition_figure
 from clevrskills.evaluation.handover.tables import LEVELS, LOSSES, Composition, compositions
-from clevrskills.evaluation.report.svg import on_white
 from clevrskills.evaluation.report.tables import markdown, strata
 from clevrskills.evaluation.results import RUN_FILE, Evaluation, open_evaluations
 from clevrskills.evaluation.statistics import difference, share
+from pages.composition_figure import composition_figure, on_white
 
 COLUMNS = ("alone", "in_place", "planner", "whole")
 TRAIN = "train"

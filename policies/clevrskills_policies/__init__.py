@@ -1,1 +1,1 @@
-"""Vision-language-action policies of the paper, in the form that ``clevrskills train`` expects."""
+"""Policies of papers, in the form that ``clevrskills train`` expects."""

@@ -1,5 +1,6 @@
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,7 @@ def test_unknown_policies(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.raises(ClevrSkillsError, match=r"lls\[policies\]"),
     ):
         patched.setattr(registry, "others", lambda *_: {})
+        patched.setattr(registry, "CHECKOUT", Path("nowhere"))
         policy_type("octo")
     with pytest.raises(ClevrSkillsError, match="policy nowhere:X: there is no module nowhere"):
         policy_type("nowhere:X")

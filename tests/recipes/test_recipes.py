@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from clevrskills_policies.cliport.turns import NOTHING, TurnWindows, read_turns
 
-from clevrskills.baselines.data.turns import NOTHING, TurnWindows, read_turns
 from clevrskills.cli import find_command
 from clevrskills.jobs.options import parse
 

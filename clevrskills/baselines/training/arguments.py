@@ -59,8 +59,8 @@ class TrainArgs(EvaluationArgs, DemonstrationArgs):
     """
 
     policy: str | None = None
-    """The policy: bc, act, stream_robolm, compact, cliport, of `clevrskills[policies]` jat,
-    robo_flamingo and octo, or `module:Class`; with --from, that of the checkpoint."""
+    """The policy: bc, act, stream_robolm, compact, of `clevrskills[policies]` cliport, jat, octo,
+    robo_flamingo, or `module:Class`; with --from, that of the checkpoint."""
     recipe: Literal["compact"] | None = None
     """Draw data, train in stages and evaluate, from nothing to a policy, instead of --policy and
     --data; --configuration tiny tries it out in minutes."""

@@ -29,7 +29,6 @@ class ViewArgs:
     `--out page.html` writes one page that holds up to `--limit` episodes and opens from disk.
     `--out folder` writes index.html, where all episodes are listed, searched and filtered, failed
     attempts with their reasons too, and beside it one such page per episode.
-    `--out episode.rrd` writes one episode for the Rerun viewer; needs the extra `viz`.
     """
 
     dataset: Positional[Path]
@@ -37,7 +36,7 @@ class ViewArgs:
     episode: str | None = None
     """Show this episode only, e.g. `sort/train_00000003`."""
     out: Path
-    """A page, e.g. `page.html`; a folder for an index and a page per episode; or a `.rrd` file."""
+    """A page, e.g. `page.html`; or a folder for an index and a page per episode."""
     limit: int | None = None
     """Show at most this many, from all tasks in turn; else 20 on a page, all in a folder."""
 
@@ -53,7 +52,6 @@ def view(args: ViewArgs) -> int:
     """
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.manifest import read_manifest
-    from clevrskills.dataset_tools.view.rerun_export import write_rerun
 
     check_least(args, limit=1)
     dataset = Dataset(args.dataset)
@@ -61,18 +59,14 @@ def view(args: ViewArgs) -> int:
         raise ClevrSkillsError(
             f"{args.dataset} has no episodes yet: let `clevrskills generate` go on"
         )
-    kind = args.out.suffix.lower()
-    limit = args.limit or (PAGE_LIMIT if kind == ".html" else len(dataset))
+    single = args.out.suffix.lower() == ".html"
+    limit = args.limit or (PAGE_LIMIT if single else len(dataset))
     episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, limit)
-    if kind == ".rrd" and len(episodes) > 1:
-        raise ClevrSkillsError(f"{args.out} holds one episode: give --episode")
     failures = [line for line in read_manifest(args.dataset) if not line.success]
     title = args.dataset.resolve().name
     with storage_errors(args.out):
         args.out.parent.mkdir(parents=True, exist_ok=True)
-    if kind == ".rrd":
-        write_rerun(episodes[0], args.out)
-    elif kind == ".html":
+    if single:
         write_whole(args.out, page(episodes, title, len(dataset), failures))
     else:
         _write_folder(args.out, episodes, title, len(dataset), failures)

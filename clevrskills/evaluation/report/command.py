@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.results import Evaluation
 
 PAGE = "report.html"
-FIGURE = "composition.svg"
-"""Figure of parts of episodes, if there are any."""
 SHOWN = (
     *("level", "tasks", "split", "run", "track", "episodes", "errors", "restarts"),
     *("success %", "goals met %", "reward/step"),
@@ -133,16 +131,11 @@ def _write(
     further: Sequence[Table],
 ) -> None:
     from clevrskills.dataset_tools.pages import render
-    from clevrskills.evaluation.handover.figure import composition_figure
-    from clevrskills.evaluation.handover.tables import compositions
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.curves import drawings
     from clevrskills.evaluation.report.page_data import contents, videos
     from clevrskills.evaluation.report.suite_tables import pivots
-    from clevrskills.evaluation.report.svg import on_white
-    from clevrskills.evaluation.robustness.figure import robustness_figures
-    from clevrskills.evaluation.robustness.tables import find_drops
 
     measures = tables.measures_of(evaluations)
     files = [
@@ -167,12 +160,6 @@ def _write(
     notes += tables.warning_lines(evaluations)
     tables.write_tables(out, files, "\n\n".join(notes))
     write_whole(out / "episodes.csv", tables.episodes(evaluations).to_csv(index=False))
-    figure = composition_figure(compositions(evaluations))
-    if figure:
-        write_whole(out / FIGURE, on_white(figure) + "\n")
-    robust = robustness_figures(list(find_drops(evaluations)))
-    for k, one in enumerate(robust):
-        write_whole(out / f"robustness{f'-{k + 1}' if k else ''}.svg", on_white(one) + "\n")
     page = render(
         "report.html",
         "evaluation.report",
@@ -183,8 +170,6 @@ def _write(
         pivots=pivots(evaluations),
         drawings=drawings(evaluations),
         pooling=tables.pooling(evaluations),
-        composition=figure,
-        robustness=robust,
         notes=notes,
     )
     write_whole(out / PAGE, page)

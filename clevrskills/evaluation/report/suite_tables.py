@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from clevrskills.core.replies import REPLIES
-from clevrskills.core.report import MILESTONE, Pivot, PublishedTable, reported
+from clevrskills.core.report import Pivot, PublishedTable, reported
 from clevrskills.core.suite import Suite, all_interfaces
 from clevrskills.evaluation.report.curves import curve_tables
 from clevrskills.evaluation.report.tables import (
@@ -57,7 +57,7 @@ def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         tables.append(Table("tags", "By tag", numbers(rows), texts))
     for (row, column), group in groupby(pivots(evaluations), key=lambda p: (p.row, p.column)):
         tables.append(_pivot_table(row, column, list(group)))
-    rest = (oracle_table, curve_tables, refusals, milestone_table, usage_table)
+    rest = (oracle_table, curve_tables, refusals, usage_table)
     return [*tables, *(table for make in rest for table in make(evaluations))]
 
 
@@ -174,24 +174,6 @@ def refusals(evaluations: Sequence[Evaluation]) -> list[Table]:
     if data and len(evaluations) == 1:
         del frame["run"]
     return table_of("refused", "What was refused", data, frame)
-
-
-def milestone_table(evaluations: Sequence[Evaluation]) -> list[Table]:
-    """Return how many episodes of each task passed each milestone; nothing without any."""
-    data, texts = [], []
-    for evaluation in evaluations:
-        found: dict[tuple[str, str], list[EpisodeResult]] = defaultdict(list)
-        for result in evaluation.results:
-            for name in result.measures:
-                if result.counts and name.startswith(MILESTONE):
-                    found[result.task, name].append(result)
-        for (task, name), some in found.items():
-            passed = share(strata(some, lambda r, name=name: r.measures[name] > 0))  # type: ignore[misc]
-            about = {"run": evaluation.label, "task": task}
-            about |= {"milestone": name.removeprefix(MILESTONE), "episodes": str(len(some))}
-            data.append({**about, **passed.columns("passed")})
-            texts.append({**about, "passed %": passed.percent()})
-    return table_of("milestones", "Milestones passed at any time", data, texts)
 
 
 def usage_table(evaluations: Sequence[Evaluation]) -> list[Table]:

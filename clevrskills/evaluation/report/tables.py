@@ -55,7 +55,6 @@ KEY_COLUMNS = (
     "run",
     "policy",
     "axes",
-    "milestone",
     "code",
 )
 """Columns that tell the rows of a table apart."""

@@ -27,8 +27,8 @@ class SubmissionArgs:
     """Hand in a run: `pack DIR` writes a small JSON file of it, `verify FILE` checks such a file.
 
     Verifying compares hashes of episodes, settings and rates with those of this package. With
-    `--policy` it evaluates the policy on fresh episodes and on a sample of those of the file, and
-    refuses a file whose success rates are inflated.
+    `--policy` it evaluates the policy on fresh episodes, and refuses a file whose success rates are
+    inflated.
     """
 
     do: Positional[Literal["pack", "verify"]]
@@ -62,12 +62,8 @@ class SubmissionArgs:
     fresh: int | None = None
     """verify: fresh episodes of each task, drawn from random bits and screened like frozen ones; by
     default 10, of language models 2."""
-    sample: int | None = None
-    """verify: episodes of the file that are run again, drawn at random; by default 100, and more
-    if these leave open whether success rates are inflated by ten points."""
     transcripts: Path | None = None
-    """verify: folder of the run of a language model: its transcripts are scored again, in place of
-    a sample."""
+    """verify: folder of the run of a language model: its transcripts are scored again."""
     seed: int | None = None
     """verify: the number that decides which episodes are drawn, to repeat a verification; by
     default 64 random bits, which are printed afterwards."""
@@ -78,7 +74,7 @@ class SubmissionArgs:
 
 
 _PACK = ("name", "by", "link", "note", "track", "trained_on")
-_VERIFY = ("policy", "policy_arg", "controller", "fresh", "sample", "transcripts", "seed")
+_VERIFY = ("policy", "policy_arg", "controller", "fresh", "transcripts", "seed")
 
 
 def submission(args: SubmissionArgs) -> int:
@@ -90,7 +86,7 @@ def submission(args: SubmissionArgs) -> int:
     Raises:
         ClevrSkillsError: The run can't be handed in, or the file is not in order.
     """
-    check_least(args, sample=0, fresh=0, seed=0, workers=1)
+    check_least(args, fresh=0, seed=0, workers=1)
     other = {"pack": _VERIFY, "verify": _PACK}[args.do]
     if given := [f"--{name.replace('_', '-')}" for name in other if getattr(args, name)]:
         raise ClevrSkillsError(f"{given[0]} is not for {args.do}")
@@ -136,7 +132,6 @@ def _verify(args: SubmissionArgs) -> int:
         found,
         args.policy,
         args.policy_arg,
-        sample=args.sample,
         fresh=fresh,
         seed=args.seed,
         workers=args.workers,
@@ -159,13 +154,13 @@ def _report(record: Verification) -> str:
     """Return the lines of a verification."""
     rates = _words(record.rates)
     lines = [
-        f"{record.fresh} fresh episodes, {record.fresh_solved} solved; {record.sample} of the file "
-        f"run again, {record.lost} solved in the file alone, {record.gained} now alone",
+        f"{record.fresh} fresh episodes, {record.fresh_solved} solved; {record.transcripts} "
+        f"transcripts scored again, {record.lost} of them solved in the file alone",
         f"verified: {rates}",
         f"seed {record.seed}; badge: {record.badge}",
     ]
     if record.failed:
-        tests = {"repeat": "outcomes that the policy repeats are not those of the file"}
+        tests = {"transcripts": "outcomes of transcripts are not those of the file"}
         tests |= {name: f"{name}, p {p:g}" for name, p in record.p.items()}
         lines.append(f"refused: {'; '.join(tests[name] for name in record.failed)}")
     return "\n".join(lines)

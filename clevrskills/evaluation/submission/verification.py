@@ -1,4 +1,4 @@
-"""Verification of submissions: episodes of the file run again, fresh ones, and transcripts."""
+"""Verification of submissions by fresh episodes, and by transcripts of language models."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from clevrskills.core.episode import frozen_name
 from clevrskills.core.policy import ObservationOptions
@@ -32,14 +30,7 @@ from clevrskills.evaluation.results import EpisodeResult, Run, read_results, rea
 from clevrskills.evaluation.runner import run as evaluate
 from clevrskills.evaluation.submission.checks import numbers_of, rate_of, run_of, split_name
 from clevrskills.evaluation.submission.document import Submission, SubmittedRun
-from clevrskills.evaluation.submission.inflation import FIRST as FIRST_PART
-from clevrskills.evaluation.submission.inflation import (
-    SOLVED,
-    Outcomes,
-    judge,
-    sample_size,
-    settled,
-)
+from clevrskills.evaluation.submission.inflation import SOLVED, Outcomes, judge
 from clevrskills.jobs import work
 from clevrskills.jobs.arguments import check_names
 from clevrskills.jobs.files import to_json
@@ -47,9 +38,9 @@ from clevrskills.jobs.process_setup import now
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.run_folder import cpu_features, locked, versions
 
-BADGES = ("self-reported", "sampled", "fresh", "fresh, weights held")
-"""What a row of the leaderboard rests on: the file alone, episodes of the file run again, fresh
-episodes on a server of the authors, or fresh episodes with weights that the verifier holds."""
+BADGES = ("self-reported", "fresh", "fresh, weights held")
+"""Evidence behind a row of the leaderboard: the file alone, fresh episodes on a server of the
+authors, or fresh episodes with weights that the verifier holds."""
 SECRET_BITS = 64
 
 
@@ -59,18 +50,16 @@ class Verification:
 
     digest: str  # digest of the submission
     badge: str  # one of :data:`BADGES`
-    # the verifier's success rate and its Wilson 95 % interval, by cell and number: of fresh
-    # episodes, or else of the sample
+    # the verifier's success rate and its Wilson 95 % interval, by cell and number
     rates: Mapping[str, Mapping[str, Sequence[float]]]
-    sample: int  # episodes of the file that were run again
     fresh: int  # fresh episodes
     fresh_solved: int  # those of them that are solved
-    lost: int  # episodes of the sample that are solved in the file alone
-    gained: int  # those that are solved now alone
-    seed: int  # what the sample and the fresh episodes were drawn from
+    transcripts: int  # transcripts that were scored again
+    lost: int  # those of them that are solved in the file alone
+    seed: int  # seed of the fresh episodes
     # names of the tests that refuse the file, see
-    # :func:`~clevrskills.evaluation.submission.inflation.judge`; ``repeat``: on the same kind of
-    # machine the policy repeats an outcome that is not that of the file
+    # :func:`~clevrskills.evaluation.submission.inflation.judge`; ``transcripts``: one is not solved
+    # that is in the file, on the same kind of machine
     failed: Sequence[str]
     p: Mapping[str, float]  # p-value of each test
     isolated: bool  # whether the policy ran in a process of its own
@@ -117,37 +106,6 @@ class Verifier:
         self.seed = secrets.randbits(SECRET_BITS) if seed is None else seed
         self.runs: dict[str, Run] = {}
 
-    def sample(self, count: int | None, fresh: int) -> dict[str, list[EpisodeResult]]:
-        """Run episodes of the file again, by cell.
-
-        Args:
-            count: How many, drawn at random from all; ``None``: :data:`FIRST_PART`, and where these
-                do not show that the file is right as many as the tests need.
-            fresh: Fresh episodes that are evaluated besides.
-        """
-        refs = [
-            (cell, EpisodeRef(*split_name(name, self.suite), k))
-            for cell, of in self._found.cells.items()
-            for name, outcomes in of.tasks.items()
-            for k in range(outcomes.count)
-        ]
-        order = np.random.default_rng((self.seed, 1)).permutation(len(refs)).tolist()
-        found: dict[str, list[EpisodeResult]] = {}
-
-        def run(numbers: Sequence[int]) -> None:
-            for cell in self._found.cells:
-                if chosen := [refs[k][1] for k in sorted(numbers) if refs[k][0] == cell]:
-                    folder = f"sample-{cell}-{len(found.get(cell, ()))}"
-                    more = self._evaluate(cell, chosen, folder, self.suite)
-                    found.setdefault(cell, []).extend(more)
-
-        run(order[: count or FIRST_PART])
-        lost = sum(len(self.lost(cell, results)) for cell, results in found.items())
-        if count is None and not settled(lost, min(FIRST_PART, len(refs))):
-            size = sample_size(len(refs), fresh, len(numbers(self._found, self.suite)))
-            run(order[FIRST_PART:size])
-        return found
-
     def fresh(self, count: int) -> dict[str, list[EpisodeResult]]:
         """Evaluate fresh episodes, as many of each task and split of the file, by cell: drawn from
         the seed and screened like frozen ones.
@@ -172,42 +130,6 @@ class Verifier:
             found[name] = self._evaluate(name, refs, f"fresh-{name}", suite)
         return found
 
-    def repeats(self, sample: Mapping[str, list[EpisodeResult]], replayed: bool = False) -> bool:
-        """Return whether an outcome that was lost on the same kind of machine is lost again, step
-        by step: then the policy repeats itself, and the file is not of it.
-
-        Args:
-            sample: Results by cell.
-            replayed: Whether they are those of transcripts, which repeat themselves.
-        """
-        for cell, results in sample.items():
-            lost = self.lost(cell, results)
-            run = self.runs.get(cell)
-            if not lost or run is None or "://" in self._policy:
-                continue
-            if not same_machine(self._found.cells[cell], run):
-                continue
-            if replayed:
-                return True
-            refs = [EpisodeRef(r.task, r.split, r.index) for r in lost]
-            again = {r.id: r for r in self._evaluate(cell, refs, f"again-{cell}", self.suite)}
-            names = ("success_at_end", "steps", "turns", "total_reward")
-            for before in lost:
-                after = again[before.id]
-                if all(getattr(before, name) == getattr(after, name) for name in names):
-                    return True
-        return False
-
-    def lost(self, cell: str, results: Sequence[EpisodeResult]) -> list[EpisodeResult]:
-        """Return the results of a sample that are solved in the file alone."""
-        tasks = self._found.cells[cell].tasks
-        return [
-            r
-            for r in results
-            if tasks[frozen_name(r.task, r.split)].outcomes[r.index] == SOLVED
-            and not r.success_at_end
-        ]
-
     def _evaluate(
         self, cell: str, refs: Sequence[EpisodeRef], folder: str, suite: Suite
     ) -> list[EpisodeResult]:
@@ -226,8 +148,6 @@ class Verifier:
         if files and own and files != own:
             named = ", ".join(config.run.content)
             raise ClevrSkillsError(f"the content of {named} is not that of the submission's policy")
-        if suite is self.suite:  # episodes of the file, with the seeds that the policy was given
-            config = replace(config, run=replace(config.run, salt=run["salt"] or config.run.salt))
         root.mkdir(parents=True)
         with locked(root):
             outcome = evaluate(replace(request, config=config, episodes=tuple(refs)), None)
@@ -271,25 +191,22 @@ def verify(
     found: Submission,
     policy: str,
     policy_args: Sequence[str] = (),
-    sample: int | None = None,
     fresh: int = 10,
     seed: int | None = None,
     workers: int = 1,
     transcripts: Path | None = None,
     controller: str = "",
 ) -> Verification:
-    """Evaluate the policy of a submission again, and test the file against what comes out.
+    """Evaluate the policy of a submission on fresh episodes, and test the file against them.
 
     Args:
         found: The submission, which was checked.
         policy: The policy, as the verifier names it; the file's might name code.
         policy_args: Its arguments as options.
-        sample: Episodes of the file that are run again; ``None``: as many as the tests need.
         fresh: Fresh episodes of each task and split.
-        seed: What all episodes are drawn from; ``None``: new random bits.
+        seed: Seed of the episodes; ``None``: new random bits.
         workers: Number of processes.
-        transcripts: Folder of a run with transcripts, whose episodes are scored again in place of
-            a sample.
+        transcripts: Folder of a run with transcripts, whose episodes are scored again.
         controller: The policy that carries out its commands, as the verifier names it.
 
     Raises:
@@ -298,51 +215,52 @@ def verify(
     """
     with tempfile.TemporaryDirectory() as name:
         verifier = Verifier(found, policy, policy_args, Path(name), seed, workers, controller)
-        suite, tasks = verifier.suite, sum(len(cell.tasks) for cell in found.cells.values())
         new = verifier.fresh(fresh) if fresh else {}
-        if transcripts is not None:
-            again = transcribed(found, transcripts)
-        else:
-            again = verifier.sample(sample, fresh * tasks) if sample != 0 else {}
-        repeated = verifier.repeats(again, transcripts is not None)
-    outcomes = outcomes_of(found, again, new)
-    verdict = judge(outcomes, numbers(found, suite))
+    again = {} if transcripts is None else transcribed(found, transcripts)
+    lost = {cell: lost_of(found.cells[cell], results) for cell, results in again.items()}
+    repeated = any(
+        count and (run := verifier.runs.get(cell)) and same_machine(found.cells[cell], run)
+        for cell, count in lost.items()
+    )
+    outcomes = outcomes_of(found, new)
+    p, failed = judge(outcomes, numbers(found, verifier.suite))
     return Verification(
         digest=found.digest,
-        badge=_badge(policy, again, new),
-        rates=_rates(found, suite, outcomes),
-        sample=sum(map(len, again.values())),
+        badge=BADGES[0 if not new else 1 if "://" in policy else 2],
+        rates=_rates(found, verifier.suite, outcomes),
         fresh=sum(map(len, new.values())),
         fresh_solved=sum(sum(of.fresh) for of in outcomes.values()),
-        lost=verdict.lost,
-        gained=verdict.gained,
+        transcripts=sum(map(len, again.values())),
+        lost=sum(lost.values()),
         seed=verifier.seed,
-        failed=[*verdict.failed, *(["repeat"] if repeated else [])],
-        p={name: float(f"{p:.3g}") for name, p in verdict.p.items()},
+        failed=[*failed, *(["transcripts"] if repeated else [])],
+        p={name: float(f"{value:.3g}") for name, value in p.items()},
         isolated=all(run.isolated for run in verifier.runs.values()),
         privileged=any(run.privileged for run in verifier.runs.values()),
         date=now()[:10],
     )
 
 
+def lost_of(cell: SubmittedRun, results: Sequence[EpisodeResult]) -> int:
+    """Return the number of results that are solved in the file alone."""
+    return sum(
+        cell.tasks[frozen_name(r.task, r.split)].outcomes[r.index] == SOLVED
+        and not r.success_at_end
+        for r in results
+    )
+
+
 def outcomes_of(
-    found: Submission,
-    sample: Mapping[str, Sequence[EpisodeResult]],
-    fresh: Mapping[str, Sequence[EpisodeResult]],
+    found: Submission, fresh: Mapping[str, Sequence[EpisodeResult]]
 ) -> dict[str, Outcomes]:
     """Return the outcomes of each task and split, by ``<cell>/<task>_<split>``."""
     outcomes = {}
     for cell, of in found.cells.items():
-        again: dict[str, dict[int, bool]] = {}
-        for r in sample.get(cell, ()):
-            again.setdefault(frozen_name(r.task, r.split), {})[r.index] = r.success_at_end
         new: dict[str, list[bool]] = {}
         for r in fresh.get(cell, ()):
             new.setdefault(frozen_name(r.task, r.split), []).append(r.success_at_end)
         for name, task in of.tasks.items():
-            outcomes[f"{cell}/{name}"] = Outcomes(
-                task.outcomes, again.get(name, {}), new.get(name, ())
-            )
+            outcomes[f"{cell}/{name}"] = Outcomes(task.outcomes, new.get(name, ()))
     return outcomes
 
 
@@ -405,12 +323,6 @@ def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]
     return results
 
 
-def _badge(policy: str, sample: Mapping[str, Any], fresh: Mapping[str, Any]) -> str:
-    if fresh:
-        return BADGES[2 if "://" in policy else 3]
-    return BADGES[1 if sample else 0]
-
-
 def _rates(
     found: Submission, suite: Suite, outcomes: Mapping[str, Outcomes]
 ) -> dict[str, dict[str, list[float]]]:
@@ -418,11 +330,7 @@ def _rates(
     rates: dict[str, dict[str, list[float]]] = {}
     for name, keys in numbers(found, suite).items():
         tasks = [outcomes[key] for key in keys]
-        counts = [
-            (sum(new), len(new))
-            for new in ([*(of.fresh or of.sample.values())] for of in tasks)
-            if new
-        ]
+        counts = [(sum(of.fresh), len(of.fresh)) for of in tasks if of.fresh]
         if not counts:
             continue
         cell, _, number = name.partition("/")

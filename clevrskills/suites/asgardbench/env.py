@@ -11,9 +11,8 @@ import numpy as np
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.core.policy import GaveUp, TextAction
-from clevrskills.core.report import MILESTONE
 from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
-from clevrskills.suites.asgardbench.predicates import HouseWorld, met_now
+from clevrskills.suites.asgardbench.predicates import HouseWorld
 from clevrskills.suites.asgardbench.rules.layout import PlacedObject
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
 from clevrskills.suites.asgardbench.rules.world import Household
@@ -21,7 +20,6 @@ from clevrskills.suites.asgardbench.state_text import describe
 from clevrskills.suites.asgardbench.tasks.care import Care
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations, tidy
 from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant
-from clevrskills.suites.asgardbench.tasks.milestones import milestones
 from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
 from clevrskills.suites.asgardbench.tasks.termination import Termination
@@ -66,9 +64,6 @@ class HouseEnv(SymbolicEnv):
         self._tidy = tidy("released", self.house)
         self._ends = Termination(data["n"])
         self._care = Care(episode.task, self.variant, self.house)
-        self._milestones = milestones(episode.task, self.variant)
-        self._given = {name for name, leaf in self._milestones if met_now(leaf, self.house)}
-        self._passed: set[str] = set()
         self._plan: list[str] = []
         self._planned = ""
         self._classes: Counter[str] = Counter()
@@ -115,7 +110,6 @@ class HouseEnv(SymbolicEnv):
 
     def _look(self, state: Any) -> None:
         super()._look(state)
-        self._passed |= {name for name, leaf in self._milestones if met_now(leaf, self.house)}
         self._also = self._released.evaluate(self.world, self._also).state
 
     def ended(self) -> str:
@@ -183,10 +177,6 @@ class HouseEnv(SymbolicEnv):
             "refused_share": 100 * sum(self._classes.values()) / turns,
             **{name: 100 * self._classes[name] / turns for name in COUNTED},
         }
-        ahead = [name for name, _ in self._milestones if name not in self._given]
-        passed = {f"{MILESTONE}{name}": float(name in self._passed) for name in ahead}
-        if ahead:
-            found |= {"milestones": 100 * sum(passed.values()) / len(ahead), **passed}
         if self._plans:
             found["plan_first"] = 100 * self._agreed / self._plans
         return found

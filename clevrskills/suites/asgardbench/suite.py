@@ -97,7 +97,6 @@ REPORT: Sequence[Item] = (
     Measure("needless", "needless repairs", digits=2),
     Measure("partial", "partial %"),
     Measure("partial_released", "partial, released %"),
-    Measure("milestones", "milestones %"),
     Measure("step_ratio", "turns / n", digits=2, episodes="solved"),
     Measure("extended", "extended", "share"),
     Measure("hit_hard_limit", "hard limit", "share"),

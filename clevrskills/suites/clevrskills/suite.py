@@ -123,9 +123,6 @@ class ClevrSkillsSuite(TabletopSuite):
             "random": f"{place}.words.agents:RandomWords",
             "random_words": f"{place}.words.agents:RandomWords",
             "skill_plan": f"{place}.words.agents:SkillPlan",
-            "quitter": f"{place}.known_policies:GiveUpAtRandom",
-            "disorderly": f"{place}.known_policies:RandomOrder",
-            "starter": f"{place}.known_policies:FirstSubgoalOnly",
         }
 
     def presets(self) -> Mapping[str, Preset]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,11 +18,9 @@ from clevrskills.baselines.policies.bc.policy import (
     _waypoints,
 )
 from clevrskills.baselines.policies.bc.slots import SlotEncoder
-from clevrskills.baselines.policies.bc.told import ToldPolicy
 from clevrskills.baselines.policies.losses import missed
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.errors import ClevrSkillsError
-from tests.support.envs import base, make_env
 
 
 def test_it_has_a_few_million_parameters(demos: Path) -> None:
@@ -211,25 +208,3 @@ def test_a_policy_that_predicts_no_positions(demos: Path) -> None:
     policy.reset({0: prompt(1)})
     with pytest.raises(ClevrSkillsError, match="ActionChunking predicts no positions"):
         policy.predicted_positions({0: observation(policy, 1)})
-
-
-def test_a_yardstick_is_told_where_things_are(demos: Path) -> None:
-    """From the state of the simulation: of what the sub-task names, and nothing else."""
-    made = make_env("push")
-    made.reset(seed=0)
-    env = base(made)
-    policy, _ = policy_and_windows("bc", demos)
-    told = ToldPolicy(policy.eval())
-    told.reset(prompt(1), env=env, episode=None)
-    keys, (leaf,) = env.world.keys, env.goal.leaves()
-    for k, key in enumerate(re.findall(r"{obj:(\w+)}", leaf.describe(env.world))):
-        where = env.world.body_pose[0, keys.index(key), :3]
-        torch.testing.assert_close(told.places()[0, k], where)
-    done = told.act(observation(policy, 1))
-    policy.told_places = told.places() + 0.3
-    assert (policy.act({0: observation(policy, 1)})[0] != done).any()
-    policy.told_places = torch.full((1, 2, 3), torch.nan)
-    believed = policy.act({0: observation(policy, 1)})[0]
-    policy.told_places = None
-    assert (policy.act({0: observation(policy, 1)})[0] == believed).all() and told.privileged
-    made.close()

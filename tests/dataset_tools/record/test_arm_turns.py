@@ -106,25 +106,6 @@ def test_it_is_exported_as_conversations_and_as_steps(spoken: Path, tmp_path: Pa
     assert len(pq.read_table(data)) == len(Dataset(spoken)[0])
 
 
-def test_rerun_shows_turns_where_they_began(spoken: Path, tmp_path: Path) -> None:
-    rerun = pytest.importorskip("rerun", reason="needs the extra viz")
-    path = tmp_path / "episode.rrd"
-    assert main(["view", str(spoken), "--out", str(path)]) == 0
-    (episode,), recording = Dataset(spoken), rerun.dataframe.load_recording(path)
-    for index in ("step", "turn"):
-        told = recording.view(index=index, contents="/turns").select().read_pandas()
-        assert [text[0].partition(" -> ")[0] for text in told["/turns:Text"]] == [
-            *episode.turns["action"]
-        ]
-        assert (
-            told[index].tolist()
-            == episode.turns[{"step": "step_start", "turn": "turn"}[index]].tolist()
-        )
-    seen = recording.view(index="turn", contents="/views/state").select().read_pandas()
-    texts = [text[0] for text in seen["/views/state:Text"]]
-    assert texts == [episode.seen(k)["state"] for k in range(len(episode.turns) + 1)]
-
-
 def test_croissant_tells_of_turns_and_of_control_steps(spoken: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(spoken, tmp_path / "copy"))
     write_card(root)

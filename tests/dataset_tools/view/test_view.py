@@ -181,7 +181,6 @@ def test_without_videos(tmp_path: Path) -> None:
         ({"limit": 0}, "--limit must be at least 1, not 0"),
         ({"out": Path("/proc/page.html")}, "cannot write to /proc/page.html: "),
         ({"out": Path("/proc/pages")}, "cannot write to /proc/pages/"),
-        ({"out": Path("all.rrd")}, "all.rrd holds one episode: give --episode"),
     ],
 )
 def test_bad_arguments(demos: Path, tmp_path: Path, change: dict, message: str) -> None:

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from functools import partial
-from xml.etree import ElementTree
 
 import pytest
 from fabricated import result, write_run
@@ -13,7 +12,6 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import numbers, task_rows
 from clevrskills.evaluation.results import open_evaluations
 from clevrskills.evaluation.robustness import shipped
-from clevrskills.evaluation.robustness.figure import robustness_figures
 from clevrskills.evaluation.robustness.screened_episodes import Kept, PerturbedQueue, kept_episodes
 from clevrskills.evaluation.robustness.screening import REVISION, PerturbedEpisode, ScreeningVerdict
 from clevrskills.evaluation.robustness.shipped import shipped_verdicts, write_verdicts
@@ -151,18 +149,6 @@ def test_what_a_busy_machine_ended_says_nothing_of_an_episode(tmp_path):
 def test_without_a_clean_run_of_the_same_policy_nothing_is_said(tmp_path):
     clean, perturbed = runs(tmp_path)
     assert robustness_tables([perturbed]) == [] == robustness_tables([clean])
-
-
-def test_figures_show_every_axis_and_task(tmp_path):
-    drops = list(find_drops(runs(tmp_path)))
-    second = replace(drops[0], axes={"camera": 5})
-    (one,) = robustness_figures(drops)
-    (both,) = robustness_figures([*drops, second])
-    for figure in (one, both):
-        ElementTree.fromstring(figure)
-    assert "pick, camera 3: +33, 3 pairs" in one and "Over the levels" not in one
-    assert "Over the levels" in both and "camera 5: +33.3" in both
-    assert robustness_figures([]) == []
 
 
 def test_shipped_verdicts_are_of_what_is_drawn_now(tmp_path, monkeypatch):

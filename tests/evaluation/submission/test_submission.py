@@ -78,11 +78,11 @@ def test_a_verification_is_recorded_and_repeated_by_its_seed(
 ) -> None:
     assert main(["submission", "verify", str(packed)]) == 0
     assert "in order, self-reported; greedy, 60 episodes: solved" in capsys.readouterr().out
-    options = ["--policy", "greedy", "--sample", "12", "--fresh", "4"]
+    options = ["--policy", "greedy", "--fresh", "4"]
     record = tmp_path / "greedy.verified.json"
     code, first = verified(capsys, packed, *options, "--out", str(record))
     assert code == 0 and json.loads(record.read_text()) == first
-    assert (first["sample"], first["fresh"], first["lost"]) == (12, 4, 0)
+    assert (first["fresh"], first["transcripts"], first["lost"]) == (4, 0, 0)
     assert first["badge"] == "fresh, weights held" and first["failed"] == []
     assert first["digest"] == read_submission(packed).digest
     _, second = verified(capsys, packed, *options)
@@ -91,7 +91,7 @@ def test_a_verification_is_recorded_and_repeated_by_its_seed(
     assert again == first
 
 
-def test_the_seed_decides_sample_and_fresh_episodes(packed: Path, tmp_path: Path) -> None:
+def test_the_seed_decides_the_episodes(packed: Path, tmp_path: Path) -> None:
     found = read_submission(packed)
     (cell,) = found.cells
     drawn = []
@@ -99,13 +99,11 @@ def test_the_seed_decides_sample_and_fresh_episodes(packed: Path, tmp_path: Path
         for k, seed in enumerate((5, 5, 6)):
             folder = tmp_path / str(k)
             folder.mkdir()
-            verifier = Verifier(found, "zero", (), folder, seed)
-            sample, fresh = verifier.sample(6, 0)[cell], verifier.fresh(3)[cell]
-            drawn.append(({r.index for r in sample}, {r.episode for r in fresh}))
-    assert drawn[0] == drawn[1]
-    assert drawn[0][0] != drawn[2][0] and not drawn[0][1] & drawn[2][1]
+            fresh = Verifier(found, "zero", (), folder, seed).fresh(3)[cell]
+            drawn.append({r.episode for r in fresh})
+    assert drawn[0] == drawn[1] and not drawn[0] & drawn[2]
     frozen = {e.content_hash for e in load_suite("ivispar").frozen("geoms", "base")}
-    assert not drawn[0][1] & frozen
+    assert not drawn[0] & frozen
 
 
 def fake_evaluation(
@@ -141,45 +139,17 @@ def test_forged_files_and_parrots_are_refused(
     }[kind]
     fake_evaluation(monkeypatch, solves, cell)
     with one_worker_here():
-        record = verify(found, "zero", fresh=10, sample=None)
-    assert bool(record.failed) == (kind != "honest")
-    assert ("fresh" in record.failed) == (kind != "honest")
-    assert ("sample" in record.failed) == (kind == "forged")
+        record = verify(found, "zero", fresh=10)
+    assert list(record.failed) == ([] if kind == "honest" else ["all"])
 
 
 def test_a_policy_that_does_not_do_it_contradicts(
     packed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, record = verified(capsys, packed, "--policy", "zero", "--fresh", "0", "--sample", "30")
-    assert code == 1 and record["badge"] == "sampled"
-    assert "sample" in record["failed"] and record["gained"] == 0 < record["lost"]
-
-
-def test_a_single_flip_refuses_on_the_same_machine_alone(
-    packed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = read_submission(packed)
-    (cell,) = found.cells
-    (of,) = found.cells[cell].tasks.values()
-    lost = of.outcomes.index("1")
-    same = {**found.cells[cell].run, "versions": {"torch": "2.0+cpu"}}
-    found = replace(found, cells={cell: replace(found.cells[cell], run=same)})
-
-    def evaluate(
-        self: Verifier, name: str, refs: list[EpisodeRef], folder: str, suite: Any
-    ) -> list[Any]:
-        about = {key: same[key] for key in ("renderer", "versions")}
-        self.runs[name] = Run("x", "x", cpu=cpus[-1], **about)
-        return [
-            result(r.task, r.index, r.index != lost and of.outcomes[r.index] == "1", split=r.split)
-            for r in refs
-        ]
-
-    monkeypatch.setattr(Verifier, "_evaluate", evaluate)
-    cpus = list[str]()
-    for cpu, refused in ((same["cpu"], ["repeat"]), ("AuthenticAMD avx2", [])):
-        cpus.append(cpu)
-        assert list(verify(found, "zero", fresh=0, sample=COUNT).failed) == refused
+    code, record = verified(capsys, packed, "--policy", "zero", "--fresh", "30")
+    assert code == 1 and record["failed"] == ["all"] and record["fresh_solved"] == 0
+    code, record = verified(capsys, packed, "--policy", "zero", "--fresh", "0")
+    assert (code, record["badge"], record["rates"]) == (0, "self-reported", {})
 
 
 def changed(packed: Path, out: Path, change: Callable[[dict[str, Any]], None], sign: bool) -> Path:
@@ -265,13 +235,14 @@ def test_it_is_run_again_as_it_was_shown(packed: Path, tmp_path: Path) -> None:
         return replace(found, cells={cell: replace(found.cells[cell], run=run)})
 
     with one_worker_here():
-        (tmp_path / "a").mkdir()
+        for name in "ab":
+            (tmp_path / name).mkdir()
         verifier = Verifier(other(shown), "greedy", (), tmp_path / "a", 0)
-        verifier.sample(2, 0)
+        verifier.fresh(1)
         now = verifier.runs[cell].observation
         assert {name: now[name] for name in shown} == shown
         with pytest.raises(UnknownNameError, match="unknown setting of the observation 'smell'"):
-            Verifier(other({"smell": True}), "greedy", (), tmp_path / "b", 0).sample(2, 0)
+            Verifier(other({"smell": True}), "greedy", (), tmp_path / "b", 0).fresh(1)
 
 
 PICK = load_suite().frozen("pick", "test")
@@ -376,7 +347,7 @@ def test_language_models_state_what_they_are(tmp_path: Path) -> None:
     }
 
 
-def test_transcripts_are_scored_again(tmp_path: Path) -> None:
+def test_transcripts_are_scored_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [*COMMAND[:-3], "3", "--policy", "chat:oracle", "--out", str(tmp_path / "run")]
     with one_worker_here():
         assert main(command) == 0
@@ -390,6 +361,21 @@ def test_transcripts_are_scored_again(tmp_path: Path) -> None:
     paths[0].write_text(f"{head}\n")  # nothing was said
     lost, *_ = transcribed(found, tmp_path / "run")[cell]
     assert not lost.success_at_end and len(turns) > 0
+    same = {**found.cells[cell].run, "versions": {"torch": "2.0+cpu"}}
+    here = replace(found, cells={cell: replace(found.cells[cell], run=same)})
+
+    def evaluate(
+        self: Verifier, name: str, refs: list[EpisodeRef], folder: str, suite: Any
+    ) -> list[Any]:
+        about = {key: same[key] for key in ("renderer", "versions")}
+        self.runs[name] = Run("x", "x", cpu=cpu, **about)
+        return [result(r.task, r.index, True, split=r.split) for r in refs]
+
+    monkeypatch.setattr(Verifier, "_evaluate", evaluate)
+    for cpu, refused in ((same["cpu"], ["transcripts"]), ("AuthenticAMD avx2", [])):  # noqa: B007
+        with one_worker_here():
+            record = verify(here, "zero", fresh=1, transcripts=tmp_path / "run")
+        assert (list(record.failed), record.transcripts, record.lost) == (refused, 3, 1)
     paths[0].write_text(paths[1].read_text())
     with pytest.raises(ClevrSkillsError, match="of another episode"):
         transcribed(found, tmp_path / "run")
@@ -414,8 +400,8 @@ def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["verify", str(tmp_path / "missing.json")], "there is no file"),
         (["verify", str(tmp_path / "text.json")], "is no submission"),
         (["verify", str(packed), "--name", "x"], "--name is not for verify"),
-        (["verify", str(packed), "--sample", "2"], "--sample needs --policy; the file says greedy"),
-        (["pack", str(tmp_path), "--sample", "1"], "--sample is not for pack"),
+        (["verify", str(packed), "--fresh", "2"], "--fresh needs --policy; the file says greedy"),
+        (["pack", str(tmp_path), "--fresh", "1"], "--fresh is not for pack"),
         (["pack", str(tmp_path)], "no run"),
     ):
         assert main(["submission", *command]) == 2

@@ -90,8 +90,6 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         ),
     }
     tokenizer = WordTokenizer()
-    told_places: Tensor | None = None
-    """Where the things of the sub-task are, (n, 2, 3), if it is told while it acts."""
 
     def __init__(self, config: BehaviorCloningConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
@@ -153,8 +151,6 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         noise = self.config.told, self.config.told_noise_m
         sight = self.scene(observations, prompt, mask)
         places = scheduled_sample(sight.places, told_places, *noise)
-        if self.told_places is not None and not self.training:
-            places = torch.where(self.told_places.isfinite(), self.told_places, places)
         seen = torch.cat([sight.numbers, TOLD_PER_M * places.flatten(1)], -1)
         waypoint = self.waypoint(seen)
         known = scheduled_sample(waypoint, told_waypoint, *noise)

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from clevrskills_policies.cliport.config import CliportConfig
+from clevrskills_policies.cliport.network import TwoStreams
+from clevrskills_policies.cliport.turns import NOTHING, TurnWindows, mirrored, read_turns, to_image
 from torch.utils.data import DataLoader
 
 from clevrskills.baselines import load
-from clevrskills.baselines.data.turns import NOTHING, TurnWindows, mirrored, read_turns, to_image
-from clevrskills.baselines.policies.cliport.config import CliportConfig
-from clevrskills.baselines.policies.cliport.network import TwoStreams
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import train
 from clevrskills.core.policy import PromptInput, TextAction

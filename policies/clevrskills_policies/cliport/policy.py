@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from clevrskills.baselines.data.turns import NOTHING, VIEWS, TurnBatch, to_image, words_of
-from clevrskills.baselines.policies.cliport.config import CliportConfig
-from clevrskills.baselines.policies.cliport.network import TwoStreams
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, TextAction
 from clevrskills.core.suite import find_interface, load_suite
 from clevrskills.errors import UnknownNameError
+from clevrskills_policies.cliport.config import CliportConfig
+from clevrskills_policies.cliport.network import TwoStreams
+from clevrskills_policies.cliport.turns import NOTHING, VIEWS, TurnBatch, to_image, words_of
 
 TURN_SHARE = 0.2
 """How much the turn counts beside the places."""
@@ -52,7 +52,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
             learning_rate=3e-3,
         ),
     }
-    prepared_by = "clevrskills.baselines.training.turn_training:prepare_turns"
+    prepared_by = "clevrskills_policies.cliport.training:prepare_turns"
     acts_in = (SUITE, INTERFACE)
 
     def __init__(self, config: CliportConfig, spec: PolicySpec) -> None:

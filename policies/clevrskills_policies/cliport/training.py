@@ -9,7 +9,6 @@ from typing import Any
 
 from clevrskills.baselines.checkpoint import CheckpointDescription
 from clevrskills.baselines.data.track import Track
-from clevrskills.baselines.data.turns import Turns, TurnWindows, read_turns
 from clevrskills.baselines.data.windows import DemonstrationFilter
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import policy_type
@@ -20,6 +19,7 @@ from clevrskills.baselines.training.training_config import (
     check_not_given,
     identity_of,
 )
+from clevrskills_policies.cliport.turns import Turns, TurnWindows, read_turns
 
 
 @dataclass(frozen=True)

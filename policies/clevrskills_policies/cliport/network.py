@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from clevrskills.baselines.policies.cliport.config import TURNS, CliportConfig
 from clevrskills.baselines.policies.layers import mlp, pixel_places
+from clevrskills_policies.cliport.config import TURNS, CliportConfig
 
 STEP_RAD = 2 * pi / TURNS
 """Angle between two turns of the interface."""
