@@ -18,7 +18,7 @@ KEPT = ("language_model", "image_encoder")
 START = "weights"
 """The entry whose weights are needed at the start of a training only."""
 PLACES = "places"
-"""Where the folder of a training run, in its settings, says that they were found."""
+"""Key of their places in the settings of a training run."""
 
 
 def place(

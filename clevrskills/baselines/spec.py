@@ -59,7 +59,7 @@ class PolicyConfig:
     final_rate: float = 0.1
     part_rates: tuple[tuple[str, float], ...] = ()
     remembers: ClassVar[bool] = False
-    """Whether it only acts on one observation at a time, and carries what it remembers."""
+    """True if it acts on one observation at a time, and carries a state."""
 
     def __post_init__(self) -> None:
         for name in ("image_size", "steps", "starts_every", "horizon", "batch_size"):

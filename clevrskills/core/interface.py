@@ -24,20 +24,19 @@ Codes = Mapping[str, tuple[str, str]]
 argument of the turn, and the category under which reports count it; empty: they do not."""
 
 TOLERANCE = 0.01
-"""How far beyond 1 an entry is not out of range: numbers of half precision are rounded by up to
-0.008 there."""
+"""Tolerance beyond 1 of an entry: numbers of half precision are rounded by up to 0.008 there."""
 
 STATE_MODALITIES = {
     "qpos": {"joint_position": slice(None)},
     "ee_pose": {"end_effector_position": slice(0, 3), "end_effector_rotation": slice(3, None)},
 }
-"""How GR00T's data and servers name parts of measurements, and which numbers those are; other
+"""Names of parts of measurements in GR00T's data and servers, and their numbers; other
 measurements keep their name."""
 ACTION_MODALITIES = {
     "translation": "end_effector_position_delta",
     "rotation": "end_effector_rotation_delta",
 }
-"""How they name parts of an action; others keep theirs."""
+"""Their names of parts of an action; others keep theirs."""
 Mode = Literal["none", "simple", "detailed"]
 """Levels of feedback on a turn."""
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -117,13 +116,13 @@ class Step:
     terminated: bool
     truncated: bool
     clipped: bool = field(default=False, kw_only=True)
-    """Whether an entry of the action was out of range."""
+    """True if an entry of the action was out of range."""
     action: Any = field(default=None, kw_only=True, compare=False, repr=False)
     """The numbers of the control step, (7,); of a turn of one control step those of the turn."""
     doing: str = field(default="", kw_only=True, compare=False, repr=False)
-    """What a skill that carries out a turn does in it, with placeholders."""
+    """Sentence of what a skill that carries out a turn does in it, with placeholders."""
     action_class: str = field(default="", kw_only=True, compare=False, repr=False)
-    """What kind of action that is, in one word."""
+    """Class of that action, in one word."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +335,7 @@ class TextInterface:
     codes: Codes = field(default_factory=dict)
     grammar: Grammar | None = None
     takes_controller: ClassVar[bool] = False
-    """Whether a controller may carry out its commands, in place of skills."""
+    """True if a controller may carry out its commands, in place of skills."""
 
     def read(self, answer: Any, clip: bool = True) -> list[str]:
         """Return the command of an answer, as the environment writes it.

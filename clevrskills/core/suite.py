@@ -38,9 +38,9 @@ DEFAULT = "clevrskills"
 NO_ROBOT = "none"
 """Robot of suites and tasks in which no arm acts."""
 RATE = "rate_hz"
-"""What the spec of an interface has whose actions are one control step each."""
+"""Entries of the spec of an interface whose actions are one control step each."""
 WORDINGS = ("own", "seen", "held_out", "empty", "other_task")
-"""What a prompt may say in an evaluation: what the episode holds; the wordings that are seen in
+"""Content of a prompt in an evaluation: what the episode holds; the wordings that are seen in
 training, or held out, in turn; nothing; what another task asks for."""
 DEFAULT_PRESET = "default"
 """Name of the preset whose options hold unless a run or another preset gives them."""

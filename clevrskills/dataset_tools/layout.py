@@ -35,7 +35,7 @@ POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 """Numbers of a pose: position in m and quaternion."""
 
 DatasetError = DamagedError
-"""What is raised where a folder is not a dataset, not the one asked for, or damaged."""
+"""Error for a folder that is not a dataset, not the one asked for, or damaged."""
 
 
 @dataclass(frozen=True)

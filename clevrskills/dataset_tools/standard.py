@@ -35,9 +35,9 @@ SIZES = (100, 1000)
 DIGESTED = SIZES[0]
 """Slots of each task that have digests."""
 PARTS = ("scene", "actions", "states", "labels")
-"""What the digests are of."""
+"""Content of the digests."""
 TOLERANCE = 8.0
-"""How far apart the colours of two renderings of a frame may be, on average, of 255 levels."""
+"""Largest mean difference between the colours of two renderings of a frame, of 255 levels."""
 _HEX = 8  # digits of a digest
 _GRID = 4  # a frame is told by the mean colours of so many fields in each direction
 _LABELS = (

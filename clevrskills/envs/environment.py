@@ -56,7 +56,7 @@ __all__ = ["ClevrSkillsEnv"]
 
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
-"""What the cameras can give; an ``obs_mode`` may join several by +."""
+"""Modalities of the cameras; an ``obs_mode`` may join several by +."""
 MANISKILL_OPTIONS = ("env_idx", "reconfigure")
 RESET_OPTIONS = ("episode", "head_start", *MANISKILL_OPTIONS)
 

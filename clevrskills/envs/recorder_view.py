@@ -22,7 +22,7 @@ from clevrskills.sim.simulation import SIM_HZ, Simulation, SimWorld
 from clevrskills.tasks import Layout, Task
 
 OVERLAP_M, DRIFT_M = 1e-3, 5e-4
-"""How deep bodies may overlap, and how far they may drift while they settle, at the start."""
+"""Largest overlap of bodies, and drift while they settle, at the start."""
 
 
 class RecorderView(BaseEnv, RecordableEnv):

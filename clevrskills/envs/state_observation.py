@@ -1,4 +1,4 @@
-"""State observations: what a learner that sees no images is told of the world and of its goal.
+"""State observations: entries of the world and of its goal, for policies without images.
 
 An observation is a vector of fixed size for a task and a robot with n joints, K body slots and L
 leaves of the goal tree. :func:`layout` tells where each of these entries stands; ``-`` in a size is
@@ -26,7 +26,7 @@ goal/state          -        what the goal remembers, such as the stage of an or
                              body was at the end of the last step, and the like (names with ``_``)
 next/leaf           L        the leaf that is to be achieved next; all 0 on success
 next/<body>         26       of each field of that leaf that names a body, e.g. ``next/object``:
-                             what is told of that body
+                             the entries of that body
 next/<bodies>       K        of each field that names several bodies: which
 next/position       6        where it wants its body or the end effector: offset in the
                              end-effector frame, and from that body or end effector in world axes
@@ -52,7 +52,7 @@ from clevrskills.predicates import Outcome, Predicate
 from clevrskills.sim.simulation import SimWorld
 
 BODY_NUMBERS = 26
-"""What is told of a body."""
+"""Entries of a body."""
 ROBOT = "robot/"
 """Prefix of the names of the robot's entries."""
 

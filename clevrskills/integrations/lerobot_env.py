@@ -41,7 +41,7 @@ NEW_ROLLOUT = "lerobot_new_rollout"
 """Option by which LeRobot tells a new rollout from what vector environments reset by themselves."""
 SUCCESS = "is_success"
 MULTIMODAL = "`clevrskills evaluate --prompt multimodal`"
-"""What runs tasks that must be shown: LeRobot's policies are told theirs in words."""
+"""Remedy for tasks that must be shown: LeRobot's policies read theirs in words."""
 
 
 def state_size(robot: str | None = None) -> int:

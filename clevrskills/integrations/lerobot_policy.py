@@ -38,7 +38,7 @@ AHEAD = (
 """Types of policies that look at nothing while they make the actions they have decided on, so that
 nothing needs to be drawn for them meanwhile. All others are shown every step."""
 EMPTY_CAMERA = f"{IMAGES}empty_camera_"
-"""How policies name cameras that are never there."""
+"""Names of cameras of policies that are never there."""
 
 
 class LeRobotPolicy:

@@ -47,11 +47,11 @@ class OpenEnvArgs:
     preset: str | None = None
     """Named bundle of options, see docs/agents.md."""
     view: Repeated[str] = ()
-    """What is shown; may be given several times."""
+    """View that is shown; may be given several times."""
     feedback: Literal["none", "simple", "detailed"] | None = None
-    """What turns tell of themselves."""
+    """Feedback of turns."""
     interface: str | None = None
-    """What is acted by; it has to be in words."""
+    """Interface; it has to be in words."""
     host: str = "127.0.0.1"
     """Address to listen at; 0.0.0.0: all of this machine's."""
     port: int = 8000

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
 """Environment variable that names the driver for ``render: cpu`` where it is in no usual place."""
 EPISODE = ("episode", "seed")
-"""What is told of an episode besides: by these it can be paired with the same one elsewhere."""
+"""Further fields of an episode: by these it can be paired with the same one elsewhere."""
 METRICS = ("success", "success_at_end", "goal_fraction", "progress", "total_reward", "clipped")
 
 

@@ -13,7 +13,7 @@ from clevrskills.predicates.shaping import NEAR_M, carry
 from clevrskills.sim.world import World
 
 M_PER_RAD = 0.1
-"""How far a turn counts as a way."""
+"""Length of way that a turn counts as."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from clevrskills.predicates.touched import Handled
 from clevrskills.sim.world import World
 
 SLACK_M = 0.01
-"""How far from touching a body from behind the gripper may be to be as good as touching it: within
+"""Distance of the gripper behind a body that is as good as touching it: within
 it, progress does not tell the way on."""
 BACKWARDS = -0.25
 """Share of the way, and no more, that counts as lost where a body was pushed the wrong way: who

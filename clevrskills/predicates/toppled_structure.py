@@ -19,7 +19,7 @@ MOST_OF_IT = 0.9
 """Share of the weight of a body that stands on one other, or as good as that."""
 GRASPED = "an object of what is to be toppled was held"
 RINGS_M, DIRECTIONS = (0.11, 0.16, 0.21), 16
-"""Where the bodies are put around the lowest one to realize it."""
+"""Places of the bodies around the lowest one to realize it."""
 
 
 @dataclass(frozen=True, eq=False)

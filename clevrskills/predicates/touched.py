@@ -43,7 +43,7 @@ class Handled(PhysicalPredicate):
     object: Tensor
 
     own_way: ClassVar[bool] = False
-    """Whether only the way counts that the gripper moves it, not what another body or the rest of
+    """True if only the way counts that the gripper moves it, not what another body or the rest of
     the arm does: its start is moved along by that. The gripper moves what it touched after any of
     those did, unless it pushes with what it holds."""
 

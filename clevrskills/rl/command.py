@@ -56,7 +56,7 @@ class RLArgs(Settings):
     arg: Repeated[str] = ()
     """Argument of the task, NAME=VALUE, e.g. `num_goals=2`; may be given several times."""
     device: str = "cpu"
-    """Where the networks are: cpu or cuda."""
+    """Device of the networks: cpu or cuda."""
     threads: int = 1
     """Threads of the learner on the CPU."""
     save_every: int = 50_000

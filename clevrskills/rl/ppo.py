@@ -25,7 +25,7 @@ from clevrskills.rl.agent import STATE, Agent, Array, Spaces, Tensors, make_agen
 from clevrskills.rl.run import PPOConfig
 
 EPISODE = ("return", "length", "success_once", "success_at_end")
-"""What is told of the episodes that ended."""
+"""Statistics of the episodes that ended."""
 
 
 @dataclass

@@ -48,7 +48,7 @@ class PPOConfig:
     rollout_steps: int = 64
     """Control steps of each environment between two updates."""
     epochs: int = 8
-    """How often an update goes through these steps."""
+    """Number of passes of an update through these steps."""
     minibatch: int = 1024
     """Samples of a gradient step, about."""
     learning_rate: float = 5e-4
@@ -58,11 +58,11 @@ class PPOConfig:
     gamma: float = 0.95
     """Discount of a control step."""
     gae_lambda: float = 0.95
-    """How far advantages look ahead beyond the value function: 0 not at all, 1 to the end."""
+    """Decay of advantages (lambda): 0 trusts the value function alone, 1 the returns."""
     clip: float = 0.2
-    """How far the ratio of new to old probability may count beyond 1."""
+    """Largest deviation from 1 of the ratio of new to old probability."""
     value_clip: float | None = None
-    """How far a value may move in an update, in standard deviations of returns; unset: any."""
+    """Largest change of a value in an update, in standard deviations of returns; unset: any."""
     value_weight: float = 0.5
     """Weight of the value function's loss."""
     entropy_weight: float = 0.0
@@ -121,11 +121,11 @@ class Settings:
     robot: str = "xarm6"
     """The robot: xarm6 or panda."""
     obs: Literal["state", "rgb"] = "state"
-    """What the policy sees: the full state, or images and proprioception."""
+    """Observations: the full state, or images and proprioception."""
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
     """Cameras, for `--obs rgb`."""
     reward: Literal["normalized_dense", "dense", "potential", "sparse"] = "potential"
-    """What is learned from: progress in [0, 1], the published rewards, the progress made by the
+    """Reward: progress in [0, 1], the published rewards, the progress made by the
     step, or success alone."""
     episode_steps: int | None = None
     """Control steps after which an episode is cut off; by default the task's limit. Short episodes

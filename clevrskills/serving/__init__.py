@@ -18,7 +18,7 @@ DIALECTS = ("openpi", "vla-eval")
 _PACKAGES = {dialect: ("msgpack", "websockets") for dialect in DIALECTS} | {
     "gr00t": ("msgpack", "zmq")
 }
-"""What each dialect needs."""
+"""Requirements of each dialect."""
 
 
 def connect(

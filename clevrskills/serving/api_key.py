@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from clevrskills.errors import ClevrSkillsError
 
 SCHEME = "Api-Key"
-"""What comes before the key in the header ``Authorization``, as openpi's client writes it."""
+"""Prefix of the key in the header ``Authorization``, as openpi's client writes it."""
 
 
 def read_api_key(variable: str | None, option: str = "api_key_env") -> str | None:

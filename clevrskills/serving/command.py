@@ -23,7 +23,7 @@ class ServeArgs:
     """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `zero`, `random`, or
     `replay:DATASET`, the recorded actions of its episodes."""
     dialect: Literal["openpi", "vla-eval"] = "openpi"
-    """What clients talk."""
+    """Dialect of the clients."""
     host: str = "127.0.0.1"
     """Address to listen at; by default only this machine can connect, `0.0.0.0` lets all."""
     port: int = 8000
@@ -31,7 +31,7 @@ class ServeArgs:
     policy_arg: Repeated[str] = ()
     """Argument of the policy, NAME=VALUE; may be given several times."""
     batch_wait_ms: float = 5.0
-    """How long the first of several clients waits for the others if the policy is batched."""
+    """Time for which the first of several clients waits for the others if the policy is batched."""
     api_key_env: str | None = None
     """Variable of the environment that holds an API key; who does not show it is refused."""
     unchecked: bool = False

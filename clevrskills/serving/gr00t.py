@@ -24,7 +24,7 @@ from clevrskills.serving.connection import Wire
 from clevrskills.sim.state_vector import state_parts
 
 _MARK_OF_N16 = "__ModalityConfig_class__"
-"""How N1.6 marks what it says of a modality; N1.7 leaves out the ``_class``."""
+"""Key of the class of a modality in N1.6; N1.7 leaves out the ``_class``."""
 _HINT = '; which is meant says --policy-arg rename=\'{"OUR_NAME": "ITS_NAME"}\''
 
 

@@ -20,7 +20,7 @@ from clevrskills.serving.sessions import OwnPolicies, Session, Slots
 
 TALKS = {"openpi": openpi.talk, "vla-eval": vla_eval.talk}
 HEALTH = {"openpi": "/healthz", "vla-eval": "/health"}
-"""Where clients of a dialect ask over HTTP whether the server is there."""
+"""Path at which clients of a dialect ask over HTTP whether the server is there."""
 _HEALTHY = {
     "/healthz": ("text/plain", "OK\n"),
     "/health": ("application/json", '{"status": "ok"}\n'),

@@ -12,10 +12,10 @@ __all__ = ["FixedCamera"]
 
 NEAR_M, FAR_M = 0.01, 10.0
 UPRIGHT = (0.0, 0.0, 1.0)
-"""What is up in the images of most cameras."""
+"""Direction that is up in the images of most cameras."""
 MIN_SIZE_PX = 16
 TABLE_ID, ROBOT_ID = 254, 255
-"""What the table and the robot are in a segmentation; 0 is the background, 1 + k is body k."""
+"""Values of table and robot in a segmentation; 0 is the background, 1 + k is body k."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _edges(camera: FixedCamera, share: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)
-"""What takes the images of single objects in prompts."""
+"""Camera of the images of single objects in prompts."""
 
 
 @dataclass(frozen=True)

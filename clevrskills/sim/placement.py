@@ -14,7 +14,7 @@ NEIGHBOUR_GAP_M = 0.006
 EDGE_GAP_M = 0.004
 """Distance to keep from the edge of an area, where there is room."""
 OVERHANG_M = 0.004
-"""How far to reach over the edge where there is none: less than the criteria tolerate."""
+"""Reach over the edge where there is none: less than the criteria tolerate."""
 MOST_MARGIN_M = 0.03
 """A greater margin is no better."""
 ROUNDING_M = 1e-6

@@ -110,12 +110,12 @@ class Simulation:
         """The pairs of slots that touched in the last control step, both ways, and in which physics
         step of it they first did."""
         self.track_contacts = False
-        """Whether :attr:`touched` is kept, which costs a tenth of a step."""
+        """True if :attr:`touched` is kept, which costs a tenth of a step."""
         self.noticed: set[tuple[int, int]] = set()
         """The pairs of slots that touched in the last control step, both ways, for somebody who
         watches: no part of the state, and no goal asks for them."""
         self.log_contacts = False
-        """Whether :attr:`noticed` is kept."""
+        """True if :attr:`noticed` is kept."""
         self.strikes: dict[int, float] = {}
         """The slots that the gripper touched in the last control step, with the speed in m/s at
         which it struck them: its greatest while it touched them, or that at which it had come

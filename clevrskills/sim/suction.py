@@ -9,12 +9,12 @@ from clevrskills.core import geometry
 from clevrskills.sim.world import World
 
 CENTER_GAP_M = 1.5e-3
-"""How far the centre of a cup may be from the surface: the cup must really touch."""
+"""Largest distance of the centre of a cup from the surface: the cup must really touch."""
 RIM_GAP_M = 4.5e-3
-"""How far its rim may be from the surface before it is pressed on: the stroke of a bellows cup, so
+"""Largest distance of its rim from the surface before pressing: the stroke of a bellows cup, so
 that a lying can holds."""
 DEPTH_M = 4e-3
-"""How deep, by inaccuracy, a cup may be in the surface."""
+"""Largest depth of a cup in the surface, by inaccuracy."""
 RIM_POINTS = 8
 SPOTS_PER_SIDE = 15
 """Resolution of the grid of spots that are looked at."""

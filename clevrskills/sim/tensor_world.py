@@ -21,7 +21,7 @@ BLUNT_M = 0.02
 beyond edges, is no touch however sharp they are."""
 
 OF_POSES = ("frame", "frame matrix", "matrix")
-"""What is computed once of poses alone, and holds of a copy."""
+"""Attributes computed once from poses alone, valid for a copy."""
 
 Evaluate = TypeVar("Evaluate", bound=Callable[..., Any])
 

@@ -29,9 +29,9 @@ CONTACT_TOLERANCE_M = 2e-3
 """Distance at which bodies count as touching, and overlap that is none."""
 STATIC_SPEED_M_PER_S = 3e-3
 STATIC_SPIN_RAD_PER_S = 3e-2
-"""What counts as rest. The released code has a third of it, at five times the physics rate: here
-bodies at rest tremble by up to
-1 mm/s and 0.017 rad/s until they fall asleep half a second later."""
+"""Speeds that count as rest. The released code has a third of it, at five times the physics rate:
+here bodies at rest tremble by up to 1 mm/s and 0.017 rad/s until they fall asleep half a second
+later."""
 
 
 class World(Context):

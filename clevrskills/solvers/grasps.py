@@ -18,7 +18,7 @@ WINDOW_M = 0.10
 FLAT_M = 3.8e-3
 """Range of height under a cup up to which a patch counts as flat."""
 CENTER_DIP_M = 1e-3
-"""How much lower than its surroundings the middle of a patch may be."""
+"""Largest depth of the middle of a patch below its surroundings."""
 CUP_CLEARANCE_M = 1.5e-3
 HEAD_CLEARANCE_M = 0.016
 """Room between the tips of the cups and the underside of the gripper's head, less a margin."""
@@ -31,12 +31,12 @@ MAX_SPOTS = 60
 CURVED_M = 4.2e-3
 """As ``FLAT_M``, for tilted grasps: nearly all that a cup can bridge."""
 PRESSED_M = 3e-3
-"""How deep a part of the rim may be pressed in."""
+"""Largest depth to which a part of the rim may be pressed in."""
 MIN_NORMAL_Z = -0.05
-"""How level a side must be to be grasped: the gripper tilts until it is level itself."""
+"""Least z of the normal of a side that is grasped: the gripper tilts until it is level itself."""
 MAX_NORMALS = 48
 OVERLAP_M = 3e-4
-"""How far the rim of a cup beside the middle one may be in the object, by rounding."""
+"""Largest depth of the rim of an outer cup in the object, by rounding."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ RRT_SEARCHES = ((0.3, 0.01), (0.3, 0.02), (0.15, 0.01), (0.3, 0.0), (0.05, 0.01)
 """Longest step of RRT-Connect in rad, and by how many metres obstacles are swollen for it, one
 search after the other: OMPL looks for collisions every 0.2 rad or so, and cuts corners between."""
 DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
-"""How far above both ends of a blocked path to cross."""
+"""Heights above both ends of a blocked path at which it is crossed."""
 TURN_LIMIT_RAD = 3.5
 """Limit of the joints that can turn around wholly: paths never go the long way round."""
 CHECKS_PER_STEP = 3

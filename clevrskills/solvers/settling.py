@@ -12,7 +12,7 @@ DIRECTIONS = 600
 """Number of distinct directions: about 5 degrees from one to the next."""
 NEIGHBOURS = 8
 SAFETY_RAD = 0.21
-"""How far from where it would fall to another side an object is let go."""
+"""Distance from the edge of falling to another side at which an object is released."""
 GAIN_RAD = 0.35
 """Turn towards the wanted side that is worth the way."""
 CANDIDATES = 24

@@ -18,7 +18,7 @@ from clevrskills.tasks import stack_roles
 from clevrskills.vector.spec import VectorSpec
 
 Arrays = Mapping[str, np.ndarray]
-"""What is told of the environments, by name; each (B, ...)."""
+"""Outputs of the environments, by name; each (B, ...)."""
 
 
 class SceneBatch:

@@ -24,7 +24,7 @@ HEAD_WIDTH = 64
 """Numbers in a head of attention to images (OpenFlamingo, which has 8 heads)."""
 
 _LAYERS = {"opt": "decoder.layers", "llama": "layers", "mpt": "blocks"}
-"""Where the layers of a kind of language model are."""
+"""Place of the layers of a kind of language model."""
 
 
 class CrossAttention(nn.Module):

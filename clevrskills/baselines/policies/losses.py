@@ -1,7 +1,7 @@
-"""Losses that the small policies share: of the vacuum, and of telling where things are.
+"""Losses that the small policies share: of the vacuum, and of predicted positions.
 
-A policy that tells where things are acts by what it tells. In training it is told the truth at some
-of the steps, so that it learns what to do before it has learned to see.
+A policy that predicts positions acts by its predictions. In training it is given the ground truth
+at some of the steps (scheduled sampling), so that control is learned before perception is.
 """
 
 import torch
@@ -14,11 +14,11 @@ from clevrskills.baselines.policy import Normalizer
 VACUUM = 6
 """The entry of an action that turns the vacuum on or off."""
 PLACES = 2
-"""How many things a sub-task names at most: what is handled, and what it is handled towards."""
+"""Number of objects of a subtask: the one that is handled, and its target."""
 PLACE_SCALE_M = 0.02
 """The unit of errors of places, m."""
 TOLD_PER_M = 5.0
-"""What places are multiplied by, so that they count as much as other inputs."""
+"""Factor of places, so that they count as much as other inputs."""
 
 
 def action_losses(predicted: Tensor, batch: Batch, normalize: Normalizer) -> tuple[Tensor, Tensor]:
@@ -44,8 +44,8 @@ def decide_vacuum(predicted: Tensor, normalize: Normalizer) -> Tensor:
 
 
 def place_loss(predicted: Tensor, places: Tensor, steps: Tensor) -> Tensor:
-    """Return the mean error of where things are told to be, (..., 2, 3), in units of 2 cm, where it
-    is known at steps that exist (..., 1).
+    """Return the mean error of predicted positions (..., 2, 3), in units of 2 cm, where they are
+    known at steps that exist (..., 1).
     """
     return missed(predicted - places.nan_to_num(), places, steps, PLACE_SCALE_M)
 
@@ -59,8 +59,8 @@ def missed(error: Tensor, wanted: Tensor, steps: Tensor, scale: Tensor | float) 
 
 
 def scheduled_sample(believed: Tensor, true: Tensor | None, share: float, noise_m: float) -> Tensor:
-    """Return what is believed (N, ...), or, at a share of the steps, about what is told, where it
-    is known; ``None``: nothing is told.
+    """Return predictions (N, ...), or, at a share of the steps, noisy ground truth where known;
+    ``None``: it is not.
     """
     if true is None:
         return believed

@@ -19,7 +19,7 @@ class DemonstrationArgs:
     level: Repeated[str] = ()
     """Only demonstrations of this level, L0, L1 or L2; may be given several times."""
     weight: Repeated[str] = ()
-    """How often windows of a task are drawn, TASK=WEIGHT; may be given several times. All other
+    """Weight of a task when windows are drawn, TASK=WEIGHT; may be given several times. All other
     tasks have weight 1 then; without it, all windows are drawn equally often."""
     balance: bool = False
     """Draw windows of all tasks equally often."""

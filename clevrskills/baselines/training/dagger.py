@@ -47,7 +47,7 @@ class DaggerArgs:
     task: Repeated[str] = ()
     """Tasks to act in; by default all that the policy was trained on."""
     rounds: int = 1
-    """How often."""
+    """Number of rounds."""
     episodes: int = 20
     """Episodes of each task in a round."""
     steps: int = 2000

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EVALUATIONS_DIR = "evaluations"
 EVALUATION_LIMIT = timedelta(days=1)
-"""How long several processes wait for the one that evaluates."""
+"""Time for which several processes wait for the one that evaluates."""
 
 
 def train(args: TrainArgs, suite: Suite | None = None) -> int:

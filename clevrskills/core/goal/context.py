@@ -61,7 +61,7 @@ class Context:
     """
 
     rewards = True
-    """Whether rewards and progress matter; if not, what only they need may be 0."""
+    """True if rewards and progress matter; if not, what only they need may be 0."""
 
     def __init__(self, keys: Sequence[str], num_envs: int, device: torch.device) -> None:
         self.keys = tuple(keys)

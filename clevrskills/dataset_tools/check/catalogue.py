@@ -33,7 +33,7 @@ from clevrskills.jobs.run_folder import LOCK_FILE
 
 _PUBLISHED = ("LICENSE", ".gitattributes")  # the second is the hub's
 _WRITTEN = (DATASET_FILE, MANIFEST_DIR, SHARDS_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE)
-"""What a dataset has beside its episodes."""
+"""Files of a dataset beside its episodes."""
 
 
 @dataclass

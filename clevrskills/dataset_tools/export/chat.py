@@ -20,7 +20,7 @@ from clevrskills.dataset_tools.record.turns import encoded
 
 FILE = "conversations.jsonl"
 IMAGE = "<image>"
-"""What stands for an image in a text."""
+"""Placeholder of an image in a text."""
 
 
 def write(selection: Selection, out: Path) -> None:

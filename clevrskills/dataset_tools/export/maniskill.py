@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode
 
 CONTROL_MODE = "pd_ee_delta_pose"
-"""What ManiSkill calls actions that are steps of the end effector."""
+"""ManiSkill's name of actions that are steps of the end effector."""
 _OUTCOMES = ("terminated", "truncated", "success")
 
 

@@ -66,7 +66,7 @@ class GenerateArgs(PlannerArgs, PoolArgs, CameraArgs, SuiteArgs):
     axis: Repeated[str] = ()
     """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several times."""
     split: str | None = None
-    """What episodes are drawn from, e.g. train or test; by default the suite's first split."""
+    """Split of the episodes, e.g. train or test; by default the suite's first split."""
     out: Path
     """Folder of the dataset."""
     arg: Repeated[str] = ()
@@ -79,10 +79,10 @@ class GenerateArgs(PlannerArgs, PoolArgs, CameraArgs, SuiteArgs):
     no_cameras: bool = False
     """Film nothing: several times faster, and no renderer is needed."""
     interface: str | None = None
-    """What the oracle acts by; by default the suite's first one. Where a turn takes many control
+    """Interface of the oracle; by default the suite's first one. Where a turn takes many control
     steps, both are recorded."""
     view: Repeated[str] = ()
-    """Where turns are recorded: a view that is kept of each; may be given several times. By default
+    """View that is kept of each recorded turn; may be given several times. By default
     what the suite has in words."""
     json: bool = False
     """Print the summary as JSON."""

@@ -20,7 +20,7 @@ SAMPLES, CANDIDATES = 256, 768
 FACING_SHARE = 0.25
 """Distance between points that face opposite ways, as half a share of the object's diagonal."""
 NEARER_M = 0.0015
-"""How much nearer than a point something must be to hide it."""
+"""Margin by which something must be nearer than a point to hide it."""
 NOT_IN_IMAGE = -1
 _R2 = (0.7548776662466927, 0.5698402909980532)
 """Steps of an even sequence of points in the unit square (Roberts 2018, "R2")."""

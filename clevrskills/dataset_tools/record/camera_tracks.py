@@ -30,7 +30,7 @@ _WRITERS: dict[str, tuple[type[VideoWriter], str]] = {
     "depth": (DepthWriter, "depth_mm"),
     "segmentation": (SegmentationWriter, "segmentation"),
 }
-"""What writes each kind of video, and which part of a view it is."""
+"""Writer of each kind of video, and the part of a view that it is."""
 IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 """A single image in a table."""
 

@@ -32,7 +32,7 @@ from clevrskills.sim.state_vector import state_parts
 _OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
 _LABELS = ("predicate", "skill", "action_class", "attempt")
 STEP_FIELDS = ("reward", "success", "progress", "terminated", "truncated")
-"""What is recorded of what came of a control step."""
+"""Recorded fields of the outcome of a control step."""
 _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
 
 

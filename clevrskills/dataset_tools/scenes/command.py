@@ -55,11 +55,11 @@ class SceneArgs(WorkerArgs, SuiteArgs):
     """Draw the start of every subgoal of the episodes of this dataset instead; it may have been
     made without cameras."""
     split: str | None = None
-    """What episodes are drawn from, e.g. train or test; by default the suite's first split."""
+    """Split of the episodes, e.g. train or test; by default the suite's first split."""
     robot: str | None = None
     """The robot; by default the suite's first one."""
     look: Literal["soft", "flat", "stock"] = "flat"
-    """How images look, see `clevrskills generate --help`."""
+    """Look of images, see `clevrskills generate --help`."""
     size: int = 256
     """Width and height of the images, in pixels."""
 

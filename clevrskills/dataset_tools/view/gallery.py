@@ -47,7 +47,7 @@ class GalleryArgs(TaskArgs):
     seed: int = 0
     """Seed of the episodes; where the oracle fails, the next one."""
     split: str | None = None
-    """What episodes are drawn from, e.g. train or test; by default the suite's first split."""
+    """Split of the episodes, e.g. train or test; by default the suite's first split."""
     robot: str | None = None
     """The robot, e.g. panda; by default the suite's first one."""
     out: Path | None = None

@@ -19,7 +19,7 @@ KINDS = {
     "not approached": "the gripper came near nothing that the goal asks to handle",
     "idle": "the arm stood still",
 }
-"""What can happen in an episode, and what each means."""
+"""Events of an episode, with their meaning."""
 LASTING = (
     *("wrong grasp", "dropped", "misplaced", "missed", "toppled", "swept", "out of workspace"),
     *("undone", "unsolvable"),

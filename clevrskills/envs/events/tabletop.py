@@ -31,9 +31,9 @@ was dropped: the oracle sets bodies down with less than 0.5 cm."""
 TOPPLE_RAD = radians(45)
 """Tilt against the start from which a body has tipped over: half of the way to its side."""
 SWEPT_M = 0.05
-"""How far a body slides until it was swept away: half the size of the usual object."""
+"""Distance of a slide that counts as swept away: half the size of the usual object."""
 CARRIED_M = 0.01
-"""How far a body has moved when it is asked whether what is held carries it."""
+"""Motion of a body after which it is tested whether what is held carries it."""
 NEAR_M = 0.10
 """Distance between cups and body, or between the tool and where a goal in the air is met, within
 which it was approached: the size of the usual object."""
@@ -42,10 +42,10 @@ CARRIER_SHARE = 0.5
 IDLE_S, IDLE_M, IDLE_COS = 3.0, 0.005, cos(radians(1.0) / 2)
 """The arm is idle if it moves no further and turns no more than this for so long."""
 HELD_S, UNDONE_M, UNDONE_COS = 0.25, 0.02, cos(radians(20) / 2)
-"""How long a part of the goal must hold, and how far its bodies must then go or turn, to be undone:
+"""Time for which a part of the goal must hold, and motion of its bodies that then undoes it:
 a body that is bumped and comes to rest again undoes nothing."""
 APART_S = 0.5
-"""How long nothing touches until a further collision of the same pair counts."""
+"""Time without contact after which a further collision of the same pair counts."""
 FALLEN_M = -0.05
 """Height of a body's origin below which it is off the table."""
 
@@ -125,7 +125,7 @@ class TabletopWatcher:
         self._inside = {k for k in self._movable if self._reaches(pose[k])}
         self._held = int(self._world.held[0])
         self._moving = {self._held} - {-1}  # held, flying, falling: not left anywhere yet
-        self._reported = set[tuple[str, int]]()  # what is told once until it is over
+        self._reported = set[tuple[str, int]]()  # reported once until it is over
         self._touching = dict[tuple[int, int], int]()  # pairs of collisions, and the step
         self._met = [0] * len(self._leaves)  # steps for which leaves hold
         self._done: dict[int, NDArray[Any]] = {}  # where everything was when they held last

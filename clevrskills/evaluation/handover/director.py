@@ -1,4 +1,4 @@
-"""Director of an episode that a policy does a part of: what it is told, and when it is done."""
+"""Director of an episode that a policy does a part of: its prompts, and its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clevrskills.evaluation.handover.parts import (
 NO_HANDOVER = "no handover"
 """Why a part ended that never began: the oracle did not come to its leaf, or it held by itself."""
 STEADY = 20
-"""Turns in which an earlier leaf must be the next one again until the policy is told so: while one
+"""Turns in which an earlier leaf must be the next one again until the prompt changes: while one
 thing is put on another, what holds below may flicker."""
 
 
@@ -33,7 +33,7 @@ thing is put on another, what holds below may flicker."""
 class PolicyStart:
     """Start of a policy."""
 
-    prompt: Prompt | None  # what it is told; ``None``: the prompt of the episode
+    prompt: Prompt | None  # its prompt; ``None``: the prompt of the episode
     limit: int  # limit of turns
     cause: str = ""  # why it does not; empty: it does
 

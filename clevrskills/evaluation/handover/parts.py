@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PLAN, WHOLE = "plan", "whole"
 OWN, PROMPT = "own", "prompt"
 LONGER = 2
-"""As many times the limit of steps has who is told the prompt alone."""
+"""Factor of the step limit of a policy with the prompt alone."""
 _LEAF = re.compile(rf"leaf(\d+)_({OWN}|{PROMPT})")
 
 
@@ -35,8 +35,8 @@ class Part:
     """A part of an episode."""
 
     kind: str  # ``leaf``, :data:`PLAN` or :data:`WHOLE`
-    leaf: int = 0  # which leaf, in the order in which they are achieved
-    sentence: str = PROMPT  # what is told of it, :data:`OWN` or :data:`PROMPT`
+    leaf: int = 0  # index of the leaf, in the order of achievement
+    sentence: str = PROMPT  # the prompt given for it, :data:`OWN` or :data:`PROMPT`
 
     @classmethod
     def parse(cls, name: str) -> Part:

@@ -62,7 +62,7 @@ class PlayArgs(PlannerArgs):
     """A view that is shown before the first turn and after each; may be given several times. By
     default what the suite has in words; in the browser its first image, too."""
     feedback: Literal["none", "simple", "detailed"] = "detailed"
-    """What turns tell of themselves."""
+    """Feedback of turns."""
     noise: str = ""
     """Noise of images and actions, of suites that have some: a name, or a description."""
     criteria: str | None = None

@@ -33,7 +33,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.cache import cached_directory
 
 PACK_NAME = "clevrskills"
-"""How ManiSkill knows the packs: this, the look, and what they give beside colours."""
+"""Names of the packs in ManiSkill: this, the look, and what they give beside colours."""
 STOCK_PACK = "minimal"
 KNOWN_SHADERS = "abc23236bf79827a"
 """Digest of the files that the edits are written for, those of SAPIEN 3.0.3."""

@@ -36,7 +36,7 @@ from clevrskills.sim.robots.description import robot
 from clevrskills.sim.setting import TABLETOP, Setting
 
 AWAY = sapien.Pose([0.0, 0.0, -50.0])
-"""Where nothing is seen: far below the floor."""
+"""Place where nothing is seen: far below the floor."""
 
 
 def camera(

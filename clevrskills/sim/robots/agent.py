@@ -156,7 +156,7 @@ class VacuumAgent(BaseAgent):
 
 
 _builders: dict[str, ArticulationBuilder] = {}
-"""What URDF files say, ready to be built in any scene: reading them is a third of a reset."""
+"""Content of URDF files, ready to be built in any scene: reading them is a third of a reset."""
 
 
 def _articulation_builder(agent: VacuumAgent) -> ArticulationBuilder:

@@ -22,7 +22,7 @@ from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.robots.description import robot
 
 LEASH_M, LEASH_RAD = 0.03, 0.2
-"""How far the commanded pose may run ahead of the measured one, so that a blocked arm does not wind
+"""Largest lead of the commanded pose over the measured one, so that a blocked arm does not wind
 up."""
 IK_ITERATIONS = 100
 REACH_RESTARTS = 8

@@ -34,7 +34,7 @@ ACTION_SPEC: dict[str, Any] = {
     "reference": "commanded pose of the step before, at most 0.03 m, 0.2 rad from the measured one",
     "order": "translation and rotation are both expressed in the frame before the step",
 }
-"""What an action means, for programs that must not guess."""
+"""Meaning of an action, for programs that must not guess."""
 
 DELTA = BoxInterface(
     "delta",

@@ -63,7 +63,7 @@ SPEED_RADPS = pi
 _ELBOW = 2
 _ALONG_X, _ALONG_Y = (0.0, pi / 2, 0.0), (pi / 2, 0.0, 0.0)
 SHOULDER_M, FOREARM_M = 0.138, 0.007
-"""How far the middles of the upper arm and of the forearm are from the shoulder, along its axis."""
+"""Distances of the middles of upper arm and forearm from the shoulder, along its axis."""
 _UPPER_M, _FORE_M, _WRIST_1_M, _WRIST_2_M = -DH[1][0], -DH[2][0], DH[3][1], DH[4][1]
 _SHOULDER_HEIGHT_M, _FLANGE_M = DH[0][1], DH[5][1]
 

@@ -18,7 +18,7 @@ TORQUE_PER_CUP_NM = 0.4
 STIFFNESS_N_PER_M, DAMPING_NS_PER_M = 2e4, 2e2
 TURN_STIFFNESS_NM, TURN_DAMPING_NMS = 1e3, 1e1
 SLIP_M, SLIP_RAD = 0.012, 0.3
-"""How far a held object may be pulled out of place before the cups let go."""
+"""Distance by which a held object is pulled out of place when the cups let go."""
 
 
 class Vacuum:

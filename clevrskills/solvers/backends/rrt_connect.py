@@ -15,7 +15,7 @@ SHORTCUTS = 60
 SPACING_RAD = 0.3
 """Most between points of a path that is smoothed."""
 SMOOTHING_ROUNDS = 5
-"""How often each point is moved towards its neighbors: after more, paths hardly get faster."""
+"""Number of times that points are moved towards their neighbors: more hardly helps."""
 
 
 def rrt_connect(

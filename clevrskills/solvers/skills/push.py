@@ -41,17 +41,17 @@ LEAST_REACH_M = 0.22
 ARENA_M = ((-0.45, 0.10), (-0.36, 0.36))
 GRID_M = 0.05
 LEG_COST_M, APPROACH_COST = 0.25, 0.3
-"""What a leg costs beside its length, and a metre of way to its start."""
+"""Cost of a leg besides its length, and of a metre of way to its start."""
 FAST_M, SLOW_M, EASE = 0.02, 0.004, 0.35
 """Greatest and least push in a control step; share of what is left up to which it slows down."""
 REACHED_M = 0.004
 ASIDE_M = 0.025
-"""How far to the side of its line an object may get before it is approached again."""
+"""Distance of an object from its line at which it is approached again."""
 MAX_STEPS, STALLED_STEPS = 70, 8
 MARGIN_M, MARGIN_SHARE = 0.008, 0.05
 
 Done = Callable[[np.ndarray], bool]
-"""Whether a body at a place (2,) is where it should be."""
+"""Function that tells whether a body at a place (2,) is at its goal."""
 
 
 def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:

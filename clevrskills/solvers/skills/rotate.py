@@ -16,7 +16,7 @@ from clevrskills.solvers.skills.place import UPRIGHT_RAD, UPRIGHT_TURNS_RAD, bri
 from clevrskills.solvers.skills.put_down import on_table, place_at, put_aside, rest
 
 STAGES = 5
-"""How often an object is taken at most: one turn of the wrist may not be enough."""
+"""Largest number of grasps of an object: one turn of the wrist may not be enough."""
 CLEAR_M, LIFT_M, LIFTS = 0.03, 0.05, 4
 """Height above the table from which an object is turned, and how far and how often it is lifted
 where there is no room."""

@@ -24,15 +24,15 @@ from clevrskills.solvers.skills.put_down import rest
 LEAST_HEIGHT_M = 0.30
 """Height of the end effector from which what it holds is clear of what stands on the table."""
 STEEP = 0.92
-"""How far down a gripper points from which it can start to run up."""
+"""Least downward component of the direction of a gripper that can start to run up."""
 START_TILTS_RAD = (0.0, 0.3)
-"""How far the gripper points ahead at the start: it then gets further before the elbow is too
-slow."""
+"""Angles by which the gripper points ahead at the start: it then gets further before the elbow is
+too slow."""
 FLIGHT_MARGIN_M = 0.05
 SHARE_OF_HEIGHT, TOPPLING_SHARE = 0.6, 0.75
 """At what share of its height a target is aimed at; to topple it, near the top."""
 BEFORE_SHARE = 0.5
-"""How far before the middle of what stands a flight ends, as a share of the thrown outline."""
+"""Distance of a flight's end before the middle of its target, as a share of the thrown outline."""
 FLAT_M = 0.03
 """Height up to which a target is hit from above."""
 START_RADII_M, START_HEIGHTS_M = (0.47, 0.40), (0.40, 0.34)

@@ -27,7 +27,7 @@ FALLEN_RAD = 0.6
 """Tilt from which it falls on its own."""
 PER_STEP_M, TRAVEL_M, LEAVE_M = 0.02, 0.16, 0.06
 MIDDLE_M = (-0.17, 0.0)
-"""Where the table is best within reach and view."""
+"""Place of the table that is best within reach and view."""
 PUSHES = 6
 
 

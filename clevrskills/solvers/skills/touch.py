@@ -19,7 +19,7 @@ OVERTRAVEL_M, LEAVE_M = 0.006, 0.012
 TOP_M = 0.003
 SPOTS, TURNS_RAD = 6, (0.0, np.pi / 2, -np.pi / 2)
 PUSH_M = 0.015
-"""How much further than needed an object is pushed."""
+"""Distance by which an object is pushed further than needed."""
 DIRECTIONS = 16
 
 

@@ -116,7 +116,7 @@ REPORT: Sequence[Item] = (
     ),
     *PUBLISHED,
 )
-"""What tables have; the headline is of all instances, as in the paper."""
+"""Content of tables; the headline is of all instances, as in the paper."""
 CODES = {
     "DONE": ("", ""),
     "UNPARSABLE": ("No action could be read.", "unparsable"),
@@ -188,7 +188,7 @@ TEXT = TextInterface(
     grammar=canonical,
 )
 _STARTS = ("cook", "put_away")
-"""What the names of groups of families begin with."""
+"""Prefix of the names of groups of families."""
 
 
 def _info(task: str) -> TaskInfo:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 STATES = {True: "ok", False: "NO", None: "--"}
-"""How a check that passed, did not, or was not run is marked."""
+"""Marks of a check that passed, did not, or was not run."""
 
 
 @dataclass(kw_only=True)

@@ -14,7 +14,7 @@ from clevrskills.jobs.files import storage_errors
 from clevrskills.suites.clevrskills.suite import PROTOCOL, SPLITS
 
 PLACEHOLDERS = ("stage", "level", "from", "out", "data", "prompt", "steps", "seed")
-"""What the command of a training may have in braces."""
+"""Placeholders of the command of a training run."""
 STAGES = ("l0", "l1", "l2")
 """Trained on L0; then fine-tuned on L1; then on L2."""
 (CELL,) = PROTOCOL.cells
@@ -22,7 +22,7 @@ STAGES = ("l0", "l1", "l2")
 EPISODES = CELL.episodes or 0
 """Episodes of each task and split, unless a curriculum has others."""
 TRAINED_ON = dict(zip(STAGES, PROTOCOL.trained_on, strict=True))
-"""What a policy is trained on after each stage."""
+"""Tasks that a policy is trained on after each stage."""
 _EVALUATED = {
     "l0": (("L0", "trained"), ("L1", "zero-shot")),
     "l1": (("L1", "fine-tuned"), ("L2", "zero-shot")),

@@ -29,7 +29,7 @@ COMPARABILITY = (
     "does not say which of them the numbers are from.",
     "Of the published oracle rows, that of Table 5 is a copy of the one with all tasks.",
 )
-"""What can be compared with the published numbers and what cannot, in words."""
+"""Remarks on which numbers can be compared with the published ones."""
 
 
 @dataclass(frozen=True)

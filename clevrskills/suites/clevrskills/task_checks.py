@@ -48,7 +48,7 @@ RISING = 0.5
 STILL_STEPS = 25
 """Control steps for which what was realized must hold by itself."""
 AWAY_M = 0.15
-"""How far a body or the gripper is taken away to see that a predicate ceases to hold."""
+"""Distance by which a body or the gripper is moved away so that a predicate ceases to hold."""
 NARROW_M = 0.015
 """Bodies that are narrower than this are five pixels wide for the base camera."""
 SHOWN = 3

@@ -18,7 +18,7 @@ SEEN, HELD_OUT = 20, 10
 KEYSTEPS = (Keystep(()),) * 20
 """Stand for those of any goal."""
 PLURAL = re.compile(r"\b(?:objects|pair) with $")
-"""What comes before a texture that several objects have."""
+"""Words before a texture that several objects have."""
 _PLACEHOLDER = re.compile(r"\{(obj|tex):(\w+)\}")
 FAULTS = {
     "begins in lower case": re.compile(r"^[a-z]"),
@@ -32,7 +32,7 @@ FAULTS = {
     "punctuation": re.compile(r"[.,;:?!]{2}|[{}]|\bNone (?!of)"),
     "no letter after a stop": re.compile(r"[.?!] (?![A-Z0-9])"),
 }
-"""What no sentence may look like."""
+"""Patterns that no sentence may match."""
 
 
 def draw_layout(made: Task, seed: int, split: str) -> Layout:

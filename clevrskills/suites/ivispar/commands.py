@@ -14,7 +14,7 @@ DRAWN = {
     **{"cube": "square", "sphere": "circle", "pyramid": "triangle", "cylinder": "hexagon"},
     **{"cone": "ring", "prism": "diamond"},
 }
-"""What the shapes look like from above, drawn flat."""
+"""Outlines of the shapes from above, drawn flat."""
 UNPARSABLE, UNKNOWN_WORD, UNKNOWN_OBJECT = "UNPARSABLE", "UNKNOWN_WORD", "UNKNOWN_OBJECT"
 _NUMBERS = "one two three four five six seven eight nine ten".split()
 _MOVE = re.compile(r"move (\w+) (\w+) (\w+)")

@@ -27,7 +27,7 @@ CODES = {
     "UNKNOWN_OBJECT": ("There is no {piece} on this board.", "unknown piece"),
     "FAILED": ("The arm did not bring the {piece} there: {reason}.", "arm"),
 }
-"""What may come of a move."""
+"""Possible outcomes of a move."""
 
 
 def actuator_of(env: Any) -> Actuator:

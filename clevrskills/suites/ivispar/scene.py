@@ -21,7 +21,7 @@ THICK_M = 0.02  # of the board's tiles
 GREYS = (0.10, 0.87)
 FOV_RAD = radians(60)
 EYE, TARGET = (-0.2, -3.88, 4.57), (-0.2, -0.2, -1.0)
-"""Where the camera of ``view3d`` is and looks, in pitches from the middle of the board: right,
+"""Place and target of the camera of ``view3d``, in pitches from the middle of the board: right,
 away, up (iVISPAR's repository)."""
 _TILTS, _TURN = (40.0, 70.0), 30.0  # degrees, of cameras drawn at random
 _SEGMENTS = 48

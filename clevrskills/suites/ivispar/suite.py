@@ -96,7 +96,7 @@ REPORT: Sequence[Item] = (
     ),
     *PUBLISHED,
 )
-"""What tables have."""
+"""Content of tables."""
 
 
 class IVisparSuite(Suite):

@@ -21,7 +21,7 @@ from clevrskills.suites.ivispar.boards import SETS, Puzzle
 
 _FIRST = 1024  # boards that are drawn at once
 SOLVED_REWARD = 4.0
-"""What a solved board is worth beside the way to it, to one that learns."""
+"""Reward of a solved board besides that of the way to it, in training."""
 PIECES = range(8, 15)
 """Pieces on the boards that one learns on, as in the set ``interference``."""
 

@@ -127,7 +127,7 @@ class TurnWindows(TorchDataset[TurnBatch]):
 
     Args:
         sources: The turns.
-        vocabulary: How many words are told apart.
+        vocabulary: Number of distinct words.
         length: Words of a text, at most.
         augment: Whether they are mirrored and shifted, some made noisy, and some words replaced.
         most: Turns of an image that are drawn, at most.

@@ -49,7 +49,7 @@ _NUMBERS_AND_TEXTS = (
 """Types of the columns that hold one value of each frame."""
 
 Row = dict[str, Any]
-"""What is said of an episode, by name of the column."""
+"""Values of an episode, by name of the column."""
 
 
 def split_ranges(selection: Selection) -> dict[str, str]:

@@ -17,7 +17,7 @@ _PROPERTIES: dict[str, dict[str, Any]] = {
     "end_effector_position_delta": {"absolute": False},
     "end_effector_rotation_delta": {"absolute": False, "rotation_type": "axis_angle"},
 }
-"""What is said of parts of state and action, besides where they are."""
+"""Properties of parts of state and action, besides their place."""
 
 
 def write_modality(out: Path, episode: Episode) -> None:

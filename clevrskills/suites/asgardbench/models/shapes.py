@@ -13,13 +13,13 @@ from clevrskills.suites.asgardbench.models.catalogue import builder, thing_build
 from clevrskills.suites.asgardbench.models.model import BuildInput, FixtureModel, Piece, State
 
 POINTS = {True: 24, False: 48}
-"""How many points of a thing, and of a fixture, stand for all of it."""
+"""Number of points that stand for an object, and for a fixture."""
 HOLLOW = frozenset({"Bowl", "Cup", "Mug", "Pan", "Pot", "Plate", "Box"})
 """Things into which one looks; others hide as a block what is behind them."""
 ROUND = 0.9
 """Share of the width of what is round that a box has which stands for it."""
 THIN_M = 0.03
-"""What is thinner than this in two directions hides nothing."""
+"""Thickness below which, in two directions, an object hides nothing."""
 _SAMPLES, _GRID = 4000, 24
 
 

@@ -15,7 +15,7 @@ from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
 EYE_M, CROUCHED_M = 1.58, 0.90
 """Height of the eye, standing and crouched."""
 PITCH_DEG = (-30.0, 60.0)
-"""How far the agent looks up and down."""
+"""Angles at which the agent looks up and down."""
 FOV_RAD = radians(60)
 """Field of view, across and up."""
 HALF_VIEW = tan(FOV_RAD / 2)
@@ -23,9 +23,9 @@ HALF_VIEW = tan(FOV_RAD / 2)
 CROUCH_BELOW_M = 0.4
 """The agent crouches to look at what is lower than this; a fixture is as high as its top."""
 CROUCH_FOR = frozenset({"Cabinet", "SinkCabinet"})
-"""What it crouches for, however high."""
+"""Fixtures that it crouches for, however high."""
 STAND_M = 0.5
-"""How far before a fixture the agent stands, if :data:`DISTANCES_M` says nothing else."""
+"""Distance at which the agent stands before a fixture, if :data:`DISTANCES_M` says nothing else."""
 DISTANCES_M = {
     "Fridge": 1.6,
     "Television": 1.7,
@@ -45,7 +45,7 @@ DISTANCES_M = {
     "CoffeeTable": 0.45,
 }
 WALL_M = 0.15
-"""How near the agent comes to a wall."""
+"""Smallest distance of the agent from a wall."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def aimed(eye: tuple[float, float, float], target: tuple[float, float, float]) -
 
 OTHERS = ((0.0, -0.2), (-0.3, 0.0), (0.3, 0.0), (-0.55, 0.1), (0.55, 0.1), (0.0, 0.5), (-0.9, 0.4),
           (0.9, 0.4))  # fmt: skip
-"""Where else the agent may stand than straight before what it looks at: to the right and further
-away, metres."""
+"""Other places for the agent than straight before what it looks at: to the right and further away,
+metres."""
 
 
 def before(

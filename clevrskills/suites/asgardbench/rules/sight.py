@@ -15,7 +15,7 @@ from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
 from clevrskills.suites.asgardbench.rules.slots import Origin, Pose, origin_of
 
 FAR_M = 5.0
-"""How far the agent sees."""
+"""Range of the agent's sight."""
 SHARE = 0.1
 """Share of what would be in the image of an entity that is not hidden, at the least."""
 LEAST_PX = 150
@@ -24,8 +24,8 @@ SIZE_PX = 1024
 FOCAL_PX = SIZE_PX / 2 / HALF_VIEW
 EDGE = (1 + HALF_VIEW**2) ** 0.5
 HELD_FORWARD_M, HELD_TOP_M, HELD_LOW_M = 0.62, -0.10, -0.29
-"""Where a held thing is: how far ahead; how far below the middle its lower end is, or, of what is
-tall, its upper end."""
+"""Place of a held object: distance ahead; distance of its lower end, or, of what is tall,
+its upper end, below the middle."""
 HAND = (-0.075, 0.08, -0.36, -0.24)
 """The hand that holds it: left, right, lower and upper edge in the image (tangents)."""
 

@@ -18,7 +18,7 @@ from clevrskills.suites.asgardbench.rules.layout import Fixture
 CELL_M = 0.14
 """Width of the smallest cells."""
 TALL_M = 0.16
-"""What is higher stands at the back, so that it hides nothing."""
+"""Height above which an object stands at the back, so that it hides nothing."""
 Pose = tuple[float, float, float, float, float]
 """Middle of the box around a thing, x, y, z in metres; by how much it is turned about the vertical
 and, before that, about its y axis, radians."""

@@ -38,7 +38,7 @@ FRIDGE_M, FRIDGE_GAP_M = 0.7, 0.03
 HIGH_M = 1.42
 """Lower edge of wall cabinets."""
 STEP_M = 0.55
-"""How much room somebody needs who stands before something."""
+"""Room that the agent needs to stand before a fixture."""
 APPLIANCES = {"Microwave": (0.5, 0.06), "CoffeeMachine": (0.22, 0.12), "Toaster": (0.18, 0.3)}
 """Width of appliances, and how far their origin is from the wall."""
 

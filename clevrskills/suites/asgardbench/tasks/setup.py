@@ -22,14 +22,14 @@ ALWAYS = {
     "bathroom": ("Cloth", "SprayBottle", "SoapBar", "SoapBottle", "HandTowel", "ToiletPaper"),
     "living": ("RemoteControl", "Laptop", "Pillow", "Newspaper"),
 }
-"""What lies in every room of a kind."""
+"""Objects in every room of a kind."""
 SOMETIMES = {
     "kitchen": catalogue().classes["Kitchen"],
     "bathroom": ("ScrubBrush", "Candle", "TissueBox", "Plunger", "Towel"),
     "living": ("KeyChain", "Watch", "Box", "Book", "Boots", "Statue", "Vase"),
 }
 OPEN = ("CounterTop", "DiningTable", "SideTable", "CoffeeTable", "TVStand")
-"""Where the things lie that a task needs."""
+"""Places of the objects that a task needs."""
 CLUTTER = (0.4, 0.2, 0.2, 0.1, 0.1)
 """Probability of 0-4 things in the sink."""
 WASHING = (0.1, 0.4, 0.25, 0.15, 0.1)
@@ -37,9 +37,9 @@ WASHING = (0.1, 0.4, 0.25, 0.15, 0.1)
 takes looking into the sink.
 """
 ON_TABLE = (5, 6, 7)
-"""How many things may lie on a table that is to be cleared."""
+"""Numbers of objects on a table that is to be cleared."""
 HIDING = ("Cabinet", "Drawer", "Fridge", "Shelf", "CounterTop", "SideTable", "DiningTable", "Sofa")
-"""Where other things may lie."""
+"""Places of other objects."""
 NEEDED = {
     "coffee": ("Mug", "DishSponge"),
     "distribute": ("DishSponge", "Knife"),
@@ -51,7 +51,7 @@ NEEDED = {
         ("DishSponge", "Pan", "Plate", "Bowl", "Knife", "Potato", "Egg", "Bread"),
     ),
 }
-"""What a family needs, next to the objects that its sentence names."""
+"""Objects that a family needs besides those that its sentence names."""
 
 
 def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[PlacedObject, ...]:

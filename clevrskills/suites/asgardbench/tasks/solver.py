@@ -15,9 +15,9 @@ from clevrskills.suites.asgardbench.rules.world import SHUTTING, Entity, Househo
 from clevrskills.suites.asgardbench.tasks.instances import Variant
 
 RESTS = (*TOPS, "CoffeeTable", "TVStand", "Shelf", "Sofa", "Cabinet", "Fridge")
-"""Where what is held is laid down, the first that takes it."""
+"""Fixtures where a held object is put down, in order of preference."""
 DEVICES = ("CoffeeMachine", "Toaster", "StoveBurner", "Faucet", "Microwave")
-"""What is switched off again."""
+"""Devices that are switched off again."""
 _CLOSED_AT_LAST = ("Fridge", "Microwave", "Cabinet", "Drawer")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 REPEATS = 8
-"""How often an action, or a pattern of actions, is done in a row at the end."""
+"""Number of repetitions of an action, or a pattern of actions, that end an episode."""
 FAILURES = 10
 """Refused turns in a row at the end."""
 MORE = 10

@@ -17,15 +17,15 @@ from clevrskills.suites.ivispar.arm.field import HEIGHT_M, MIDDLE_M, PITCH_M, SI
 from clevrskills.suites.ivispar.board import cell_name
 
 WITHIN_M = 0.25 * PITCH_M
-"""How far along each axis a piece may be from the middle of its cell."""
+"""Largest distance of a piece from the middle of its cell, along each axis."""
 UPRIGHT_RAD = radians(15.0)
-"""How far a piece that stands may be tilted."""
+"""Largest tilt of a piece that stands."""
 LEANING_M = 0.01
-"""How much higher than upright the middle of a piece that stands may be."""
+"""Largest height of the middle of a piece that stands above its height when upright."""
 AGAINST_RULES = "a move against the rules"
 RULES = ("counted", "free", "strict")
-"""What comes of moves against the rules: they are counted; nothing; they are counted, and a single
-one is the end of success."""
+"""Consequences of moves against the rules: they are counted; nothing; they are counted, and
+a single one is the end of success."""
 
 
 def upright(pose: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ TRAVEL_PER_STEP_M, SLIDE_PER_STEP_M = 0.06, 0.025
 RELEASE_GAP_M = 0.0005
 """Height above the board at which a piece is let go."""
 CENTERED_M = 0.015
-"""How far from the middle of its cell, along each axis, a piece is set right."""
+"""Distance from the middle of its cell, along each axis, from which a piece is set right."""
 ATTEMPTS = 3
 REST_STEPS = 20
 MOST_MOVES = 60
