@@ -85,7 +85,9 @@ def find(path: Path) -> Path:
     if (path / CONFIG_FILE).is_file():
         return path
     if not path.is_dir():
-        raise ClevrSkillsError(f"there is no folder {path}")
+        raise ClevrSkillsError(
+            f"there is no folder {path}: name that of a checkpoint or of a training run"
+        )
     folder = latest(path)[1]
     if folder is None:
         raise ClevrSkillsError(f"{path} is no checkpoint: it has no {CONFIG_FILE}")

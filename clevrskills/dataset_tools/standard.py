@@ -128,7 +128,7 @@ def read_standard(suite: Suite) -> Standard:
     """
     path = data_file(suite, FILE)
     if path is None:
-        raise ClevrSkillsError(f"suite {suite.name} has no standard dataset")
+        raise ClevrSkillsError(f"suite {suite.name} has no standard dataset: leave out --standard")
     return _read(path)
 
 

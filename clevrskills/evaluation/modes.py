@@ -303,5 +303,5 @@ def recorded_episodes(
         if (not tasks or key[0] in tasks) and key[1] in splits and number != episodes:
             found[key].append(EpisodeRef(*key, number, info["seed"], info["task_args"]))
     if not any(found.values()):
-        raise ClevrSkillsError(f"{dataset} has no episodes of these tasks and splits")
+        raise ClevrSkillsError(f"{dataset} has no episodes of these tasks and splits: name others")
     return [ref for refs in found.values() for ref in refs]

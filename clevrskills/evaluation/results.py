@@ -556,7 +556,7 @@ def open_evaluations(
     contents = [read(root) for root in roots]
     runs = [run for run, _, _ in contents]
     if len({root.resolve() for root in roots}) < len(roots):
-        raise ClevrSkillsError("the same folder is named twice")
+        raise ClevrSkillsError("the same folder is named twice: name each once")
     on = {
         (run.suite, run.benchmark): root
         for root, run in zip(roots, runs, strict=True)

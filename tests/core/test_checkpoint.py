@@ -83,7 +83,7 @@ def test_files_written_by_version_0_1_are_read(tmp_path: Path) -> None:
 
 
 def test_folders_that_are_no_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(ClevrSkillsError, match="^there is no folder runs$"):
+    with pytest.raises(ClevrSkillsError, match="^there is no folder runs: name"):
         checkpoint.find(Path("runs"))
     with pytest.raises(ClevrSkillsError, match=r"is no checkpoint: it has no config\.json"):
         checkpoint.find(tmp_path)

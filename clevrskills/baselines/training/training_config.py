@@ -194,7 +194,8 @@ def _policy(args: TrainArgs, before: CheckpointDescription | None) -> tuple[str,
     changes = policy_arguments(args.set)
     if before is not None and args.policy not in (None, before.policy):
         raise ClevrSkillsError(
-            f"{args.from_} is a checkpoint of {before.policy}, not of {args.policy}"
+            f"{args.from_} is a checkpoint of {before.policy}, not of {args.policy}: "
+            "leave out --policy"
         )
     name = args.policy if before is None else before.policy
     assert name is not None

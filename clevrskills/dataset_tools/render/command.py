@@ -44,7 +44,9 @@ def render(args: RenderArgs, suite: Suite | None = None) -> int:
     episode = next(iter(Dataset(args.dataset)), None)
     source = suite or (episode.suite if episode else load_suite())
     if episode and not episode.has_steps:
-        raise ClevrSkillsError(f"{args.dataset} records no arm that could be filmed")
+        raise ClevrSkillsError(
+            f"{args.dataset} records no arm that could be filmed: name one of control steps"
+        )
     config = _check(args, source)
     return write_into(args.out, lambda _: _render(args, config, source))
 

@@ -143,7 +143,9 @@ def _parts(args: BenchmarkArgs, suite: Suite, protocol: Protocol) -> list[RunPar
         if tasks:
             parts.append(RunPart(cell, tasks, split, episodes))
     if not parts:
-        raise ClevrSkillsError(f"the protocol of {suite.name} has none of these tasks")
+        raise ClevrSkillsError(
+            f"the protocol of {suite.name} has none of these tasks: name others, or none for all"
+        )
     return parts
 
 

@@ -126,7 +126,10 @@ def check_results(root: Path, run: Run, suite: Suite, results: Sequence[EpisodeR
         raise ClevrSkillsError(f"{root}: its episodes were drawn, not frozen ones")
     split = split_of(run, suite)
     if not any(result.split == split for result in results):
-        raise ClevrSkillsError(f"{root} has no episodes of split {split}, which the protocol is of")
+        raise ClevrSkillsError(
+            f"{root} has no episodes of split {split}, that of the protocol: "
+            "run `clevrskills benchmark`"
+        )
     if run.axes or any(result.handover for result in results):
         raise ClevrSkillsError(
             f"{root} has perturbed episodes, or episodes of which the policy did a part: evaluate "

@@ -89,7 +89,7 @@ def submission(args: SubmissionArgs) -> int:
     check_least(args, fresh=0, seed=0, workers=1)
     other = {"pack": _VERIFY, "verify": _PACK}[args.do]
     if given := [f"--{name.replace('_', '-')}" for name in other if getattr(args, name)]:
-        raise ClevrSkillsError(f"{given[0]} is not for {args.do}")
+        raise ClevrSkillsError(f"{given[0]} is not for {args.do}: leave it out")
     return _pack(args) if args.do == "pack" else _verify(args)
 
 

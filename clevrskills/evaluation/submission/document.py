@@ -109,7 +109,9 @@ def read_submission(path: Path) -> Submission:
     """
     with storage_errors(path):
         if not path.is_file():
-            raise ClevrSkillsError(f"there is no file {path}")
+            raise ClevrSkillsError(
+                f"there is no file {path}: `clevrskills submission pack` writes one"
+            )
         text = path.read_text(encoding="utf-8")
     try:
         data = json.loads(text)

@@ -313,7 +313,9 @@ def transcribed(found: Submission, root: Path) -> dict[str, list[EpisodeResult]]
                     if not path.is_file() and letter != SOLVED:
                         continue
                     if not path.is_file():
-                        raise ClevrSkillsError(f"{folder} has no transcript of {ref.id}")
+                        raise ClevrSkillsError(
+                            f"{folder} has no transcript of {ref.id}: name the folder of the run"
+                        )
                     if read_transcript(path)[0] != ref:
                         raise ClevrSkillsError(f"{path} is of another episode than {ref.id}")
                     if edited := edited_replies(suite, run.interface, path):

@@ -113,7 +113,7 @@ class SymbolBoards(SymbolicSuite):
     def read_original(self, task: str, split: str, folder: Path) -> Sequence[SymbolicEpisode]:
         files = sorted(folder.glob("*.json"))
         if not files:
-            raise ClevrSkillsError(f"{folder} has no files *.json")
+            raise ClevrSkillsError(f"{folder} has no files *.json: name a folder of puzzles")
         puzzles = [(path, read_config(path)) for path in files]
         for path, puzzle in puzzles:
             if (puzzle.geoms[0][1] == "tile") != TASKS[task].tiles:

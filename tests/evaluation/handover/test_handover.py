@@ -236,7 +236,7 @@ def test_policies_of_known_skill(tmp_path: Path) -> None:
     for p, causes in ((0.0, {"success"}), (1.0, {"gave up"})):
         root = tmp_path / str(p)
         args = EvaluateArgs(
-            policy="examples.known_policies:GiveUpAtRandom",
+            policy="known_policies:GiveUpAtRandom",
             policy_arg=(f"p={p}",),
             tasks=("stack",),
             split=("train",),
@@ -255,7 +255,7 @@ def test_policies_of_known_skill(tmp_path: Path) -> None:
         assert late.handover["began"] > 20  # the oracle did the first leaf
     starter = replace(
         args,
-        policy="examples.known_policies:FirstSubgoalOnly",
+        policy="known_policies:FirstSubgoalOnly",
         policy_arg=(),
         out=tmp_path / "starter",
     )
