@@ -30,11 +30,6 @@ def file_in_shard(name: str) -> str:
     return name if name.endswith(".parquet") else f"{name}.parts"
 
 
-def shard_name(split: str, number: int) -> str:
-    """Return the name of a shard."""
-    return f"{split}_{number:05d}"
-
-
 def parse_shard(name: str) -> tuple[str, int]:
     """Read the name of a shard: split and number.
 

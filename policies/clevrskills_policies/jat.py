@@ -28,12 +28,13 @@ from torch.nn import functional
 from transformers import DynamicCache, GPTNeoConfig, GPTNeoModel
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.hub import LanguageTokenizer, hub_file
+from clevrskills.baselines.policies.hub import LanguageTokenizer
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
 from clevrskills.errors import ClevrSkillsError
+from clevrskills_policies.hub import hub_file
 
 _END = "<|endoftext|>"  # of GPT-2's vocabulary; no text has it
 _TOKENIZER_DIR = "tokenizer"  # within a checkpoint

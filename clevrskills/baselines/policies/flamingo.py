@@ -48,7 +48,7 @@ class CrossAttention(nn.Module):
         see (N, L, width): nothing, zeros, where a mask (N, L, K) of what they may see is empty.
         """
         query = self.to_q(self.norm(tokens))
-        answer: Tensor = self.to_out(_attend(query, self.to_kv(images), mask))
+        answer: Tensor = self.to_out(attend(query, self.to_kv(images), mask))
         return answer if mask is None else answer * mask.any(-1, keepdim=True)
 
 
@@ -75,54 +75,6 @@ class GatedCrossAttention(nn.Module):
         """Map tokens (N, L, width) -> tokens (N, L, width); see :class:`CrossAttention`."""
         tokens = tokens + self.attn_gate.tanh() * self.attn(tokens, images, mask)
         return tokens + self.ff_gate.tanh() * self.ff(tokens)
-
-
-class PerceiverResampler(nn.Module):
-    """Perceiver resampler: maps the many features of an image to a few.
-
-    Args:
-        width: Numbers in a feature.
-        latents: How many features come out.
-        depth: Number of layers.
-        heads: Heads of the attention.
-    """
-
-    def __init__(self, width: int, latents: int = 64, depth: int = 6, heads: int = 8) -> None:
-        super().__init__()
-        self.latents = nn.Parameter(torch.randn(latents, width))
-        self.layers = nn.ModuleList(
-            nn.ModuleList([_PerceiverAttention(width, heads), feed_forward(width)])
-            for _ in range(depth)
-        )
-        self.norm = nn.LayerNorm(width)
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Map features (N, K, width) -> features (N, latents, width)."""
-        latents = self.latents.expand(len(features), -1, -1)
-        for layer in self.layers:
-            assert isinstance(layer, nn.ModuleList)
-            latents = latents + layer[0](features, latents)
-            latents = latents + layer[1](latents)
-        normed: Tensor = self.norm(latents)
-        return normed
-
-
-class _PerceiverAttention(nn.Module):
-    """Latents attend to features and to each other."""
-
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.norm_media = nn.LayerNorm(width)
-        self.norm_latents = nn.LayerNorm(width)
-        self.to_q = nn.Linear(width, heads * HEAD_WIDTH, bias=False)
-        self.to_kv = nn.Linear(width, 2 * heads * HEAD_WIDTH, bias=False)
-        self.to_out = nn.Linear(heads * HEAD_WIDTH, width, bias=False)
-
-    def forward(self, features: Tensor, latents: Tensor) -> Tensor:
-        latents = self.norm_latents(latents)
-        context = torch.cat([self.norm_media(features), latents], 1)
-        answer: Tensor = self.to_out(_attend(self.to_q(latents), self.to_kv(context)))
-        return answer
 
 
 Look = Callable[[GatedCrossAttention, Tensor], Tensor]
@@ -216,7 +168,7 @@ def feed_forward(width: int) -> nn.Sequential:
     )
 
 
-def _attend(query: Tensor, key_value: Tensor, mask: Tensor | None = None) -> Tensor:
+def attend(query: Tensor, key_value: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return attention (N, L, heads * head width) with a mask (N, L, K); an empty mask counts as
     full.
     """

@@ -152,20 +152,6 @@ class Held(_HouseLeaf):
 
 
 @dataclass(frozen=True, eq=False)
-class ObjectExists(_HouseLeaf):
-    """A thing of a type exists."""
-
-    name: ClassVar[str] = "there"
-    kind: str  # the type
-
-    def met(self, house: Household) -> bool:
-        return bool(house.of_type(self.kind))
-
-    def describe(self, world: HouseWorld, env: int = 0) -> str:
-        return f"There is a {self.kind}"
-
-
-@dataclass(frozen=True, eq=False)
 class ContainsOnly(_HouseLeaf):
     """Content of a thing: things of all listed types, at any depth, and nothing else."""
 

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clevrskills.baselines.policies.hub import hub_file
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.errors import ClevrSkillsError
+from clevrskills_policies.hub import hub_file
 from clevrskills_policies.octo.config import CAMERAS, OctoConfig
 
 WEIGHTS_FILE = "300000/default/checkpoint"

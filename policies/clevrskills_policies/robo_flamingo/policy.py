@@ -33,7 +33,6 @@ from torch.nn.utils.rnn import pad_sequence
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
 from clevrskills.baselines.policies.flamingo import (
     GatedCrossAttention,
-    PerceiverResampler,
     VisionConditionedLM,
 )
 from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
@@ -47,6 +46,7 @@ from clevrskills_policies.robo_flamingo.backbones import (
     ClipEncoder,
     make_language_model,
 )
+from clevrskills_policies.robo_flamingo.resampler import PerceiverResampler
 from clevrskills_policies.robo_flamingo.weights import WORDS, load_published, weights_file
 
 log = logging.getLogger(__name__)

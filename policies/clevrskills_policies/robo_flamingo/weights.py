@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clevrskills.baselines.policies.hub import hub_file
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.errors import ClevrSkillsError
+from clevrskills_policies.hub import hub_file
 
 WORDS = "language.model.wte.weight"
 """Embeddings of words, by this package's name."""

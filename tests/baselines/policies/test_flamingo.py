@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from clevrskills_policies.robo_flamingo.resampler import PerceiverResampler
 
 from clevrskills.baselines.policies.flamingo import (
     CrossAttention,
     GatedCrossAttention,
-    PerceiverResampler,
     VisionConditionedLM,
 )
 from clevrskills.baselines.policies.stream_robolm.backbones import make_language_model
