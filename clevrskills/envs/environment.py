@@ -380,7 +380,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             self._last_obs = self.get_obs(info)
             return self._last_obs, {**info, "reconfigure": True}
 
-    @gym.Env.np_random.getter  # type: ignore[attr-defined, untyped-decorator]
+    @gym.Env.np_random.getter
     def np_random(self) -> np.random.Generator:
         """Generator of the seed given last, Gymnasium's own, made when it is asked for."""
         if self._np_random is None and self._np_random_seed is not None:
