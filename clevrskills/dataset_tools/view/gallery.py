@@ -1,5 +1,6 @@
 """``clevrskills gallery``: one solved episode of every task, as a video and as a sheet of cards."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,7 @@ from clevrskills.core.suite import (
 from clevrskills.dataset_tools.view.page_data import PLACEHOLDER
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import TaskArgs, check_names, select_tasks
+from clevrskills.jobs.files import storage_errors
 
 SEEDS = 20
 """Episodes that are tried for each task, at most."""
@@ -87,9 +89,15 @@ def gallery(args: GalleryArgs) -> int:
     named = own.select(args.tasks) if own else args.tasks
     suite = find_suite(None, named)
     keys = select_tasks(all_levels(suite), named, args.level) or list(suite.tasks)
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
     watched = track(keys, "solving", transient=True)
-    episodes = [solve(key, args.seed, args.split, args.robot, suite) for key in watched]
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        episodes = [solve(key, args.seed, args.split, args.robot, suite) for key in watched]
+    except BaseException:
+        with contextlib.suppress(OSError):  # there is something else
+            out.rmdir()
+        raise
     for episode in episodes:
         card(episode).save(out / f"{episode.key}.jpg", quality=88)
     sheet([card(e) for e in episodes]).save(out / "gallery.jpg", quality=85)

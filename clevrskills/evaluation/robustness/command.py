@@ -12,6 +12,7 @@ from clevrskills.core.suite import Perturbable, all_splits, default_splits, find
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import SuiteArgs, WorkerArgs, check_least, check_names
 from clevrskills.jobs.console import console
+from clevrskills.jobs.files import storage_errors
 from clevrskills.jobs.options import Repeated
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ def robustness(args: RobustnessArgs) -> int:
     }
     name_of = args.label or args.policy
     folders = [args.out / CLEAN]
-    args.out.mkdir(parents=True, exist_ok=True)
+    with storage_errors(args.out):
+        args.out.mkdir(parents=True, exist_ok=True)
     with aside:
         code = evaluate(
             EvaluateArgs(**common, episodes=needed, out=folders[0], label=f"{name_of}, clean")

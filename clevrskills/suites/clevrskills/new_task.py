@@ -13,6 +13,7 @@ from string import Template
 from clevrskills import task_keys
 from clevrskills.core.registry import PROJECT, entry_points_at, project_name
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import storage_errors
 from clevrskills.jobs.options import Positional
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -80,8 +81,9 @@ def new_task(args: NewTaskArgs) -> int:
                 written[place / "__init__.py"] = f'"""{text}"""\n'
     written |= {path: _filled(template, names) for path, template in files.items()}
     for path, text in written.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        with storage_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         print(path)
     print(_next(args.name, root))
     return 0

@@ -6,7 +6,9 @@ from PIL import Image
 
 from clevrskills import cli
 from clevrskills.core.suite import find_suite
+from clevrskills.dataset_tools.view import gallery
 from clevrskills.dataset_tools.view.gallery import CARD_PX, Solved, card, sheet, solve
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.render.video import read_video
 
 GREY = np.full((256, 256, 3), 90, np.uint8)
@@ -37,6 +39,28 @@ def test_an_unknown_task_is_one_clear_line(tmp_path, capsys) -> None:
     assert cli.main(["gallery", "juggle", "--out", str(tmp_path / "g")]) == 2
     assert "unknown task 'juggle'; allowed: " in capsys.readouterr().err
     assert not (tmp_path / "g").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("gallery", "pick", "--out"), ("new-task", "put_there", "--package")]
+)
+def test_where_nothing_can_be_written_nothing_is_begun(
+    words, tmp_path, capsys, monkeypatch
+) -> None:
+    monkeypatch.setattr(gallery, "solve", None)
+    (tmp_path / "file").touch()
+    assert cli.main([*words, str(tmp_path / "file" / "out")]) == 2
+    assert "Not a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [ClevrSkillsError("unsolved"), KeyboardInterrupt()])
+def test_what_is_not_solved_leaves_nothing(error, tmp_path, monkeypatch) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(gallery, "solve", fail)
+    assert cli.main(["gallery", "pick", "--out", str(tmp_path / "out")]) in (2, 130)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
