@@ -27,23 +27,25 @@ RECIPE_FILE = "recipe.json"
 class RecipeSize:
     """Amounts of data and training of a recipe, and their costs."""
 
-    tasks: tuple[str, ...] = ()  # what it learns; empty: the skills of L0
-    scenes: int = 1000  # scenes of each task, without demonstrations
-    demonstrations: int = 500  # demonstrations of each task, without cameras
+    tasks: tuple[str, ...] = ()  # what it learns; empty: all of the levels
+    scenes: int = 1000  # scenes of each skill, without demonstrations
+    demonstrations: int = 500  # demonstrations of each skill, without cameras
+    compositions: int = 250  # the same of each task of L1 and L2
     perception_steps: int = 3600  # steps of the optimizer, for perception
+    composed_steps: int = 2100  # as many more if L1 or L2 is learned
     controller_steps: int = 12_000  # the same for the controller
     controller_batch: int = 512  # control steps in a batch
     # drawn episodes of each task, of the split ``val``, that the policy is checked on
     episodes: int = 20
 
 
-SIZES = {"default": RecipeSize(), "tiny": RecipeSize(("pick",), 4, 2, 2, 4, 32, 1)}
+SIZES = {"default": RecipeSize(), "tiny": RecipeSize(("pick",), 4, 2, 0, 2, 0, 4, 32, 1)}
 """Sizes by the name of the policy's configuration."""
 CPU_S = {
     "demonstrations": 0.25,
     "scenes": 0.03,
     "starts": 0.03,
-    "perception": 1.45,
+    "perception": 1.8,
     "controller": 0.015,
     "check": 3.0,
 }
@@ -88,17 +90,23 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[RecipeSta
     if configuration not in SIZES:
         raise UnknownNameError("configuration of the recipe", configuration, tuple(SIZES))
     size, out = SIZES[configuration], args.out
-    skills = [task for task, about in load_suite().tasks.items() if about.level == "L0"]
+    levels = {task: about.level for task, about in load_suite().tasks.items()}
+    learned = size.tasks or tuple(
+        k for k, each in levels.items() if each in (args.level or ("L0",))
+    )
+    skills = tuple(task for task in learned if levels[task] == "L0")
+    composed = tuple(task for task in learned if task not in skills)
     pool: dict[str, Any] = {"workers": max(1, args.workers)}
-    chosen: dict[str, Any] = {"tasks": size.tasks or tuple(skills), **pool}
+    chosen: dict[str, Any] = {"tasks": learned, **pool}
     recorded, drawn, starts = (out / name for name in ("demonstrations", "scenes", "starts"))
-    made = GenerateArgs(**chosen, episodes=size.demonstrations, no_cameras=True, out=recorded)
-    scene_args = SceneArgs(**chosen, scenes=size.scenes, out=drawn)
+    made = GenerateArgs(**pool, no_cameras=True, out=recorded)
+    scene_args = SceneArgs(**pool, tasks=skills, scenes=size.scenes, out=drawn)
     start_args = SceneArgs(**pool, demonstrations=recorded, out=starts)
-    args = replace(args, configuration=configuration, policy="compact", recipe=None)
+    args = replace(args, configuration=configuration, policy="compact", recipe=None, level=())
     perception = replace(args, data=(drawn, starts), out=out / "perception", bf16=True)
-    weight = tuple(f"{task}={SHARES.get(task, 1.0)}" for task in chosen["tasks"])
-    steps: dict[str, Any] = {"steps": size.perception_steps, "save_every": SAVE_EVERY}
+    weight = tuple(f"{task}={SHARES.get(task, 1.0)}" for task in learned)
+    count = size.perception_steps + size.composed_steps * bool(composed)
+    steps: dict[str, Any] = {"steps": count, "save_every": SAVE_EVERY}
     perception = replace(perception, weight=weight, **steps)
     controller = replace(args, data=(recorded,), out=out / "controller", from_=perception.out)
     controller = replace(controller, balance=True)
@@ -107,15 +115,23 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[RecipeSta
     policy = f"checkpoint:{controller.out}"
     drawn_from: dict[str, Any] = {"split": ("val",), "seed": SEED, "episodes": size.episodes}
     checked = EvaluateArgs(**chosen, **drawn_from, policy=policy, out=out / "check")
-    tasks = len(chosen["tasks"])
-    episodes, count = tasks * size.demonstrations, tasks * size.scenes
+    skill_count, composed_count = (
+        len(skills) * size.demonstrations,
+        len(composed) * size.compositions,
+    )
+
+    def demonstrate() -> int:
+        parts = ((skills, size.demonstrations), (composed, size.compositions))
+        codes = [generate(replace(made, tasks=t, episodes=n)) for t, n in parts if t]
+        return max(codes)
+
     amounts: dict[str, tuple[float, Callable[[], int]]] = {
-        "demonstrations": (episodes, lambda: generate(made)),
-        "scenes": (1.5 * count, lambda: scenes(scene_args)),
-        "starts": (1.5 * episodes, lambda: scenes(start_args)),
-        "perception": (size.perception_steps, lambda: train(perception)),
+        "demonstrations": (skill_count + composed_count, demonstrate),
+        "scenes": (1.5 * len(skills) * size.scenes, lambda: scenes(scene_args)),
+        "starts": (1.5 * skill_count + 3 * composed_count, lambda: scenes(start_args)),
+        "perception": (count, lambda: train(perception)),
         "controller": (size.controller_steps, lambda: train(controller)),
-        "check": (tasks * size.episodes, lambda: evaluate(checked)),
+        "check": (len(learned) * size.episodes, lambda: evaluate(checked)),
     }
     return [RecipeStage(name, n * CPU_S[name], run) for name, (n, run) in amounts.items()]
 
@@ -133,10 +149,10 @@ def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
     Raises:
         ClevrSkillsError: An option is not for recipes, or the folder holds another one.
     """
-    decided = ("policy", "from_", "data", "task", "level", "weight")
+    decided = ("policy", "from_", "data", "task", "weight")
     check_not_given(args, decided, "--recipe, which decides it")
     chosen, path = stages(args, train), args.out / RECIPE_FILE
-    about = {name: getattr(args, name) for name in ("recipe", "configuration", "seed")}
+    about = {name: getattr(args, name) for name in ("recipe", "configuration", "seed", "level")}
     done: list[str] = []
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))

@@ -30,6 +30,8 @@ QUALITY, OBJECT_QUALITY = 90, 95
 """Quality of the images in WebP, of scenes and of what is small."""
 HEIGHT_M = (0.03, 0.45)
 """Range of the height of an end effector that is elsewhere."""
+MOVED_M = 0.03
+"""Distance from its place up to which a body is only turned there."""
 TRIES = 20
 """Poses that are proposed for it until one can be reached."""
 
@@ -167,9 +169,13 @@ class EpisodeDrawing:
         if acted_on == NONE and "position" in fields:
             ee_pose[:3] = fields["position"]
             ee_pose[3:] = fields.get("orientation", np.nan)
-        elif "position" in fields and "angle_rad" not in fields:
-            position[: len(fields["position"])] = fields["position"]
-            if "orientation" in fields:
+        elif "position" in fields:
+            place = np.asarray(fields["position"])
+            turned = "angle_rad" in fields
+            now = world.body_pose[0, acted_on, : len(place)].numpy()
+            if not turned or np.linalg.norm(place - now) > MOVED_M:
+                position[: len(place)] = place
+            if "orientation" in fields and not turned:
                 angle_rad = _turn_rad(world.body_pose[0, acted_on, 3:], fields["orientation"])
         return {
             "text": text,
@@ -228,12 +234,13 @@ _GEOMETRY = ("position", "orientation", "angle_rad")
 
 def acted_bodies(goal: PhysicalPredicate) -> tuple[int, int]:
     """Return the slots of the body that a leaf acts on and of the one that is its target, -1 where
-    there is none; of several bodies alike the first.
+    there is none; of a group of bodies the first two.
     """
     names = [*goal.handles, *(name for name in goal.bodies() if name not in goal.handles)]
     values = [getattr(goal, name)[0] for name in names]
-    first = [int(value.reshape(-1)[0]) for value in values]
-    return (first[0] if first else NONE), (first[1] if first[1:] and not values[1].dim() else NONE)
+    first = [int(slot) for value in values[:1] for slot in value.reshape(-1)[:2]]
+    first += [int(value) for value in values[1:2] if not value.dim()]
+    return (first[0] if first else NONE), (first[1] if first[1:] else NONE)
 
 
 def _avoided(env: RecordableEnv) -> Iterator[int]:

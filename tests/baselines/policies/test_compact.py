@@ -208,6 +208,17 @@ def test_a_batch_of_scenes() -> None:
     assert tuple(batch.images[0, :, row, column].tolist()) == COLORS["blue"]
 
 
+def test_the_order_of_subgoals_is_read_from_prompts_alone() -> None:
+    policy, batch = make_policy(), windows_of_scenes()[[0, 3]]
+    shown = torch.ones(int((batch.ordered.image_index >= 0).sum()), policy.config.width)
+    state = batch.ordered_state.unbind(1)
+    read = policy.reader.order(batch.ordered, shown, state)
+    places = 1 + min(batch.ordered.tokens.shape[1], policy.config.length)
+    assert read.pointed.shape == (*batch.ordered_pointed.shape, places)
+    words = batch.ordered.image_index < 0
+    assert (read.pointed[:, 0, 1:][words] < -1000).all()  # only images are pointed at
+
+
 def test_perception_learns_a_few_scenes() -> None:
     policy, windows = make_policy().train(), windows_of_scenes()
     policy.learn(controls=False)
@@ -468,6 +479,19 @@ def test_a_push_is_aimed_past_others_and_tried_again() -> None:
     moved = replace(wanted, places=wanted.places + np.array([[0, 0.12, 0]] + [[0, 0, 0]] * 2))
     assert not controller.again(moved, False)
     assert [controller.again(wanted, False) for _ in range(control.TRIES)] == [True, True, False]
+
+
+def test_a_body_is_put_where_an_area_has_room_and_taken_again_where_it_stayed() -> None:
+    wanted = command([-0.2, 0.0, 0.03], "inside")
+    wanted.places[1] = [-0.2, 0.3, 0.005]
+    empty = replace(wanted, obstacles=np.array([[-0.2, 0.3, 0.005], [-0.2, 0.0, 0.03]]))
+    assert begun(Aiming(), empty, pose(0.0, 0.4)).places[1].tolist() == [-0.2, 0.3, 0.005]
+    other = np.array([-0.2, 0.3, 0.04])
+    controller = begun(Aiming(), replace(wanted, obstacles=other[None]), pose(0.0, 0.4))
+    assert np.linalg.norm((controller.places[1] - other)[:2]) > 0.06
+    assert controller.again(wanted, False)
+    put = replace(wanted, places=wanted.places + np.array([[0, 0.3, 0]] + [[0, 0, 0]] * 2))
+    assert not controller.again(put, False)
 
 
 def observe(seed: int, holding: bool = False) -> dict[str, Any]:

@@ -30,6 +30,8 @@ SKILLS = (
     *("at_position_pushed", "toppled_structure", "other"),
 )
 """Predicate of a subgoal; ``avoiding`` is ``end_effector_at_pose`` past obstacles."""
+ALIKE = {"same_stack": "on_top"}
+"""Predicates that are achieved as another one is."""
 MOTIONS = ("move", "pick", "lift", "place", "push", "throw", "swing", "turn", "touch", "topple")
 """Classes of motion: the action class of a demonstration's instruction segment."""
 CHUNK_MOTIONS = ("throw", "swing")
@@ -39,6 +41,8 @@ PHASES = 8
 """Number of distinct motions of an attempt."""
 PUSHES = ("pushed_towards", "touched_pushed", "touched_toppled", "at_position_pushed")
 """Skills whose target is where the body is pushed to."""
+CARRIED = ("set_down", "on_top", "inside", "inside_after")
+"""Skills whose target is a body; the controller gets where on it the body is to be."""
 TURNED = ("rotated", "at_pose")
 PLACES = ("body", "target", "grasp")
 ANCHORS = (*PLACES, "pose", "start", "contact", "carried")
@@ -72,6 +76,11 @@ DIRECTIONS = 17
 AIM, ASTRAY_RAD, AIM_M, GAP_M = 0.42, 0.5, 0.14, 0.03
 """Share of the way to the target that a body is pushed, how far from that direction at most, and
 how far it is pushed where there is no target."""
+MOVED_M = 0.03
+"""Distance from its place up to which a body has stayed there."""
+FREE_M, SPREAD_M, FLAT_M = 0.09, (0.045, 0.08), 0.015
+"""Distance from others at which there is room in an area, how far from its middle room is looked
+for, and the height of the middle up to which a body is taken for the area."""
 BEHIND_M, BESIDE_M, MIDDLE_M = 0.12, 0.11, (-0.17, 0.0)
 """Distance of the gripper behind a body, and of its way from others; middle of the table."""
 PUSHED, PUSHED_M, LYING = 0.33, 0.105, 0.75
@@ -289,6 +298,8 @@ class Controller:
         self.command, self.places = command, command.places.copy()
         if SKILLS[command.skill] in PUSHES:
             self.places[1] = _aim(command, effector)
+        elif SKILLS[command.skill].startswith("inside"):
+            self.places[1] = _room(command)
 
     def begin(self, effector: NDArray[np.float64], holding: bool) -> None:
         """Begin what is commanded, with the end effector at a pose (7,)."""
@@ -407,6 +418,8 @@ def _achieved(before: Command, now: Command, holding: bool) -> bool:
     moved, way = np.linalg.norm(place - start), np.linalg.norm(target - start)
     if skill == "picked":
         return holding
+    if skill in CARRIED or skill.startswith("at_p"):
+        return bool(moved > MOVED_M or way < MOVED_M)
     if skill == "touched_pushed":
         return bool(moved > PUSHED_M)
     if skill == "touched_toppled":
@@ -441,6 +454,20 @@ def _aim(command: Command, effector: NDArray[np.float64]) -> NDArray[np.float64]
                 gap = np.linalg.norm(off_line - along * ahead, axis=1)
                 cost += 10 * (BESIDE_M - gap).clip(min=0)
     return np.append(body + way[cost.argmin()], command.places[0, 2])
+
+
+def _room(command: Command) -> NDArray[np.float64]:
+    """Return where in an area a body has room (3,), as near to its middle as possible."""
+    body, area = command.places[:2]
+    others = command.obstacles[command.obstacles[:, 2] > FLAT_M]
+    others = others[np.linalg.norm(others - body, axis=1) > FREE_M / 2]
+    angle = np.linspace(0, 2 * np.pi, DIRECTIONS)
+    ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], 1)
+    places = area + np.concatenate([0 * ring[:1], *(radius * ring for radius in SPREAD_M)])
+    gap = np.linalg.norm((places[:, None] - others)[..., :2], axis=-1)
+    cost = np.linalg.norm(places - area, axis=1) + 10 * (FREE_M - gap).clip(min=0).sum(1)
+    best: NDArray[np.float64] = places[cost.argmin()]
+    return best
 
 
 def _around(

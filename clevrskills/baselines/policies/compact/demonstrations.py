@@ -18,10 +18,12 @@ from torch.nn import functional
 
 from clevrskills.baselines.batch import Movable
 from clevrskills.baselines.policies.compact.controller import (
+    CARRIED,
     CHUNK,
     CHUNK_MOTIONS,
     CONTACTS,
     MOTIONS,
+    MOVED_M,
     PHASES,
     PUSHES,
     SKILLS,
@@ -183,15 +185,21 @@ def _command(
         rows["angle_rad"][steps] = (2 * np.arctan2(z, w) + np.pi) % (2 * np.pi) - np.pi
     if skill in ("end_effector_at_pose", "avoiding"):
         rows["pose"][steps] = [*leaf["position"][0], *leaf["orientation"][0]]
-    elif "position" in leaf and skill != "rotated":
-        places[1] = leaf["position"][0]
+    elif "position" in leaf:
+        place = np.asarray(leaf["position"][0])
+        if skill != "rotated" or np.linalg.norm(place - places[0]) > MOVED_M:
+            skill = "at_pose" if skill == "rotated" else skill
+            places[1] = place
     for part in parts:
         name, begin, end = part["action_class"], poses[part["start"]], poses[part["stop"]]
         if skill in PUSHES and name in ("push", "topple"):
             places[1] = places[0] + (end - begin)[:3] * [1, 1, 0]
-        elif name in ("pick", "touch") and not part["failed"]:
+        elif skill in CARRIED and name == "place":
+            places[1, :2] = episode.object_poses[part["stop"], named[0], :2]
+        elif name in ("pick", "touch") and np.isnan(places[2, 0]):
             places[2] = end[:3] + CUP_TIP_M * _approach(end)
-            break
+            if skill not in CARRIED:
+                break
     rows["places"][steps], rows["skill"][steps] = places, SKILLS.index(skill)
     rows["start"][steps] = rows["contact"][steps] = poses[start]
     for part in parts:

@@ -8,6 +8,7 @@ millimeters; a third one reads the pose of the end effector off a key-step image
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -197,6 +198,24 @@ def around(row: Tensor, column: Tensor, height: int, width: int) -> tuple[Tensor
     return rows, (column[..., None] + step.repeat(3)).clamp(0, width - 1)
 
 
+class ReadPrompts(NamedTuple):
+    """Result of reading n prompts of L places.
+
+    Attributes:
+        images: Embeddings of the images at each place, 0 at words, (n, L, D).
+        role: Embedding of each role, (n, ROLES, D).
+        whole: Embedding of the whole prompt, (n, D).
+        pointed: See :class:`Answer`.
+        skill: See :class:`Answer`.
+    """
+
+    images: Tensor
+    role: Tensor
+    whole: Tensor
+    pointed: Tensor
+    skill: Tensor
+
+
 class Reader(nn.Module):
     """Predictor of the next subgoal: its object, target, skill and angle.
 
@@ -292,34 +311,55 @@ class Reader(nn.Module):
             holding: Whether something is held, 0 or 1, (n,).
             has_key: Whether there is a key-step image, 0 or 1, (n,).
         """
+        read = self._read(prompts, shown, (count, holding, has_key), maps.features, frames)
+        role, share = read.role, read.pointed.softmax(-1)
+        query = share[..., 1:] @ functional.normalize(read.images, dim=-1)
+        query = query + share[..., :1] * self.said(role) + 0.3 * torch.tanh(self.look(role))
+        query = functional.normalize(query, dim=-1).float()
+        share = self.frame(role).softmax(-1).float()
+        first = torch.zeros(len(role), dtype=torch.long, device=role.device)
+        now = functional.one_hot(first, FRAMES)
+        share = torch.stack([now.to(share.dtype), share[:, 1]], 1)  # the object: as it is now
+        logits, geometry = self._found(maps, frames, query, share)
+        angle = self.angle(read.whole).float()
+        return Answer(logits, geometry, read.pointed.float(), read.skill, angle)
+
+    def order(self, prompts: Prompts, shown: Tensor, state: Sequence[Tensor]) -> ReadPrompts:
+        """Return what prompts say alone, without images of scenes; see :meth:`forward`."""
+        return self._read(prompts, shown, state, None, None)
+
+    def _read(
+        self,
+        prompts: Prompts,
+        shown: Tensor,
+        state: Sequence[Tensor],
+        features: Tensor | None,
+        frames: Tensor | None,
+    ) -> ReadPrompts:
         tokens, mask, index = prompts.first(self.length)
         n, long = tokens.shape
         shows = index >= 0
         images = shown.new_zeros(n, long, self.width)
         images[shows] = shown[index[shows]]
-        state = self.count(count) + self.holding(holding) + self.has_key(has_key)
+        count, holding, has_key = state
+        known = self.count(count) + self.holding(holding) + self.has_key(has_key)
         x = self.words(tokens) + images
-        x = torch.cat([self.role + state[:, None], x], 1) + self.position[: ROLES + 1 + long]
+        x = torch.cat([self.role + known[:, None], x], 1) + self.position[: ROLES + 1 + long]
         empty = torch.cat([mask.new_zeros(n, ROLES + 1), ~mask], 1)
         for k, layer in enumerate(self.transformer.layers):
             x = layer(x, src_key_padding_mask=empty)
-            if k == len(self.transformer.layers) - 2:
-                x = self._look(x, maps.features, frames)
+            if (
+                features is not None
+                and frames is not None
+                and k == len(self.transformer.layers) - 2
+            ):
+                x = self._look(x, features, frames)
         x = x.float()
         role, whole, rest = x[:, :ROLES], x[:, ROLES], x[:, ROLES + 1 :]
         pointed = self.point(role) @ self.key(rest).transpose(1, 2) / 8
         pointed = pointed.masked_fill(~shows[:, None], -1e4)
         pointed = torch.cat([pointed.new_zeros(n, ROLES, 1), pointed], -1)
-        share = pointed.softmax(-1)
-        query = share[..., 1:] @ functional.normalize(images, dim=-1)
-        query = query + share[..., :1] * self.said(role) + 0.3 * torch.tanh(self.look(role))
-        query = functional.normalize(query, dim=-1).float()
-        share = self.frame(role).softmax(-1).float()
-        now = functional.one_hot(torch.zeros(n, dtype=torch.long, device=x.device), FRAMES)
-        share = torch.stack([now.to(share.dtype), share[:, 1]], 1)  # the object: as it is now
-        logits, geometry = self._found(maps, frames, query, share)
-        skill, angle = self.skill(whole).float(), self.angle(whole).float()
-        return Answer(logits, geometry, pointed.float(), skill, angle)
+        return ReadPrompts(images, role, whole, pointed, self.skill(whole).float())
 
     @property
     def temperature(self) -> Tensor:

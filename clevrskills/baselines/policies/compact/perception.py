@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Movable, Prompts
-from clevrskills.baselines.policies.compact.controller import SKILLS
+from clevrskills.baselines.policies.compact.controller import ALIKE, SKILLS
 from clevrskills.baselines.policies.compact.network import (
     ANGLES,
     BOTTOM_PX,
@@ -49,14 +49,25 @@ WORDS_ONLY = 0.12
 RECOLORED, DIMMED = 0.5, 0.35
 """Share of scenes whose color channels are exchanged, where no word tells a color, and by how much
 they are scaled."""
+_BLANK = np.zeros((PROMPT_PX, PROMPT_PX, 3), np.uint8)
 KEY_STEP = "{ks:"
 UNIT_M = 0.02
 """Scale of errors of positions, and the height of a place whose height does not matter."""
 TURNING = tuple(SKILLS.index(name) for name in ("rotated", "at_pose", "at_pose_on_top"))
 WEIGHTS = {
     **dict.fromkeys(("object", "target", "geometry", "crop", "pose"), 1.0),
-    **{"pointed": 0.2, "alone": 0.5, "contrast": 0.3, "bodies": 0.5, "skill": 0.3, "angle": 0.3},
+    **{
+        "order": 0.5,
+        "pointed": 0.2,
+        "alone": 0.5,
+        "contrast": 0.3,
+        "bodies": 0.5,
+        "skill": 0.3,
+        "angle": 0.3,
+    },
 }
+ORDERED = 192
+"""Prompts in a batch from which the order of subgoals is learned, without images of scenes."""
 POSES = 32
 """Key-step images in a batch from which the pose is learned."""
 CONTRASTED = 512
@@ -94,6 +105,10 @@ class SceneBatch(Movable):
             (B, ROLES).
         skill: Index of the skill, (B,).
         angle: Bin of the angle, (B,).
+        ordered: Prompts of O other scenes, for the order of subgoals; any images stand in them.
+        ordered_state: Their count, holding and has_key, (O, 3).
+        ordered_pointed: Places in them, as ``pointed``, -1 for no object, (O, ROLES).
+        ordered_skill: Their skills, (O,).
     """
 
     images: Tensor
@@ -118,6 +133,10 @@ class SceneBatch(Movable):
     pointed: Tensor
     skill: Tensor
     angle: Tensor
+    ordered: Prompts
+    ordered_state: Tensor
+    ordered_pointed: Tensor
+    ordered_skill: Tensor
 
 
 class SceneWindows:
@@ -147,6 +166,7 @@ class SceneWindows:
             for scene in self._scenes
             if key_steps(scene.episode) and np.isfinite(scene.subgoal.ee_pose).all()
         ]
+        self._composed = [scene for scene in self._scenes if scene.episode.level != "L0"]
         self.tasks = tuple(scene.episode.task for scene in self._scenes)
         self.counts = np.ones(len(self._scenes), int)
 
@@ -186,6 +206,7 @@ class SceneWindows:
         shown = [_shifted(self._set.pixels(key_step(scene)), down, across) for scene in posed]
         return SceneBatch(
             **_labels(chosen),
+            **self._ordered(rng),
             posed=_stacked(shown),
             pose=_poses(posed),
             images=_stacked(images),
@@ -200,13 +221,36 @@ class SceneWindows:
             pointed=torch.tensor(pointed),
         )
 
-    def _prompt(self, scene: LabeledScene, words_only: bool) -> tuple[EncodedPrompt, list[int]]:
+    def _ordered(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Draw prompts of composed tasks, with their subgoals."""
+        drawn, size = (self._composed, ORDERED) if self._composed else (self._scenes, 1)
+        chosen = [drawn[k] for k in rng.integers(len(drawn), size=size)]
+        read = [self._prompt(scene, False, blank=True) for scene in chosen]
+        prompts = stack([prompt for prompt, _ in read], self._tokenizer.pad)
+        labels = _labels(chosen)
+        state = torch.stack([labels[name] for name in ("count", "holding", "has_key")], 1)
+        named = torch.stack([labels["object"], labels["target_body"]], 1) >= 0
+        pointed = torch.tensor([places for _, places in read]).masked_fill(~named, -1)
+        return {
+            "ordered": replace(prompts, images=prompts.images[:0]),
+            "ordered_state": state,
+            "ordered_pointed": pointed,
+            "ordered_skill": labels["skill"],
+        }
+
+    def _prompt(
+        self, scene: LabeledScene, words_only: bool, blank: bool = False
+    ) -> tuple[EncodedPrompt, list[int]]:
         """Return a scene's prompt, and where it shows the object of each role."""
         episode, nowhere = scene.episode, [0] * ROLES
         if words_only:
             return encode(PromptInput(episode.plain, {}), self._tokenizer, PROMPT_PX), nowhere
         names = episode.prompt_images
-        shown = {name: self._set.pixels(names[name]) for name in names if KEY_STEP not in name}
+        shown = {
+            name: _BLANK if blank else self._set.pixels(names[name])
+            for name in names
+            if KEY_STEP not in name
+        }
         prompt = encode(PromptInput(episode.text, shown), self._tokenizer, PROMPT_PX)
         body_of = dict(zip(names, episode.shows, strict=True))
         order = [name for name in _placeholders(episode.text) if name in shown]
@@ -254,6 +298,11 @@ def _labels(scenes: Sequence[LabeledScene]) -> dict[str, Tensor]:
             target[:] = scene.positions[scene.subgoal.target]
     goals = [scene.subgoal for scene in scenes]
     skills = ["avoiding" if goal.avoided else goal.predicate for goal in goals]
+    elsewhere = [np.isfinite(goal.position[:2]).all() for goal in goals]
+    skills = [
+        "at_pose" if skill == "rotated" and place else ALIKE.get(skill, skill)
+        for skill, place in zip(skills, elsewhere, strict=True)
+    ]
     bins = [round(goal.angle_rad / (2 * math.pi / ANGLES)) % ANGLES for goal in goals]
     numbers: dict[str, Sequence[int | bool]] = {
         "count": [min(scene.done, COUNTS - 1) for scene in scenes],
@@ -340,6 +389,7 @@ def perception_losses(
         terms |= _body_losses(reader, present, embedded[len(shown) :], corner, camera, batch)
     terms["crop"] = _crop_loss(cropper, images[batch.frames[:, 0]], camera, batch)
     terms["pose"] = _pose_loss(poser, batch)
+    terms["order"] = _order_loss(reader, embedded.detach(), batch)
     total = torch.stack([WEIGHTS[name] * value for name, value in terms.items()]).sum()
     return {"loss": total, **terms}
 
@@ -460,6 +510,17 @@ def _crop_loss(
         predicted / UNIT_M, want.nan_to_num() / UNIT_M, beta=0.25, reduction="none"
     )
     return _mean(missed, known)
+
+
+def _order_loss(reader: Reader, embedded: Tensor, batch: SceneBatch) -> Tensor:
+    """Return the loss of the order of subgoals, with random ones of embeddings (k, D) of images."""
+    places = int((batch.ordered.image_index >= 0).sum())
+    shown = embedded[torch.randint(len(embedded), (places,), device=embedded.device)]
+    read = reader.order(batch.ordered, shown, batch.ordered_state.unbind(1))
+    pointed = functional.cross_entropy(
+        read.pointed.flatten(0, 1).float(), batch.ordered_pointed.flatten(), ignore_index=-1
+    )
+    return pointed + 0.3 * functional.cross_entropy(read.skill, batch.ordered_skill)
 
 
 def _pose_loss(poser: PoseNetwork, batch: SceneBatch) -> Tensor:

@@ -285,7 +285,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
             places[2] = fine[0, 1]
         turn = (int(answer.angle.argmax()) + ANGLES / 2) % ANGLES - ANGLES / 2
         angle_rad = turn * 2 * np.pi / ANGLES if skill in TURNED else 0.0
-        if skill == "avoiding" or skill in PUSHES:
+        if skill == "avoiding" or skill in PUSHES or skill.startswith("inside"):
             obstacles = self._bodies(present, images[0])
         return Command(SKILLS.index(skill), places, angle_rad, pose, obstacles), skill
 
