@@ -73,7 +73,7 @@ IN_VIEW = (
 """Skills whose target is a place, or too far off for a crop."""
 GRASPING = (
     *("picked", "rotated", "touched", "on_top", "inside", "inside_after", "at_position"),
-    *("at_pose", "at_pose_on_top"),
+    *("at_pose", "at_pose_on_top", "hit", "hit_toppled"),
 )
 POSES = ("end_effector_at_pose", "avoiding")
 
