@@ -286,7 +286,7 @@ def _placeholders(text: str) -> list[str]:
     return ["{" + part.partition("}")[0] + "}" for part in text.split("{")[1:]]
 
 
-def _labels(scenes: Sequence[LabeledScene]) -> dict[str, Tensor]:
+def _labels(scenes: Sequence[LabeledScene]) -> dict[str, Any]:
     bodies = np.full((len(scenes), BODIES, 3), np.nan, np.float32)
     targets = np.full((len(scenes), 3), np.nan, np.float32)
     for row, target, scene in zip(bodies, targets, scenes, strict=True):
