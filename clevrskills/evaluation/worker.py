@@ -127,8 +127,8 @@ class Evaluator:
         self._again: dict[int, PolicyRollout] = {}
         waiting, limit_s = deque(group.episodes), self._config.run.action_limit_s + STUCK_S
         self._watchdog = Watchdog(watchdog_path(self._config, group), limit_s)
-        self._watchdog.note(ENVIRONMENT)
         try:
+            self._watchdog.note(ENVIRONMENT)
             while waiting or self._live:
                 starts, self._again = self._again, {}
                 for slot in range(self._config.batch):

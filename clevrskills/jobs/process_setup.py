@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from clevrskills.jobs.files import storage_errors
+
 # parameters of glibc's mallopt, from <malloc.h>
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 # 256x256 RGBA images stay below; at 128 KiB a recorded step took 2 CPU-ms more
@@ -112,8 +114,13 @@ class Watchdog:
         self._file = path.open("wb", buffering=0)
 
     def note(self, doing: str) -> None:
-        """Note what is done from now on."""
-        os.pwrite(self._file.fileno(), doing.ljust(_NOTE_BYTES).encode(), 0)
+        """Note what is done from now on.
+
+        Raises:
+            StorageError: The disk refused.
+        """
+        with storage_errors(self._path):
+            os.pwrite(self._file.fileno(), doing.ljust(_NOTE_BYTES).encode(), 0)
         if time.monotonic() - self._armed_s > _REARM_S:  # it takes 0.1 ms
             self._file.seek(_NOTE_BYTES)
             faulthandler.dump_traceback_later(self._limit_s, exit=True, file=self._file)

@@ -18,6 +18,7 @@ from clevrskills.jobs.files import (
     to_json,
     write_whole,
 )
+from clevrskills.jobs.process_setup import Watchdog
 
 
 def test_directory_appears_only_when_committed(tmp_path: Path) -> None:
@@ -107,3 +108,16 @@ def test_to_json_takes_numpy_and_torch() -> None:
     assert to_json(data) == '{"a": [0, 1], "b": 0.5, "c": [true], "d": "p"}'
     with pytest.raises(TypeError, match="object"):
         to_json(object())
+
+
+def test_a_watchdog_names_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "?")
+
+    watchdog = Watchdog(tmp_path / "watched", 60.0)
+    watchdog.note("reset")
+    monkeypatch.setattr(os, "pwrite", fail)
+    with pytest.raises(StorageError, match="the disk is full"):
+        watchdog.note("step")
+    watchdog.close()
+    assert not list(tmp_path.iterdir())
