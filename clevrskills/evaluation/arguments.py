@@ -33,7 +33,7 @@ class EpisodeArgs:
     noise: str | None = None
     """Noise of images and actions, of suites that have some: a name, or a description."""
     repeat: int = 1
-    """How often each episode is run; what the policy draws differs."""
+    """Number of runs of each episode; what the policy draws differs."""
     until_width: float | None = None
     """Stop when the 95 % interval of the mean success over the tasks is so narrow, e.g. 0.1 for ten
     percentage points: all frozen episodes, or the first --episodes, in a shuffled order, one of
@@ -50,7 +50,7 @@ class ActionArgs:
     """Actions, and when an episode ends."""
 
     interface: str | None = None
-    """What the policy acts by; by default the suite's first one."""
+    """Interface of the policy; by default the suite's first one."""
     controller: str | None = None
     """A second policy that carries out the commands of the first one, which plans in words, in
     place of the skills: `checkpoint:DIR` or any other that acts by numbers. It is told the sentence

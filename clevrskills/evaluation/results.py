@@ -74,7 +74,7 @@ its own.
 Where episodes go on after success, ``success`` means that the goal held at the step limit."""
 
 TURN_LIMIT = "turn limit"
-"""What reports call the limit of episodes in which a turn is not one control step."""
+"""Name in reports of the limit of episodes in which a turn is not one control step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ class ExternalProgram:
 
 
 Content = tuple[Run, tuple[EpisodeResult, ...], ExternalProgram | None]
-"""What is in the folder of a run; the program if it is another than ``clevrskills evaluate``."""
+"""Content of the folder of a run; the program if it is another than ``clevrskills evaluate``."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.handover.controller import CommandExecutor
 
 DONE, STOPPED = "done", "stopped"
-"""What a policy says where it must tell that it is done, and why the episode ends then."""
+"""Word by which a policy declares that it is done, and cause of the end of the episode."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def number_text(value: float, digits: int = 1, sign: str = "") -> str:
 
 
 NOTHING = Estimate(math.nan, math.nan, math.nan, 0)
-"""What there is nothing to estimate from."""
+"""Estimate without data."""
 
 
 def rate(outcomes: np.ndarray) -> Estimate:

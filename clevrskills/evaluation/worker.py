@@ -35,7 +35,7 @@ from clevrskills.sim.render.vulkan import renderer
 STUCK_S = 600.0
 """Seconds beyond the limit of an action after which a worker that does nothing is ended."""
 POLICY, ENVIRONMENT = "policy", "environment"
-"""What a worker waits for, as its watchdog notes it."""
+"""Operation that a worker waits for, as its watchdog notes it."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class BenchmarkArgs(RestartArgs, WorkerArgs, TaskArgs):
     """A row of the protocol, such as a view of iVISPAR; may be given several times; by default
     all."""
     interface: str | None = None
-    """What the policy acts by; by default the suite's first one."""
+    """Interface of the policy; by default the suite's first one."""
     policy: str
     """The policy, as for `clevrskills evaluate`."""
     policy_arg: Repeated[str] = ()
@@ -58,7 +58,7 @@ class BenchmarkArgs(RestartArgs, WorkerArgs, TaskArgs):
     batch: int = 1
     """Episodes that a process runs at the same time; the result is the same for any number."""
     label: str = ""
-    """What tables call the policy."""
+    """Name of the policy in tables."""
     out: Path
     """Folder of the results, one run in each folder."""
     dry_run: bool = False

@@ -11,7 +11,7 @@ from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.handover.parts import OWN, PLAN, PROMPT, WHOLE, leaf_part
 
 Mode = Literal["prefix", "plan", "all"]
-"""What is run: the leaves, each in context and in isolation; the whole by an oracle planner;
+"""Parts that are run: the leaves, each in context and in isolation; the whole by an oracle planner;
 both, and the whole task with twice the limit.
 """
 

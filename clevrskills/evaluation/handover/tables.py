@@ -45,7 +45,7 @@ LOSSES = {
     "choosing": "subgoal choice",
     "horizon": "horizon",
 }
-"""What is lost where."""
+"""Losses by their cause."""
 NOTE = (
     "In isolation: a leaf as the first step of the task of its kind, prompted by its own sentence. "
     "In context: after the oracle has done what comes before, with as many steps as in isolation. "

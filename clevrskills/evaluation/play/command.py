@@ -57,7 +57,7 @@ class PlayArgs(PlannerArgs):
     seed: int | None = None
     """Draw the episode from this seed instead."""
     interface: str | None = None
-    """What is acted by; by default the suite's first one."""
+    """Interface; by default the suite's first one."""
     view: Repeated[str] = ()
     """A view that is shown before the first turn and after each; may be given several times. By
     default what the suite has in words; in the browser its first image, too."""

@@ -27,9 +27,9 @@ EXPLANATION = (
     "tasks, so that a small one among many is no accident."
 )
 ASKED = {f"observation.{name}" for name in ("cameras", "size_px", "history", "proprioception")}
-"""What a policy asks to see, and so a part of it."""
+"""Observations that a policy asks for, and so a part of it."""
 SEEN = {"renderer", "observation.views", "observation.look"}
-"""What says nothing where a policy sees no images."""
+"""Settings without a meaning where a policy sees no images."""
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from clevrskills.jobs.files import storage_errors
 
 NOT_STATED = "not stated"
 LEROBOT_FILE = "eval_info.json"
-"""What ``lerobot-eval`` 0.6 writes."""
+"""File that ``lerobot-eval`` 0.6 writes."""
 VLA_EVAL_FILES = "*_aggregate.json"
-"""What ``vla-eval`` 0.8 writes, one for each benchmark of its configuration."""
+"""Files that ``vla-eval`` 0.8 writes, one for each benchmark of its configuration."""
 VLA_EVAL_RECORDING = "recording-*.sqlite"
 VLA_EVAL_CLASS = "ClevrSkillsBenchmark"
 _SETTINGS = "the version of the benchmark and other settings"

@@ -36,7 +36,7 @@ DIGITS = 5
 REASONS = 12
 """Reasons that are listed for each run and cause."""
 _WHICH = ("id", "task", "level", "split", "index", "seed")
-"""What tells an episode from others."""
+"""Fields that identify an episode."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ MEASURES = (
     Measure("reward_per_step", "reward/step", digits=2),
     Measure("steps", "steps", digits=0),
 )
-"""What is measured in all suites; each is an :class:`Estimate` of a :class:`ResultRow`."""
+"""Measures of all suites; each is an :class:`Estimate` of a :class:`ResultRow`."""
 EXPLANATION = (
     "In brackets: 95 % intervals, Wilson's for the rate of one task, otherwise the bootstrap, "
     "stratified by task. Success: the goal held after some step; at the end: after the last one. "

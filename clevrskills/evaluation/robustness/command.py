@@ -53,7 +53,7 @@ class RobustnessArgs(WorkerArgs, SuiteArgs):
     out: Path
     """Folder of the results: one run in each folder, and `report`."""
     label: str = ""
-    """What tables call the policy."""
+    """Name of the policy in tables."""
     dry_run: bool = False
     """Only print what would be run, and about how long it takes at most."""
     json: bool = False
