@@ -368,7 +368,8 @@ class TabletopWatcher:
 
     def _carrier(self, slot: int) -> int:
         """Return the body that carries most of another one's weight, -1: none does."""
-        others = torch.tensor([k for k in range(len(self._world.keys)) if k != slot])
+        slots = torch.arange(len(self._world.keys))
+        others = slots[slots != slot]
         share = self._world.supports(others[None], torch.full_like(others, slot)[None])[0]
         best = int(share.argmax()) if len(others) else -1
         return int(others[best]) if best >= 0 and share[best] > CARRIER_SHARE else -1

@@ -125,6 +125,14 @@ def test_goals_in_the_air(beside_m: float, kind: str) -> None:
     env.close()
 
 
+def test_a_body_alone_has_no_carrier() -> None:
+    env = make_env("match_pose")
+    env.reset(seed=0)
+    assert len(base(env).world.keys) == 1
+    assert TabletopWatcher(base(env))._carrier(0) == -1
+    env.close()
+
+
 def test_watching_ends_with_the_episode() -> None:
     """A watcher of one episode tells nothing of the next one."""
     env = make_env("pick")
