@@ -7,29 +7,23 @@ evaluate`` on splits of composition (named ``splits-...``).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from clevrskills.core.policy import FORMS
 from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.evaluation.report.tables import markdown
 from clevrskills.suites.clevrskills import curriculum_tables
 from clevrskills.suites.clevrskills.curriculum_tables import Line, Results, paper_tables
 from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE
-from clevrskills.suites.clevrskills.suite import SPLITS
 from pages import DOCS, kept_results
 from pages import composition as composition_page
 from pages.trainings import PART
 
 PAGE, COMPOSITION = DOCS / "curriculum_results.md", DOCS / "composition.md"
 FIGURE = DOCS / "composition.svg"
-TASK_BY_TASK = "bc, compact"
-"""Policy whose table has every task."""
-Solved = dict[tuple[str, str], list[bool]]
 
 
 def page(text: str, root: Path) -> str:
@@ -77,11 +71,6 @@ def _parts(root: Path) -> Iterator[str]:
     remarks = [remark for one in curricula for remark in one.remarks]
     if remarks:
         yield "\n".join(f"- {remark}" for remark in remarks)
-    for run in curricula:
-        if run.label == TASK_BY_TASK and run.seed == 0 and (solved := _solved(run)):
-            yield f"### Task by task: {run.label}, seed 0, trained, of 20"
-            yield markdown(_by_task(solved)).rstrip()
-            yield "Tasks without a row: none solved."
     yield from composition_page.splits(root)
     yield from composition_page.learned(composition_page.handovers(root))
 
@@ -89,29 +78,6 @@ def _parts(root: Path) -> Iterator[str]:
 def _is_mixed(line: Line) -> bool:
     """Return whether some episodes were solved and others were not."""
     return any(0 < entry.success.value < 1 for entry in line.entries.values())
-
-
-def _by_task(solved: Solved) -> pd.DataFrame:
-    """Return the successes of each task after the training on its level."""
-    rows = []
-    for task, level in all_levels(load_suite()).items():
-        row = {"task": f"`{task}`", "level": level}
-        row |= {curriculum_tables.SEEN[split]: str(sum(solved[task, split])) for split in SPLITS}
-        if any(any(solved[task, split]) for split in SPLITS):
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _solved(one: Results) -> Solved:
-    """Return which episodes with multimodal prompts were solved after the training on the level of
-    their task, by task and split.
-    """
-    solved: Solved = defaultdict(list)
-    for trial, results in one.episodes.items():
-        if trial.prompt == FORMS[0] and trial.setting != "zero-shot":
-            for result in (result for result in results if result.counts):
-                solved[result.task, trial.split].append(result.success_once)
-    return solved
 
 
 def write(measured: Path | None = None) -> None:
