@@ -33,8 +33,9 @@ from clevrskills.jobs.files import write_whole
 
 ROOT = Path(__file__).parents[1]
 FOLDER_ENTRIES, REPOSITORY_FILES, FILE_BYTES = 10_000, 100_000, 20 * 10**9
-"""Limits of the Hugging Face hub: https://huggingface.co/docs/hub/storage-limits."""
+"""Limits of the Hugging Face hub, by its page "Storage limits"."""
 LEROBOT_INFO = "meta/info.json"
+RESOLVER = "doi.org"
 NO_DOI = "none yet"
 HEADING = "\n## Publication\n"
 NOTES = """
@@ -98,12 +99,12 @@ def finish(folder: Path, doi: str) -> None:
     shutil.copy(ROOT / "LICENSE", folder)
     card = folder / CARD_FILE
     text = card.read_text(encoding="utf-8").partition(HEADING)[0]
-    link = f"[{doi}](https://doi.org/{doi})" if doi else NO_DOI
+    link = f"[{doi}](https://{RESOLVER}/{doi})" if doi else NO_DOI
     write_whole(card, text + HEADING + NOTES.format(doi=link, version=clevrskills.__version__))
     if doi:
         path = folder / CROISSANT_FILE
         data = json.loads(path.read_text(encoding="utf-8"))
-        data["sameAs"] = f"https://doi.org/{doi}"
+        data["sameAs"] = f"https://{RESOLVER}/{doi}"
         write_whole(path, json.dumps(data, indent=1) + "\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -14,7 +13,7 @@ from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.scenes.command import SceneArgs, scenes
 from clevrskills.errors import UnknownNameError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.files import read_json, to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings
 
 if TYPE_CHECKING:
@@ -152,10 +151,11 @@ def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
     decided = ("policy", "from_", "data", "task", "weight")
     check_not_given(args, decided, "--recipe, which decides it")
     chosen, path = stages(args, train), args.out / RECIPE_FILE
-    about = {name: getattr(args, name) for name in ("recipe", "configuration", "seed", "level")}
+    about = {name: getattr(args, name) for name in ("recipe", "configuration", "seed")}
+    about["level"] = list(args.level)
     done: list[str] = []
     if path.is_file():
-        before = json.loads(path.read_text(encoding="utf-8"))
+        before = read_json(path)
         done = before.pop("done")
         check_settings(args.out, before, about, made="trained")
     for number, stage in enumerate(chosen, 1):
