@@ -46,9 +46,7 @@ def test_options_that_are_named_exist(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         parse(EvaluateArgs, ["--help"])
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
-    own = PAGE.split("\n## Reports, comparisons, planning\n")[
-        0
-    ]  # the rest: others
+    own = PAGE.split("\n## Reports, comparisons, planning\n")[0]  # the rest: others
     assert set(re.findall(r"--[a-z][a-z-]+", own)) <= known | OF_PODMAN
     assert all(f"`{task}`" in PAGE for task in KEYSTEP_TASKS)
 
