@@ -75,7 +75,7 @@ episodes are assumed to differ half as often as if independent.
 
 ## Results
 
-Rows of the [leaderboard](leaderboard.md) that ran the whole number of episodes, in %; further reference policies are to follow.
+Rows of the [leaderboard](leaderboard.md) that ran the whole number of episodes, in %.
 
 {results}
 
