@@ -23,11 +23,12 @@ def page(text: str) -> str:
 
 
 def steps(measured: dict[str, Any]) -> str:
-    """Return the table of steps per hour, in millions."""
+    """Return the table of steps per hour, in millions: measured ones, else computed ones."""
     cores = measured["cores"]
     rows = []
     for task, row in measured["tasks"].items():
-        rates = [row[f"steps/h, {count}"] / 1e6 for count in cores]
+        known = [row.get(f"steps/h, {c} measured", row[f"steps/h, {c}"]) for c in cores]
+        rates = [rate / 1e6 for rate in known]
         rows.append([f"`{task}`", f"{row['step, CPU-ms']:.2f}", *(f"{r:.1f}" for r in rates)])
     columns = ["task", "CPU-ms of a step", "1 core", *(f"{count} cores" for count in cores[1:])]
     return markdown(columns, rows)
