@@ -1,4 +1,4 @@
-"""What the benchmark scripts share."""
+"""Helpers of the benchmark scripts."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ from clevrskills.envs.environment import ClevrSkillsEnv
 
 @dataclass
 class Args:
-    """Which episodes."""
+    """Episodes to run."""
 
     tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Keys of tasks; none: all."""
+    """Keys of tasks; default: all."""
     splits: tuple[str, ...] = ("train", "test")
     robot: str = "xarm6"
     episodes: int = 100
     seed: int = 50_000
-    """The first seed; the next ones follow."""
+    """First seed; the others follow."""
 
     def runs(self) -> Iterator[tuple[str, str]]:
-        """Every task with every split."""
+        """Yield every task with every split."""
         for task in self.tasks or tuple(task_keys()):
             for split in self.splits:
                 yield task, split
 
     def seeds(self) -> range:
-        """The seeds of the episodes."""
+        """Return the seeds of the episodes."""
         return range(self.seed, self.seed + self.episodes)
 
     def env(self, task: str, split: str) -> ClevrSkillsEnv:
-        """An environment without images."""
+        """Return an environment without images."""
         torch.set_num_threads(1)
         return ClevrSkillsEnv(task, split=split, robot_name=self.robot, obs_mode="none")
 
 
 def zero_action(env: ClevrSkillsEnv) -> np.ndarray:
-    """Seven zeros."""
+    """Return an action of zeros, (7,)."""
     return np.zeros(env.single_action_space.shape, np.float32)
 
 
 def pick_cube_step_s(steps: int = 100, **options: Any) -> float:
-    """CPU-seconds of one step of ManiSkill's stock PickCube-v1, the yardstick of this machine."""
+    """Return the CPU-seconds per step of ManiSkill's stock PickCube-v1, as a baseline."""
     import gymnasium as gym
     import mani_skill.envs  # noqa: F401
 
     env = gym.make("PickCube-v1", **options)
     env.reset(seed=0)
     action = env.action_space.sample()
-    for _ in range(3):  # what happens once
+    for _ in range(3):  # warm up
         env.step(action)
     begin = time.process_time()
     for _ in range(steps):
@@ -70,7 +70,7 @@ def pick_cube_step_s(steps: int = 100, **options: Any) -> float:
 
 
 def without_salt() -> None:
-    """Give the runs of this process no salt, so that the results of several can be compared."""
+    """Remove the random salt of runs, so that results of several runs can be compared."""
     secrets.token_hex = lambda nbytes=None: ""
 
 

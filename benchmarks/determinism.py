@@ -1,7 +1,7 @@
-"""Are the same seeds the same episodes, bit for bit, whatever makes them?
+"""Determinism: equal seeds give equal episodes, bit for bit, however they are generated.
 
-Generates them by one process, again by the same process, by four processes and with images, and
-compares all actions and states.
+Generates episodes in one process, again in the same process, in four processes and with images,
+and compares all actions and states.
 
     python benchmarks/determinism.py --episodes 10 --seed 70000
 """
@@ -23,7 +23,7 @@ from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 
 @dataclass
 class DeterminismArgs(Args):
-    """Which episodes."""
+    """Episodes to generate."""
 
     splits: tuple[str, ...] = ("train",)
     episodes: int = 10
@@ -39,7 +39,7 @@ VARIANTS = {
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, bytes]]:
-    """Actions and states of every episode by id."""
+    """Return the actions and states of every episode, by id."""
     return {
         episode.id: (episode.actions.tobytes(), episode.states.tobytes())
         for episode in Dataset(folder)
@@ -47,7 +47,7 @@ def contents(folder: Path) -> dict[str, tuple[bytes, bytes]]:
 
 
 def main(args: DeterminismArgs) -> int:
-    """Generate, compare, print a table; the exit code tells whether all were equal."""
+    """Generate, compare and print a table; return 0 if all episodes are equal."""
     tasks = args.tasks or tuple(task_keys())
     rows: list[list[object]] = []
     with tempfile.TemporaryDirectory() as root:
@@ -69,7 +69,7 @@ def main(args: DeterminismArgs) -> int:
                 expected = expected or found
                 equal = sum(found.get(key) == value for key, value in expected.items())
                 rows.append([split, name, len(found), f"{equal}/{len(expected)}"])
-    print_table("episodes equal to the first run", ["split", "made by", "episodes", "equal"], rows)
+    print_table("episodes equal to the first run", ["split", "variant", "episodes", "equal"], rows)
     return int(any(str(row[3]).split("/")[0] != str(row[2]) for row in rows))
 
 

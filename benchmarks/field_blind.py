@@ -1,10 +1,9 @@
-"""Planner of LoHoRavens that reads and never looks: its tight success on frozen episodes.
+"""Tight success of LoHoRavens' planner without images (`blind_words`) on frozen episodes.
 
     python benchmarks/field_blind.py --episodes 50
     python benchmarks/field_blind.py stack_by_color --split train
 
-Its moves are carried out without an arm, as a perfect actor grounds its instructions, so that none
-fails for another reason than what it says.
+A perfect executor carries out its moves without an arm, so a failure is always the planner's.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from clevrskills.tasks.base import task
 
 @torch.inference_mode()
 def succeeds_tightly(scene: DrawnScene, sentence: str, split: str) -> bool:
-    """Return whether the script solves an episode, by the rule of the measure ``success_tight``."""
+    """Return whether the planner solves an episode by the measure ``success_tight``."""
     world = TensorWorld.snapshot(scene.start)
     env: Any = SimpleNamespace(world=world, layouts=[scene.layout])
     env.memory = CaptionState(env)
@@ -62,9 +61,9 @@ def main(
     """Print a row for each task.
 
     Args:
-        tasks: Keys of tasks; none: all that are acted in words and have a script.
-        split: The split.
-        episodes: Frozen episodes of each.
+        tasks: Keys of tasks; default: all with actions in words.
+        split: Split of the episodes.
+        episodes: Frozen episodes per task.
     """
     suite, rows = load_suite("lohoravens"), list[list[object]]()
     for key, info in suite.tasks.items():

@@ -1,16 +1,16 @@
-"""Policies of AsgardBench that do not look, and the oracle, on the frozen instances of ``test``.
+"""AsgardBench's policies without images, and the oracle, on the frozen instances of ``test``.
 
     python benchmarks/household_blind.py
     python benchmarks/household_blind.py --tune
 
-Writes the rows that every report of the suite shows, and those of the pages: how many instances
-each solves, and how many of them with care, of all and of those that start with a dirty dish.
+Writes the rows shown in every report of the suite and on its page: how many instances each policy
+solves, and how many carefully, of all and of those that start with a dirty dish.
 
-A careful episode has no refused turn, so whoever does not look is told the same in each of them:
-its careful episodes all follow one plan for a sentence and a list of types. ``--tune`` looks for
-the best plans on ``val``: for each family it tries which dishes are dirty, whether the mug is full
-and what lies in the sink, first alone, then after the plans that were best.
-``clevrskills.suites.asgardbench.agents.EXPECTED`` has what it finds.
+A careful episode has no refused turn. So without images, all careful episodes follow one plan for a
+given sentence and list of object types. ``--tune`` searches the best plans on ``val``: for each
+family it tries which dishes are dirty, whether the mug is full and what lies in the sink, first
+alone, then after the best plans so far. ``clevrskills.suites.asgardbench.agents.EXPECTED`` has the
+result.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ POLICIES = ("oracle", "blind", "open_loop", "cautious", "probing")
 BEGIN, END = "<!-- household_blind.py -->", "<!-- end of household_blind.py -->"
 PAGE = Path(__file__).parents[1] / "docs" / "asgardbench.md"
 PLANS = 3
-"""Plans that are tried one after the other."""
+"""Plans to try in turn."""
 
 
 def main(workers: int = 1, tune: bool = False) -> None:
     """Measure, and write the rows.
 
     Args:
-        workers: Processes of each evaluation.
-        tune: Look for the plans of careful episodes instead, and write nothing.
+        workers: Worker processes of each evaluation.
+        tune: Search the plans of careful episodes instead, and write nothing.
     """
     if tune:
         _tune()
@@ -110,7 +110,7 @@ PLAIN = "clean"
 
 
 class _Instance:
-    """An instance, and the plans of whoever does not see it, by what they expect.
+    """An instance, and plans made without seeing it, by the state they expect.
 
     Args:
         episode: The episode.
@@ -127,7 +127,7 @@ class _Instance:
         self.cases: Mapping[str, Sequence[str]] = dict(_plans(task, told, kinds))
 
     def careful(self, names: Sequence[str]) -> bool:
-        """Return whether these plans, one after the other, are careful, and reach the goal."""
+        """Return whether these plans, tried in turn, are careful and reach the goal."""
         house, care = self.house.copy(), copy.deepcopy(self.care)
         for command in [command for name in names for command in self.cases.get(name, ())]:
             if not apply(house, *command.split()).ok:
@@ -139,7 +139,7 @@ class _Instance:
 
 
 def _plans(task: str, told: Variant, kinds: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield plans by what they expect."""
+    """Yield plans by the state they expect."""
     dishes = used_dishes(task, told)
     dirty = {PLAIN: (), **{f"dish {k} dirty": (dish,) for k, dish in enumerate(dishes, 1)}}
     if len(dishes) > 1:

@@ -1,11 +1,11 @@
-"""Success, length, cost, reward and physical soundness of oracle episodes without images.
+"""Success, length, cost, reward and physical faults of oracle episodes without images.
 
-The yardstick is in the same run: an empty ManiSkill environment step (stock PickCube-v1, joint
-control) on this machine, so that "cost" can be read as a multiple of it.
+The same run measures a step of ManiSkill's stock PickCube-v1 (joint control) as a baseline, so cost
+can be read as a multiple of it.
 
     python benchmarks/oracle.py --episodes 100 --seed 50000 --workers 2
     python benchmarks/oracle.py pick place --robot panda
-    python benchmarks/oracle.py --random-steps 20 --episodes 50    # taken over after random actions
+    python benchmarks/oracle.py --random-steps 20 --episodes 50    # after random actions
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from clevrskills.tasks import tasks
 
 @dataclass
 class OracleArgs(Args):
-    """Oracle episodes."""
+    """Oracle episodes to run."""
 
     random_steps: int = 0
     """Random actions before the oracle takes over."""
     random_scale: float = 1.0
-    """Their size: uniform in plus or minus this, in translation and rotation; the vacuum is on in
-    half of them."""
+    """Maximum size of random translations and rotations, drawn uniformly; the vacuum is on in half
+    of them."""
     workers: int = 1
-    """Processes; each runs one task in one split."""
+    """Worker processes; each runs one task in one split."""
     json: Path | None = None
-    """Write the results of all tasks to this file."""
+    """File for the results of all tasks."""
 
 
 SINK_M = 2e-3
 FAST_M_PER_S = 4.0
-"""The arm throws at 2 m/s at most, and what falls from its height gets as fast."""
+"""Maximum speed of a throw, and of a fall from the arm's height."""
 MOVED_M = 5e-3
 ALONE_STEPS = 2 * CONTROL_HZ
 RESTLESS_M_PER_S = 0.05
@@ -60,10 +60,10 @@ REACH_M = (0.20, 0.70)
 
 
 class Watch:
-    """Watches one episode, from its first step on.
+    """Monitor of physical faults in one episode.
 
     Attributes:
-        faults: What was seen, by name: the number of steps.
+        faults: Number of steps with each fault, by name.
     """
 
     def __init__(self, env: ClevrSkillsEnv) -> None:
@@ -79,10 +79,10 @@ class Watch:
         self.faults = dict.fromkeys(("sunk", "flew", "moved alone", "restless"), 0)
 
     def look(self) -> None:
-        """Look at the world after a control step."""
+        """Check the world after a control step."""
         world = self._env.world
         position = world.body_pose[0, :, :3].clone()
-        # reported velocities are no measure: in stacks, PhysX gives some to what does not move
+        # not from reported velocities: PhysX reports some for resting bodies in stacks
         speed = (position - self._before).norm(dim=-1) * CONTROL_HZ
         self._before = position
         moved = (position - self._start).norm(dim=-1)
@@ -90,7 +90,7 @@ class Watch:
             swings = any(self._touch(slot, other) for other in self._swinging)
             robot = self._moved_by_robot(slot)
             self._alone[slot] = 0 if robot or swings else self._alone[slot] + 1
-        for _ in self._slots:  # what was pushed pushes others
+        for _ in self._slots:  # pushed bodies push others
             for slot in self._slots:
                 near = [self._alone[k] + 1 for k in self._slots if self._touch(slot, k)]
                 self._alone[slot] = min(self._alone[slot], *near, ALONE_STEPS + 1)
@@ -119,17 +119,17 @@ def _index(slot: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Episode:
-    """How one episode went.
+    """Result of one episode.
 
     Attributes:
-        seed: Its seed.
+        seed: Seed of the episode.
         success: Whether the goal was achieved.
         steps: Control steps of the oracle.
-        reason: Why it failed.
+        reason: Reason of a failure.
         reward: Sum of the dense rewards.
-        rising: Spearman correlation of the normalised reward with time; 1 for a single step.
-        faults: What bodies did by themselves, see :class:`Watch`.
-        cpu_s: CPU-seconds, with reset and planning.
+        rising: Spearman correlation of the normalized reward with time; 1 for a single step.
+        faults: Physical faults, see :class:`Watch`.
+        cpu_s: CPU-seconds including reset and planning.
     """
 
     seed: int
@@ -144,7 +144,7 @@ class Episode:
 
 @dataclass(frozen=True)
 class Result:
-    """The episodes of a task in a split, summed up; steps, reward and cost of the successful ones
+    """Summary of the episodes of a task in a split; steps, reward and cost of the successful ones
     alone, ``cpu_s_per_success`` with what the others cost.
     """
 
@@ -165,7 +165,7 @@ class Result:
 
 
 def out_of_reach(env: ClevrSkillsEnv) -> bool:
-    """Whether a movable body was thrown to where the arm cannot go."""
+    """Return whether a movable body was thrown out of the arm's reach."""
     movable = env.world.solids.movable[0]
     base = env.world.body_pose.new_tensor(env.agent.description.base_position[:2])
     distance = (env.world.body_pose[0, movable, :2] - base).norm(dim=-1)
@@ -175,7 +175,7 @@ def out_of_reach(env: ClevrSkillsEnv) -> bool:
 def episode(
     env: ClevrSkillsEnv, seed: int, random_steps: int = 0, random_scale: float = 1.0
 ) -> Episode:
-    """Run one."""
+    """Run one episode."""
     begin = time.process_time()
     env.reset(seed=seed)
     spent_s = time.process_time() - begin
@@ -217,7 +217,7 @@ def run(args: OracleArgs, task: str, split: str) -> tuple[Result, list[Episode]]
     """Run all episodes of a task in a split."""
     env = args.env(task, split)
     motion_planner(args.robot)
-    episode(env, 0)  # what is made once
+    episode(env, 0)  # warm up
     found = [episode(env, s, args.random_steps, args.random_scale) for s in args.seeds()]
     won = [e for e in found if e.success]
     interval = binomtest(len(won), len(found)).proportion_ci(method="wilson")
@@ -242,7 +242,7 @@ def run(args: OracleArgs, task: str, split: str) -> tuple[Result, list[Episode]]
 
 
 def main(args: OracleArgs) -> None:
-    """Run all and print a table."""
+    """Run all tasks and print a table."""
     unit_s = pick_cube_step_s(
         obs_mode="none", reward_mode="none", control_mode="pd_joint_pos", render_backend="none"
     )

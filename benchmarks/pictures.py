@@ -35,18 +35,18 @@ from clevrskills.solvers.planner import motion_planner
 
 @dataclass
 class ImageArgs(Args):
-    """What to time."""
+    """Steps and images to time."""
 
     tasks: tuple[str, ...] = ("pick", "simple_manipulation", "sort")
     episodes: int = 20
     only_images: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Only the images alone, drawn in turn."""
+    """Time only the images, drawn in turn."""
     memory: bool = False
-    """Record the episodes and print peak memory every 20 of them instead."""
+    """Instead, record the episodes and print the peak memory every 20 episodes."""
 
 
 def steps_of(env: ClevrSkillsEnv, seeds: range) -> tuple[int, float]:
-    """Control steps and CPU-seconds spent in them, over oracle episodes."""
+    """Return control steps and their CPU-seconds over oracle episodes."""
     steps, spent = 0, 0.0
     for seed in seeds:
         env.reset(seed=seed)
@@ -68,7 +68,7 @@ def steps_of(env: ClevrSkillsEnv, seeds: range) -> tuple[int, float]:
 def recorded(
     task: str, seeds: range, look: Look, after: Callable[[int], None] = lambda _: None
 ) -> tuple[int, float]:
-    """Control steps and CPU-seconds of recorded episodes, everything included."""
+    """Return control steps and total CPU-seconds of recorded episodes."""
     from clevrskills.dataset_tools.generate.worker import make_worker
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import Attempt
@@ -78,7 +78,7 @@ def recorded(
     with tempfile.TemporaryDirectory() as folder:
         header = Header("", "", ("base_camera", "hand_camera"), 20, look=look)
         attempt = make_worker(Path(folder), ClevrSkillsSuite(), header)
-        attempt(Attempt(task, "train", seeds.start - 1))  # what is made once
+        attempt(Attempt(task, "train", seeds.start - 1))  # warm up
         for number, seed in enumerate(seeds, start=1):
             begin = time.process_time()
             steps += attempt(Attempt(task, "train", seed)).steps
@@ -117,7 +117,7 @@ def image_costs(task: str, rounds: int) -> list[object]:
 
 
 def print_memory(episode: int) -> None:
-    """Print the present and the peak memory."""
+    """Print the current and the peak memory."""
     if episode % 20 == 0:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         now_mb = pages * resource.getpagesize() / 2**20
@@ -126,7 +126,7 @@ def print_memory(episode: int) -> None:
 
 
 def main(args: ImageArgs) -> None:
-    """Time all and print a table."""
+    """Time everything and print a table."""
     torch.set_num_threads(1)
     motion_planner("xarm6")
     if args.memory:

@@ -1,14 +1,14 @@
-"""Writes what pages say of the code and of results, and draws their images.
+"""Generate the parts of pages that depend on code or results, and their images.
 
-    python docs/build.py                       # all
-    python docs/build.py tasks api film        # some parts
+    python docs/build.py                       # everything
+    python docs/build.py tasks api policy      # some parts
     python docs/build.py learning --measured runs/states/results.json
     python docs/build.py curriculum --measured runs/handover-mine
     python docs/build.py oracle --measured results.json
 
-What was measured is kept in results/; ``--measured`` adds a file of ``clevrskills rl --protocol
-states``, or a folder of ``clevrskills curriculum`` or ``evaluate``, under the folder's name. The
-page of the oracle is made of files of ``benchmarks/oracle.py --json``.
+Results are kept in results/. ``--measured`` adds a file of ``clevrskills rl --protocol states``, or
+a folder of ``clevrskills curriculum`` or ``evaluate`` under the folder's name. The page of the
+oracle is written from files of ``benchmarks/oracle.py --json``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SUITES_PAGE = DOCS / "suites.md"
 
 
 def suites_page(text: str) -> str:
-    """Return the page of suites with the code of the toy suite as it is."""
+    """Return the page of suites with the current code of the toy suite."""
     code = (TOY_SUITES / "lamps.py").read_text(encoding="utf-8")
     head, _, rest = text.partition("<!-- lamps.py -->")
     _, end, tail = rest.partition("<!-- end of lamps.py -->")
@@ -57,7 +57,7 @@ def suites_page(text: str) -> str:
 
 
 def prompts_of_the_page() -> dict[str, str]:
-    """Return the prompts on the page of tasks as it is, by task key."""
+    """Return the prompts on the current page of tasks, by task key."""
     text = tasks_page.PAGE.read_text(encoding="utf-8")
     found = re.findall(r"^## (\w+)\n.*?^Prompt, in words: (.*?)$", text, re.DOTALL | re.MULTILINE)
     return dict(found)
@@ -82,7 +82,7 @@ def episodes() -> None:
 
 
 def text_of(path: Path, page: Callable[[], str]) -> Callable[[], None]:
-    """Return what writes a file."""
+    """Return a function that writes a file."""
 
     def write() -> None:
         path.write_text(page(), encoding="utf-8")
@@ -91,7 +91,7 @@ def text_of(path: Path, page: Callable[[], str]) -> Callable[[], None]:
 
 
 def part_of(path: Path, edit: Callable[[str], str]) -> Callable[[], None]:
-    """Return what writes a part of a page anew."""
+    """Return a function that rewrites a part of a page."""
     return text_of(path, lambda: edit(path.read_text(encoding="utf-8")))
 
 
@@ -119,20 +119,20 @@ MEASURED: Mapping[str, Callable[[Path | None], None]] = {
     "learning": trainings.publish,
     "curriculum": curriculum.write,
 }
-"""Parts to which what was measured is added."""
+"""Parts that take further results."""
 ORACLE = "oracle"
-"""Part that is written from what was measured alone."""
+"""Part that is written only from given results."""
 
 
 def main(
     *parts: Annotated[str, tyro.conf.Positional],
     measured: tuple[Path, ...] = (),
 ) -> None:
-    """Write and draw.
+    """Generate pages and images.
 
     Args:
-        parts: What to write; nothing: all.
-        measured: What is added to the results that are kept, with one part only.
+        parts: Parts to generate; default: all.
+        measured: Results to add; needs exactly one part.
     """
     known = (*PARTS, *MEASURED, ORACLE)
     for part in parts:

@@ -1,5 +1,5 @@
-"""Hooks of the documentation site: pages of the repository's root are pages of the site, too, and
-links to files that are not on the site lead to the repository, or are plain text without one.
+"""Hooks of the documentation site: they add the pages in the root of the repository, and point
+links to files outside the site to the repository, or turn them into plain text without one.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _IMAGE = re.compile(r"(!\[[^\]]*\]\()docs/")
 
 
 def on_config(config: Any) -> Any:
-    """Take the address of the repository from ``[project.urls]`` of pyproject.toml."""
+    """Set the address of the repository from ``[project.urls]`` in pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     config.repo_url = project.get("urls", {}).get("Repository")
     return config
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages of the repository's root."""
+    """Add the pages in the root of the repository."""
     for name in ROOT_PAGES:
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Let links lead where their targets are on the site."""
+    """Rewrite links to the locations of their targets on the site."""
     source = page.file.src_uri
     parts = _CODE.split(_IMAGE.sub(r"\1", markdown) if source in ROOT_PAGES else markdown)
     on_site = {file.src_uri for file in files if file.inclusion.is_included()}
@@ -50,13 +50,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def with_links(text: str, source: str, on_site: set[str], repository: str | None) -> str:
-    """Return a page's text with links that are valid on the site.
+    """Return a page with links that are valid on the site.
 
     Args:
-        text: Markdown with links as they are in the repository.
+        text: Markdown with links that are valid in the repository.
         source: File of the page on the site.
         on_site: Files of the site.
-        repository: Address for what is not on the site; without one, such links become plain text.
+        repository: Address for files outside the site; ``None``: links to them become plain text.
     """
     folder = posixpath.dirname(source if source in ROOT_PAGES else f"docs/{source}")
 
@@ -64,7 +64,7 @@ def with_links(text: str, source: str, on_site: set[str], repository: str | None
         words, target, anchor = match[1], match[2], match[3] or ""
         path = posixpath.normpath(posixpath.join(folder, target))
         if ":" in target or not (ROOT / path).exists():
-            return match[0]  # strict builds refuse it if it is no address
+            return match[0]  # an address, or a dead link that strict builds refuse
         place = path.removeprefix("docs/")
         if place in on_site and (place in ROOT_PAGES or path.startswith("docs/")):
             start = posixpath.dirname(source) or "."

@@ -5,4 +5,4 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RESULTS = ROOT / "results"
-"""What was measured and is published."""
+"""Published results."""

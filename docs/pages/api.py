@@ -1,4 +1,4 @@
-"""Page of the public API: the names in ``__all__`` of the public modules, with their docstrings."""
+"""Page of the public API: names in ``__all__`` of the public modules, with their docstrings."""
 
 import ast
 import inspect
@@ -39,20 +39,20 @@ GROUPS: Mapping[str, str] = {
         "suites.tabletop"
     ),
 }
-"""What a user wants to do, and the modules for it, below ``clevrskills``."""
+"""Modules below ``clevrskills`` by use case."""
 EXTRAS = "clevrskills.integrations"
-"""Its modules need packages of extras: they are read without being imported."""
+"""Its modules need extras, so they are parsed, not imported."""
 INTRODUCTION = """\
 # Public API
 
-These names are for your programs, tasks, policies and suites. They keep their meaning; if one has to change,
-[CHANGELOG.md](../CHANGELOG.md) says so. Everything else may change at any time. `help(NAME)` in Python shows all of
-the documentation: shapes, units, errors.
+Which names may programs, tasks, policies and suites import? Those below; [CHANGELOG.md](../CHANGELOG.md) announces
+changes. Everything else may change at any time. `help(NAME)` in Python shows the whole documentation: shapes, units,
+errors.
 """  # noqa: E501
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     lines = [INTRODUCTION]
     for heading in GROUPS:
         lines += [f"## {heading}", ""]
@@ -63,12 +63,12 @@ def page() -> str:
 
 
 def modules(heading: str) -> list[str]:
-    """The modules under a heading."""
+    """Return the modules under a heading."""
     return [f"clevrskills.{m}".removesuffix(".clevrskills") for m in GROUPS[heading].split()]
 
 
 def public(module: str) -> list[str]:
-    """The names in ``__all__`` of a module."""
+    """Return the names in ``__all__`` of a module."""
     for node in _tree(module).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             names: list[str] = ast.literal_eval(node.value)
@@ -77,7 +77,7 @@ def public(module: str) -> list[str]:
 
 
 def docstring(module: str, name: str) -> str | None:
-    """What a module, or the one that it imports the name from, says of a name."""
+    """Return the docstring of a name in a module or in the module it is imported from."""
     body = _tree(module).body
     for node, after in zip(body, [*body[1:], ast.Pass()], strict=True):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
@@ -94,7 +94,7 @@ def docstring(module: str, name: str) -> str | None:
 
 
 def _names(module: str) -> Iterator[str]:
-    """A line for each name of a module, with one for each member of a class."""
+    """Yield a line for each name of a module and each member of a class."""
     for name in public(module):
         text = _first_sentence(docstring(module, name))
         if module.startswith(EXTRAS):
@@ -112,14 +112,14 @@ def _names(module: str) -> Iterator[str]:
 
 
 class _Default:
-    """Stands for a default value that is no plain data."""
+    """Placeholder for a default value that is not plain data."""
 
     def __repr__(self) -> str:
         return "…"
 
 
 def _signature(value: Any, own: int = 0) -> str:
-    """Names of the arguments, but for the first ``own``, with their defaults."""
+    """Return the names of the arguments after the first ``own``, with their defaults."""
     value = inspect.unwrap(value)
     protocol = getattr(value, "_is_protocol", False)
     if protocol or not (inspect.isfunction(value) or inspect.isclass(value)):
@@ -138,9 +138,9 @@ def _signature(value: Any, own: int = 0) -> str:
 
 
 def _members(kind: type) -> Iterator[tuple[str, str]]:
-    """Attributes that are no arguments, properties and methods of a class, with their sentences.
+    """Yield attributes that are not arguments, properties and methods of a class, with sentences.
 
-    Those of its base classes too, unless they are on the page themselves.
+    Includes those of base classes that are not on the page themselves.
     """
     own = [k for k in kind.__mro__ if k.__module__.startswith("clevrskills")]
     own = [k for k in own if k is kind or k.__name__ not in public(k.__module__)]
@@ -165,7 +165,7 @@ def _members(kind: type) -> Iterator[tuple[str, str]]:
 
 
 def _first_sentence(text: str | None) -> str:
-    """The first sentence of a docstring, as Markdown on one line."""
+    """Return the first sentence of a docstring, as Markdown on one line."""
     line = " ".join((text or "").split("\n\n")[0].split())
     line = re.sub(r":\w+:`~?([^`]+)`", lambda match: f"`{match[1].rpartition('.')[2]}`", line)
     sentence = re.split(r"(?<=\.)(?<!e\.g\.)\s", line.replace("``", "`"))[0]

@@ -1,4 +1,4 @@
-"""Draws the packages of clevrskills and which of them import which."""
+"""Drawing of the packages of clevrskills and their imports."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ path { fill: none; stroke: #7c8b9a; stroke-width: 1.3; marker-end: url(#tip); }
 
 
 def rows() -> list[list[str]]:
-    """The rows of packages, the uppermost first, as CONTRIBUTING.md lists them."""
+    """Return the rows of packages, top first, as listed in CONTRIBUTING.md."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     found = re.search(r"^```layers\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert found is not None
@@ -32,13 +32,13 @@ def rows() -> list[list[str]]:
 
 
 def file_of(room: str) -> Path:
-    """The file that says what a package or a module of the root is."""
+    """Return the file with the docstring of a package or a top-level module."""
     module = PACKAGE / f"{room}.py"
     return module if module.exists() else PACKAGE / room / "__init__.py"
 
 
 def imported_by(file: Path) -> set[str]:
-    """Modules and names of clevrskills that a file imports, in functions too."""
+    """Return the modules and names of clevrskills that a file imports, also inside functions."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -49,7 +49,7 @@ def imported_by(file: Path) -> set[str]:
 
 
 def imports() -> dict[str, set[str]]:
-    """Which packages each package imports."""
+    """Return the packages that each package imports."""
     rooms = {room for row in rows() for room in row}
     graph: dict[str, set[str]] = defaultdict(set)
     for file in PACKAGE.rglob("*.py"):
@@ -60,7 +60,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def arrows(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """The imports that do not follow from others: a package may use what those below it use."""
+    """Return the imports that are not implied by others (the transitive reduction)."""
 
     def below(room: str) -> set[str]:
         return graph[room].union(*(below(other) for other in graph[room]))
@@ -74,7 +74,7 @@ def arrows(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
 
 
 def drawing() -> str:
-    """The drawing as SVG."""
+    """Return the drawing as SVG."""
     places, row_of = {}, {}
     for k, row in enumerate(rows()):
         for j, room in enumerate(row):
@@ -116,13 +116,13 @@ def drawing() -> str:
 
 
 def curve(x: float, y: float, to_x: float, to_y: float) -> str:
-    """A curve from one point to another one, vertical at both."""
+    """Return a curve between two points, vertical at both."""
     middle = (y + to_y) / 2
     return f" C{x:.0f} {middle:.0f} {to_x:.0f} {middle:.0f} {to_x:.0f} {to_y}"
 
 
 def free_lane(boxes: set[float], taken: set[float], x: float, to_x: float) -> float:
-    """Where a line from one place to another one passes between some boxes."""
+    """Return the x at which a line between two places passes between boxes."""
     free = [
         lane
         for lane in range(8, WIDTH - 7, 8)
@@ -132,7 +132,7 @@ def free_lane(boxes: set[float], taken: set[float], x: float, to_x: float) -> fl
 
 
 def describe(room: str) -> list[str]:
-    """What a package is: the first sentence of its docstring, in short lines."""
+    """Return the first sentence of a package's docstring, wrapped."""
     text = ast.get_docstring(ast.parse(file_of(room).read_text(encoding="utf-8"))) or ""
     sentence = re.split(r"\.(?:\s|$)", text.split("\n\n")[0].replace("`", ""))[0]
     return textwrap.wrap(sentence, LINE_CHARACTERS, max_lines=LINES, placeholder=" …")

@@ -1,4 +1,4 @@
-"""Tables of composition for the pages, and their image, from result files that are kept."""
+"""Tables and figure of composition, from kept result files."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ ZOO = "checkpoint:zoo/"
 PARTS = ("gap", "strange", "dependence", "choosing")
 KNOWN = ("quitter", "disorderly", "starter")
 HEADINGS = {"learned policies": False, "scripted policies with a known weakness": True}
-"""Parts of the image, and whether the skill of their policies is known."""
+"""Parts of the figure, and whether the skill of their policies is known."""
 
 
 def handovers(root: Path) -> list[Evaluation]:
-    """The runs in a folder in which a policy did parts of episodes."""
+    """Return the runs in a folder in which a policy did parts of episodes."""
     return _open(root, "handover")
 
 
@@ -39,7 +39,7 @@ def _open(root: Path, kind: str) -> list[Evaluation]:
 
 
 def splits(root: Path) -> Iterator[str]:
-    """What learned policies did on splits of composition, beside the same tasks of training."""
+    """Yield the table of learned policies on compositional splits and the same training tasks."""
     rows = []
     for run in _open(root, "splits"):
         results = [result for result in run.results if result.counts]
@@ -80,7 +80,7 @@ def learned(runs: Sequence[Evaluation]) -> Iterator[str]:
 
 
 def known(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """What policies of known skill did, above what they must do."""
+    """Yield the table of policies of known skill, with the values of the closed form."""
     lines, coverage = [], []
     for run in (run for run in runs if _is_known(run)):
         held = cells = 0
@@ -96,11 +96,11 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
         coverage.append(f"{held} of {cells} ({run.label})")
     if lines:
         yield markdown(pd.DataFrame(lines)).rstrip()
-        yield f"Intervals of tasks that hold what the closed form says: {', '.join(coverage)}."
+        yield f"Task intervals that contain the closed form: {', '.join(coverage)}."
 
 
 def image(runs: Sequence[Evaluation]) -> str:
-    """The figure of the means of levels, readable on any ground."""
+    """Return the figure of the means of levels."""
     rows, headings = list[Composition](), {}
     for heading, is_known in HEADINGS.items():
         headings[len(rows)] = heading
@@ -136,7 +136,7 @@ def _texts(row: Composition, wanted: Mapping[str, float] = MappingProxyType({}))
 def _closed_form(
     run: Evaluation, rows: Sequence[Composition], row: Composition
 ) -> dict[str, float]:
-    """What a policy of known skill must do in a task, or on the mean of those of a level."""
+    """Return the closed form for a policy of known skill on a task, or on the mean of a level."""
     leaves: dict[str, dict[int, int]] = defaultdict(dict)
     for part in run.parts:
         leaves[part.task][part.index] = int(part.handover["leaves"])

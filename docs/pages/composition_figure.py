@@ -1,4 +1,4 @@
-"""Figure of composition as SVG: for each task what is lost between single skills and the whole."""
+"""Figure of composition as SVG: the loss between single skills and the whole task, by task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = (
     ("dependence", "product", "planner"),
     ("choosing", "planner", "whole"),
 )
-"""What is lost, from where to where."""
+"""Losses, each with its start and end."""
 
 
 def composition_figure(
@@ -26,7 +26,7 @@ def composition_figure(
 
     Args:
         rows: Its rows.
-        headings: What stands above some of the rows, by their number.
+        headings: Headings above rows, by row number.
     """
     if not rows:
         return ""
@@ -66,7 +66,7 @@ def composition_figure(
 
 
 def _mark(x: float, y: float) -> list[str]:
-    """Return a tick: what is expected of the skills."""
+    """Return a tick for the expected success."""
     line = f"M{x:.1f} {y:.1f}v12"
     return [element("path", d=line, stroke="currentColor", stroke_width=2)]
 
@@ -107,13 +107,13 @@ def element(tag: str, *content: str, **attributes: object) -> str:
 
 
 def text(words: str, x: object, y: object, anchor: str = "start") -> str:
-    """Return plain text that starts or ends at a point, or has its ``middle`` there."""
+    """Return text anchored at a point."""
     place = {"x": x, "y": y, **({"text_anchor": anchor} if anchor != "start" else {})}
     return element("text", escape(words), **place)
 
 
 def figure(label: str, width: float, height: str, parts: list[str]) -> str:
-    """Return a figure with the parts, its ``label`` for screen readers."""
+    """Return a figure of the parts, with a ``label`` for screen readers."""
     return element(
         "svg",
         "\n" + "\n".join(parts) + "\n",
@@ -128,5 +128,5 @@ def figure(label: str, width: float, height: str, parts: list[str]) -> str:
 
 
 def on_white(figure: str) -> str:
-    """Return a figure as the content of a file, which may be shown on a dark ground."""
+    """Return a figure on white, readable in dark mode."""
     return figure.replace("<svg ", '<svg style="background:#fff;color:#222" ', 1)

@@ -1,8 +1,8 @@
 """Pages of the curriculum's results and of composition, from result files.
 
-A folder that is measured is kept as ``results/curriculum/NAME``: output of ``clevrskills
+A measured folder is kept as ``results/curriculum/NAME``: output of ``clevrskills
 curriculum``, ``clevrskills evaluate --handover`` (named ``handover-...``) or ``clevrskills
-evaluate`` on splits of composition (named ``splits-...``).
+evaluate`` on compositional splits (named ``splits-...``).
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ FIGURE = DOCS / "composition.svg"
 
 
 def page(text: str, root: Path) -> str:
-    """The page's text with its tables written anew from the results unpacked in a folder."""
+    """Return the page with its tables rewritten from the results unpacked in a folder."""
     parts = [*_parts(root)]
     return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
 
 def composition(text: str, root: Path) -> str:
-    """The text of the page of composition with its tables written anew."""
+    """Return the page of composition with its tables rewritten."""
     parts = [*composition_page.known(composition_page.handovers(root))]
     return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
 
 def figure(root: Path) -> str:
-    """The image of composition."""
+    """Return the figure of composition."""
     return composition_page.image(composition_page.handovers(root))
 
 
 def numbers(root: Path) -> str:
-    """What the tables of levels have, and rewards, as CSV."""
+    """Return the tables of levels, with rewards, as CSV."""
     tables = paper_tables(_curricula(root))
     frame = curriculum_tables.numbers(tables)
     return frame.to_csv(index=False, lineterminator="\n", float_format="%.6g")
@@ -81,7 +81,7 @@ def _is_mixed(line: Line) -> bool:
 
 
 def write(measured: Path | None = None) -> None:
-    """Write the pages and their images; a folder of results is first kept under its own name."""
+    """Write the pages and their figure; a given folder of results is first kept under its name."""
     if measured:
         kept_results.take_in(measured, measured.name)
     with kept_results.unpacked() as root:

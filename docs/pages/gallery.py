@@ -1,4 +1,4 @@
-"""Page of films: the oracle's episodes of tasks of all suites."""
+"""Gallery: films of the oracle's episodes, from all suites."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from pages import DOCS
 PAGE = DOCS / "gallery.md"
 FILMS = DOCS / "films"
 TILE_PX, FRAMES, FRAME_MS, TURN_MS, HOLD_MS = 192, 20, 160, 500, 1500
-"""Size of a film; its frames; how long a frame, one of an episode of few turns, and the last are
-shown."""
+"""Size of a film, number of frames, and durations of a frame, a turn and the last frame."""
 SHOWN: Mapping[str, Sequence[str]] = {
     "clevrskills": (),
     "lohoravens": (
@@ -37,7 +36,7 @@ PAGES = {
 INTRODUCTION = """\
 # Gallery
 
-What does each task look like? The oracle solves an episode of each: all of ClevrSkills, some of each other suite.
+What does each task look like? The oracle solves one episode each of all ClevrSkills tasks and some tasks of the other suites.
 `clevrskills gallery` films any task.
 """  # noqa: E501
 
@@ -67,7 +66,7 @@ def film(episode: Solved) -> None:
 
 
 def draw(seed: int = 0) -> None:
-    """Film the tasks of the other suites than ClevrSkills."""
+    """Film the tasks of the suites other than ClevrSkills."""
     for name in SHOWN:
         for key in shown(name) if SHOWN[name] else ():
             film(solve(key, seed, suite=load_suite(name)))

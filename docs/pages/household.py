@@ -1,4 +1,4 @@
-"""Sheets of what AsgardBench draws: all things, pairs of states, rooms; images of solved tasks."""
+"""Images for the page of AsgardBench: all objects, pairs of states, rooms, solved tasks."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,17 +24,17 @@ from pages import DOCS
 
 TILE_PX, COLUMNS, ROOM_PX = 118, 10, 400
 FRAME_PX, MOMENTS = 128, 5
-"""Size of an image of a strip, and how many it has."""
+"""Size of an image of a strip, and images per strip."""
 FILM_PX, FILM_MS, FILM_HOLD_MS = 300, 550, 2500
 FILMED = ("cook_egg", 3)
 SHOWN = {task: 0 for task in TABLE} | {"coffee": 3, "cook_potato": 3, "put_away_dishes": 6}
-"""The instance of each family that is shown."""
+"""Instance shown of each family."""
 INK = (40, 40, 44)
 FAMILIES = {"kitchen": "coffee", "bathroom": "clean_mirror", "living": "turn_on_tv"}
 
 
 def write(folder: Path = DOCS) -> None:
-    """Write the sheets, the strips of images and the film."""
+    """Write the sheets, the strips and the film."""
     shown = [(kind, State()) for kind in (*thing_builders(), *fixture_builders())]
     _save(_photos(shown), folder / "household_things.webp")
     pairs = [(kind, state) for kind, states in STATES.items() for state in (State(), *states)]
@@ -50,7 +50,7 @@ def write(folder: Path = DOCS) -> None:
 
 
 def _solved(task: str, index: int) -> Iterator[tuple[str, Household]]:
-    """Each command of the solver, and the world after it; first none."""
+    """Yield the solver's commands with the world after each; first an empty command."""
     variant = TABLE[task][index]
     rng = np.random.default_rng((0, crc32(task.encode()), index))
     dirty = ("Mirror_1",) if task == "clean_mirror" else ()
@@ -63,7 +63,7 @@ def _solved(task: str, index: int) -> Iterator[tuple[str, Household]]:
 
 
 def _strips(scene: HouseScene) -> Image.Image:
-    """Five images along the solver's path of an instance of each family, two families a row."""
+    """Return five images along the solver's plan of each family, two families per row."""
     font = ImageFont.load_default(10)
     each, top = MOMENTS * FRAME_PX, 15
     sheet = Image.new("RGB", (2 * each + 8, -(-len(SHOWN) // 2) * (FRAME_PX + 2 * top)), (255,) * 3)
@@ -83,7 +83,7 @@ def _strips(scene: HouseScene) -> Image.Image:
 
 
 def _film(scene: HouseScene) -> list[Image.Image]:
-    """Each turn of one solved task, its command below it."""
+    """Return an image of each turn of a solved task, with its command."""
     font = ImageFont.load_default(13)
     frames = []
     for n, (command, world) in enumerate(_solved(*FILMED)):
@@ -100,7 +100,7 @@ def _small(image: np.ndarray, size: int) -> Image.Image:
 
 
 def _photos(shown: Sequence[tuple[str, State]]) -> Image.Image:
-    """A labelled photo of each."""
+    """Return a sheet with a labeled image of each object."""
     stage = RenderStage(1.5, 2 * TILE_PX)
     floor = FixtureModel(Piece(box(60000, 60000, 10, bottom=-10.2), Appearance((0.88, 0.86, 0.82))))
     font = ImageFont.load_default(11)
@@ -132,7 +132,7 @@ def _words(state: State) -> list[str]:
 
 
 def _rooms() -> Image.Image:
-    """All rooms of the split ``test``, each from its front to its north wall."""
+    """Return a sheet of all rooms of the split ``test``, each from its front to its north wall."""
     labels = (*KITCHENS, *BATHROOMS, *LIVING_ROOMS)
     columns = 6
     size = ROOM_PX // 2

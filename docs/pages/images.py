@@ -26,22 +26,22 @@ from pages import DOCS
 
 SORT_SEED, LOOKS_SEED = 32, 4
 ACTS, TRIED = "checkpoint:zoo/bc-compact-l0", 4
-"""Policy that is filmed, and how many episodes of each skill are tried."""
+"""Filmed policy, and episodes tried per skill."""
 MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
-"""Shares of the oracle's episode after which it is shown."""
+"""Fractions of the oracle's episode that are shown."""
 COLUMNS, ROWS, TILE_PX = 12, 4, 128
 FILM_TILE_PX, FILM_FRAMES, FILM_HOLD_MS, FILM_MS = 126, 20, 1200, 160
-"""Size of a task in the film, its frames, and how long the last and the others are shown."""
+"""Size of a task in the film, number of frames, durations of the last and the other frames."""
 SMALL_PX, THUMB_PX, GAP_PX, WIDTH_PX = 192, 60, 12, 1152
 INK, PALE, PAPER, BOX = (20, 24, 28), (110, 116, 122), (255, 255, 255), (238, 242, 246)
 VIEWER_PX = (1180, 846)
 STOCK = ("PickCube-v1", "StackCube-v1", "PushCube-v1", "PegInsertionSide-v1")
 OURS = ("stack", "sort", "balance", "swap_push")
-"""Tasks of ManiSkill, and of this package, that are shown beside each other."""
+"""Tasks of ManiSkill and of this package, side by side."""
 
 
 def film(episodes: Sequence[Solved], name: str = "gallery.webp") -> None:
-    """An animation of tasks; every episode takes as long as the others."""
+    """Write an animation of tasks, with all episodes scaled to the same duration."""
     frames = []
     for k in range(FILM_FRAMES):
         share = k / (FILM_FRAMES - 1)
@@ -59,8 +59,8 @@ def policy() -> None:
 
 
 def acting() -> Sequence[Solved]:
-    """The first of some frozen test episodes of each skill that the policy of the zoo solves; of a
-    skill of which it solves none, the first of all.
+    """Return, for each skill, the first frozen test episode that the policy solves, or else the
+    first one.
     """
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
@@ -103,7 +103,7 @@ def looks() -> None:
 
 
 def task_sheet() -> Image.Image:
-    """An episode of ``sort``: prompt, start, goal tree, moments of the oracle, goal image."""
+    """Return a sheet of a ``sort`` episode: prompt, start, goal tree, moments, goal image."""
     env = ClevrSkillsEnv("sort", obs_mode="none", render_backend="cpu", cameras=("base_camera",))
     env.reset(seed=SORT_SEED)
     oracle = Oracle(env)
@@ -158,7 +158,7 @@ def _flow(
     corner: tuple[int, int],
     font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
 ) -> None:
-    """Words and images in lines, from a corner on."""
+    """Draw words and images in lines, starting at a corner."""
     x, y = corner
     for word in re.findall(r"\{[^}]+\}|[^\s{]+", text):
         width = THUMB_PX if word in thumbs else int(draw.textlength(word, font))
@@ -176,7 +176,7 @@ def _scaled(image: np.ndarray, size_px: int) -> Image.Image:
 
 
 def object_sheet() -> Image.Image:
-    """Objects of both splits in textures of their split."""
+    """Return a sheet of objects of both splits, in textures of their split."""
     images = [*_objects("train", 2 * COLUMNS), *_objects("test", 2 * COLUMNS)]
     rows = [np.concatenate(images[k * COLUMNS : (k + 1) * COLUMNS], axis=1) for k in range(ROWS)]
     return Image.fromarray(np.concatenate(rows))
@@ -194,7 +194,7 @@ def _objects(split: str, count: int) -> Sequence[np.ndarray]:
 
 
 def looks_sheet() -> Image.Image:
-    """Tasks of ManiSkill as they come, below them tasks of this package, soft and flat."""
+    """Return a sheet of ManiSkill's tasks, and below them tasks of this package, soft and flat."""
     size = {"width": 256, "height": 256}
     shown = {"render_backend": "cpu", "render_mode": "rgb_array"}
     rows = [
@@ -220,7 +220,7 @@ def _first_image(key: str, look: str) -> np.ndarray:
 
 
 def viewer() -> None:
-    """A screenshot of the page that ``clevrskills view`` writes of one episode, by Chromium."""
+    """Take a screenshot of the page of ``clevrskills view`` for one episode, with Chromium."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         raise SystemExit("a screenshot of the viewer needs Chromium")

@@ -1,4 +1,4 @@
-"""Results that are kept beside the pages: what tables need of a folder of results."""
+"""Results kept for the pages: the parts of a folder of results that tables need."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from pages import RESULTS
 
 FOLDER = RESULTS / "curriculum"
 KEPT = ("index", "cause", "success_once", "total_reward", "steps", "max_steps")
-"""What of each episode's result is kept; the file of frozen episodes is named by the run."""
+"""Kept fields of an episode's result."""
 KEPT_OF_PARTS = ("index", "cause", "success_once", "turns", "max_turns")
 KEPT_OF_HANDOVER = ("part", "leaves", "leaf", "alone")
-"""What is kept where the policy did a part of the episode, and of which one."""
+"""Kept fields where the policy did a part of the episode."""
 HANDOVER = "handover."
 EPISODES_FILE = "episodes.jsonl"
-"""A line for the episodes of each task, split and part, with a list of what is not the same in all
-of them."""
+"""A line for the episodes of each task, split and part, with lists of the fields that differ."""
 
 
 def take_in(folder: Path, name: str) -> None:
-    """Keep what the pages need of a folder of results."""
+    """Keep the parts of a folder of results that the pages need."""
     kept = FOLDER / name
     shutil.rmtree(kept, ignore_errors=True)
     for path in sorted(folder.rglob(RUN_FILE)):
@@ -57,7 +56,7 @@ def take_in(folder: Path, name: str) -> None:
 
 @contextmanager
 def unpacked() -> Iterator[Path]:
-    """All that is kept, as folders of results."""
+    """Yield a temporary folder with all kept results, as folders of results."""
     with TemporaryDirectory() as name:
         root = Path(name) / FOLDER.name
         shutil.copytree(FOLDER, root)

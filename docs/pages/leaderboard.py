@@ -1,4 +1,4 @@
-"""Page of the leaderboard: accepted submissions, each checked, a table for each cell of a suite."""
+"""Page of the leaderboard: accepted submissions, each checked, with a table per cell of a suite."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ SELF_REPORTED = "self-reported"
 RESULTS_TEXT = """\
 # Leaderboard
 
-Which policies do best on each suite's [protocol](benchmark.md)? Below the results: how to hand one in, and how it is verified. Each row is
-one file of [this folder](../results/leaderboard), with the outcome of every episode, and is checked when the page is made.
+Which policies do best on each suite's [protocol](benchmark.md)? Each row is a file of [this folder](../results/leaderboard)
+with the outcome of every episode. To add a row, see [submitting](#submitting).
 
 ## Results
 
-Rates in % with 95 % intervals (Wilson): means over tasks, or over all instances where the suite's paper pools so. Policies marked
-privileged read the state of the simulation.
+Success rates in % with 95 % intervals (Wilson): means over tasks, or over all instances where the suite's paper pools them.
+Privileged policies read the simulator state.
 """  # noqa: E501
 PROCEDURE = """\
-## Handing in
+## Submitting
 
-The last of three commands is optional:
+The third command is optional:
 
 ```bash
 clevrskills benchmark --policy my_policy:MyPolicy --level L0 --track open --trained-on L0 --out mine
@@ -43,32 +43,32 @@ clevrskills submission pack mine --name "my policy" --by "A. Author" --link http
 clevrskills submission verify mine/submission.json
 ```
 
-Send `mine/submission.json` with your checkpoint, or the address of a [server](remote.md) of your policy. `pack` takes `--track` and
-`--trained-on`, too. [Tracks](datasets.md#standard-datasets) say what a policy has learned from.
+Send `mine/submission.json` with your checkpoint, or the address of a [server](remote.md) of your policy. `pack` also takes `--track` and
+`--trained-on`. [Tracks](datasets.md#standard-datasets) state the training data.
 
-- Episodes are the first N frozen ones of each task, each once, with the settings of the protocol. Refused are drawn, perturbed or repeated
-  episodes, early stops, episodes with errors, and successes without a step. At most 1 % of the episodes (or two) may have been restarted.
-- A headline number needs all of its tasks; else the cell says how many are there.
-- Policies prompted by words alone are not measured on tasks that words cannot express, as in the paper.
+- Episodes are the first N frozen ones of each task, each once, with the settings of the protocol. Drawn, perturbed or repeated
+  episodes, early stops, errors, and successes without a step are refused. At most 1 % of the episodes (or two) may be restarted.
+- A headline number needs all of its tasks; otherwise the cell states how many are there.
+- Policies with text prompts are not evaluated on tasks that words cannot express, as in the paper.
 
 ## Verification
 
-We evaluate your policy again, unknown code in a container, for [isolation](evaluation.md#isolation):
+We evaluate your policy again, in a container for [isolation](evaluation.md#isolation):
 
 ```bash
 clevrskills submission verify submission.json --policy checkpoint:mine --out submission.verified.json
 ```
 
-- 10 fresh episodes of each task are drawn from 64 random bits, revealed afterwards (`--seed` repeats them), and screened like frozen ones.
-- An exact one-sided test looks for inflation: are fresh episodes solved less often than those of the file (Mantel-Haenszel by task), in
-  all and for each number? It refuses an honest file at most once in 200 times.
+- 10 fresh episodes per task are drawn from a 64-bit random seed, revealed afterwards (`--seed` repeats them), and screened like frozen ones.
+- An exact one-sided test detects inflation: are fresh episodes solved less often than those of the file (Mantel-Haenszel by task), in
+  total and for each number? It refuses at most one of 200 honest files.
 - The row then shows the verifier's number beside that of the file, and a badge: `self-reported`, `fresh` (on a server of the authors), or
   `fresh, weights held`.
 - Rows of language models state model, date, temperature, token limit, tokens and price. Transcripts are scored again
-  (`--transcripts DIR`), and 2 fresh episodes of each task are run.
+  (`--transcripts DIR`), and 2 fresh episodes per task are run.
 
-In simulations of 1,000 files each, 50 episodes a task (`python benchmarks/submissions.py`), at most 0.6 % of honest files were refused. Of files that claim ten
-points too much, 23 to 86 % were refused, with 20 points 92 to 100 %, with 30 points all.
+In simulations of 1,000 files each with 50 episodes per task (`python benchmarks/submissions.py`), at most 0.6 % of honest files were
+refused. Of files inflated by 10 points, 23 to 86 % were refused; by 20 points, 92 to 100 %; by 30 points, all.
 """  # noqa: E501
 _SPECIAL = re.compile(r"[^\w\s.,;:+=%/-]|_")
 
@@ -89,7 +89,7 @@ class Row:
         return rates.get(self.name, {})  # type: ignore[return-value]
 
     def rate(self, number: str) -> Sequence[float] | None:
-        """Return the verifier's rate, or else that of the file; ``None``: there is none."""
+        """Return the verifier's rate, else that of the file, else ``None``."""
         return self.verified.get(number) or self.cell.rates.get(number)
 
 
@@ -97,7 +97,7 @@ def page(folder: Path = FOLDER) -> str:
     """Return the page in Markdown.
 
     Raises:
-        ClevrSkillsError: A file is not in order.
+        ClevrSkillsError: A file is invalid.
     """
     groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for path in sorted(folder.glob("*.json")):
@@ -117,15 +117,15 @@ def page(folder: Path = FOLDER) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text of others as Markdown and HTML show it; all else than letters is escaped."""
+    """Return untrusted text, escaped for Markdown and HTML."""
     return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
 def _record(path: Path, found: Submission) -> Mapping[str, Any] | None:
-    """Return the record of a verification beside a file; ``None``: there is none.
+    """Return the verification record beside a file, or ``None`` without one.
 
     Raises:
-        ClevrSkillsError: It is of another file, or the file was refused.
+        ClevrSkillsError: The record is of another file, or the file was refused.
     """
     beside = path.with_suffix(RECORD)
     if not beside.is_file():

@@ -1,4 +1,4 @@
-"""Tasks on the page of LoHoRavens: image and sentence of each, from the code."""
+"""Tasks on the page of LoHoRavens: image and sentence of each."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pages import DOCS
 PAGE = DOCS / "lohoravens.md"
 IMAGES = DOCS / "lohoravens"
 MARK = "<!-- tasks -->"
-"""Behind it stands what is written here."""
+"""Generated text follows it."""
 SEED, SPLIT = 0, "test"
 IMAGE_PX = (480, 270)
 
 
 def entry(key: str, env: Any) -> str:
-    """Return the entry of a task, of an episode that has begun."""
+    """Return the entry of a task, for an episode after its reset."""
     task = load_suite("lohoravens").tasks[key]
     low, high = task.details["n_min"]
     moves = f"{low} move" + "s" * (low > 1) if low == high else f"{low}-{high} moves"

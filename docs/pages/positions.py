@@ -1,6 +1,4 @@
-"""Table of predicted positions in docs/training_results.md, from what
-benchmarks/predicted_positions.py measured.
-"""
+"""Table of predicted positions in docs/training_results.md."""
 
 from __future__ import annotations
 
@@ -22,13 +20,13 @@ PART = re.compile(r"(<!-- positions -->).*?(<!-- end of positions -->)", re.DOTA
 
 
 def page(text: str, results: Path = MEASURED) -> str:
-    """Return the page's text with its table written anew."""
+    """Return the page with its table rewritten."""
     written = table(json.loads(results.read_text(encoding="utf-8")))
     return PART.sub(lambda found: f"{found[1]}\n\n{written}\n\n{found[2]}", text)
 
 
 def table(measured: dict[str, Any]) -> str:
-    """Return the table, in Markdown: a row for each named object of a task."""
+    """Return the table in Markdown: a row for each named object of a task."""
     steps = measured["steps"]
     first, second = steps[:2]
     swaps = (f"images {first}, state {second}", f"images {second}, state of another episode")

@@ -1,4 +1,4 @@
-"""Tables of docs/scaling.md, from what vector.py and generation.py of benchmarks/ measured."""
+"""Tables of docs/scaling.md, from results of vector.py and generation.py of benchmarks/."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PART = r"(?<=<!-- {0} -->).*?(?=<!-- end of {0} -->)"
 
 
 def page(text: str) -> str:
-    """Return the page's text with its tables written anew."""
+    """Return the page with its tables rewritten."""
     for name, path, table in (("steps", STEPS, steps), ("files", FILES, files)):
         written = table(json.loads(path.read_text(encoding="utf-8")))
         text = re.sub(PART.format(name), f"\n\n{written}\n\n", text, flags=re.DOTALL)
@@ -35,7 +35,7 @@ def steps(measured: dict[str, Any]) -> str:
 
 
 def files(measured: dict[str, Any]) -> str:
-    """Return the table of what was measured of many demonstrations."""
+    """Return the table of measurements on many demonstrations."""
     rows = [
         [name, f"{value:,}" if isinstance(value, int) else f"{value:.3g}"]
         for name, value in measured["measured"].items()

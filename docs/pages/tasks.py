@@ -1,4 +1,4 @@
-"""Page of all tasks: tasks, predicates and criteria, written from the code's own docstrings."""
+"""Page of tasks: tasks, predicates and criteria, generated from docstrings."""
 
 import inspect
 import re
@@ -22,26 +22,27 @@ UNITS = {"_m_per_s": " m/s", "_rad": " rad", "_m": " m"}
 INTRODUCTION = """\
 # Tasks and predicates
 
-Every task of ClevrSkills is a [goal tree](environment.md#reward-and-success) of predicates. It can
-be asked for in many [wordings](language.md).
+What is each task of ClevrSkills, and when is it solved? Every task is a
+[goal tree](environment.md#reward-and-success) of predicates, prompted in many
+[wordings](language.md).
 
 {levels}
 
-Each task below has its step limit, what counts as success, the prompt of one episode with the first
-and last image of that episode, the predicates of its goal tree, and its arguments. Arguments are
-passed as `task_args` of `gym.make` or as `--arg TASK.NAME=VALUE` on the command line. The
-[predicates](#predicates) and the [tolerances](#criteria) follow after the tasks.
+Each task has its step limit, what counts as success, the prompt and the first and last image of one
+episode, the predicates of its goal tree, and its arguments. Pass arguments as `task_args` of
+`gym.make` or as `--arg TASK.NAME=VALUE` on the command line. [Predicates](#predicates) and
+[tolerances](#criteria) follow after the tasks.
 """
 PREDICATES = """\
 ## Predicates
 
-The file of a predicate is its source: `evaluate` says when it holds, its reward on the scale of the
-paper's tables, and its progress in [0, 1]. Terms that several predicates share, such as reaching
-for a body and carrying it, are in [shaping.py](../clevrskills/predicates/shaping.py). The oracle
-achieves a predicate by the skill that is named with it.
+`evaluate` in the file of a predicate defines when it holds, its reward on the scale of the paper's
+tables, and its progress in [0, 1]. Terms shared by several predicates, such as reaching for a body
+and carrying it, are in [shaping.py](../clevrskills/predicates/shaping.py). The oracle achieves a
+predicate by the skill named with it.
 
-Rewards are given in stages; a later stage is worth more. The terms in which they are, with lengths
-in meters and no exponential greater than 1:
+Rewards are given in stages; a later stage is worth more. Their terms, with lengths in meters and
+exponentials clipped at 1:
 
 | term | is | where |
 |---|---|---|
@@ -51,30 +52,28 @@ in meters and no exponential greater than 1:
 | | 4 + exp(-6 h), and 4 for h < 0 | d < {near:g} |
 | closeness | {half:g} / ({half:g} + w), a half at {half:g} m | anywhere |
 
-For reach, d is the distance of the tool centre point to the origin of the body, seen from above,
-and h is how far it is above the highest point of the body. For carry, d and h are how far the
-origin of the held body is beside and above the target, which is a position of that origin: the
-given place in `at_position` and those like it, the origin of the body below in `on_top`, `inside`
-and `same_stack`. The origin of a body is the centre of its bounding box. The way w is what is left
-to go, aside at a height of up to {above:g} m above its end, then down; {turn:g} m for each rad are
-added to it where the orientation counts.
+For reach, d is the horizontal distance of the tool center point to the origin of the body, and h is
+its height above the highest point of the body. For carry, d and h are the horizontal and vertical
+distance of the held body's origin to its target: the given position in `at_position` and similar
+predicates, the origin of the body below in `on_top`, `inside` and `same_stack`. The origin of a
+body is the center of its bounding box. w is the remaining path length: sideways at up to
+{above:g} m above its end, then down, plus {turn:g} m per rad where the orientation counts.
 
-What is `done` is paid only while the predicate holds. So where it asks for rest, as for what was
-touched, pushed or toppled, the last part of the `dense` reward comes once the body is at rest. What
-is put down earns its 6 as soon as it is let go in its place.
+The reward for `done` is paid only while the predicate holds. If it requires rest, as after a touch,
+a push or a topple, the last part of the `dense` reward comes once the body is at rest. A body that
+is put down earns its 6 as soon as it is released in its place.
 
-The progress of putting a body down (`on_top`, `inside`, `at_position` and those like them) is
+The progress of placing a body (`on_top`, `inside`, `at_position` and similar predicates) is
 {reached:g} closeness of the cups before it is held, 0.4 + 0.4 closeness of the body while it is
-held, {held:g} in place but held, {let_go:g} let go but not at rest, {still:g} at rest but
-not let alone, and 1 done. Of the others,
-`picked`, `hit`, `traced`, `touched`, those of the end effector and those that are pushed have a
-progress by closeness, too; all others have the share of the greatest reward. Short of success,
-it is 0.99 at most.
+held, {held:g} in place but held, {let_go:g} released but not at rest, {still:g} at rest but
+still touched, and 1 done. The progress of `picked`, `hit`, `traced`, `touched`, pushes and poses of
+the end effector also follows from closeness; that of the others is the fraction of the greatest
+reward. Before success it is at most 0.99.
 """
 
 
 def own_predicates() -> dict[str, type[Predicate]]:
-    """Predicates of the package by name, without those that others have added."""
+    """Return the predicates of the package by name, without those of other distributions."""
     return {
         name: kind
         for name, kind in predicate_types().items()
@@ -83,7 +82,7 @@ def own_predicates() -> dict[str, type[Predicate]]:
 
 
 def _default(argument: Mapping[str, Any]) -> str:
-    """What an argument is unless it is given."""
+    """Return the default of an argument."""
     value = argument["default"]
     if not isinstance(value, list):
         return str(value)
@@ -94,11 +93,11 @@ def _default(argument: Mapping[str, Any]) -> str:
 
 
 def page(prompts: Mapping[str, str], images: str) -> str:
-    """The page in Markdown.
+    """Return the page in Markdown.
 
     Args:
-        prompts: Prompt of an episode, in words, by task key.
-        images: Folder of the tasks' images, as seen from the page.
+        prompts: Text prompt of an episode, by task key.
+        images: Folder of the tasks' images, relative to the page.
     """
     lines = [INTRODUCTION.format(levels=_levels())]
     for key, kind in tasks().items():
@@ -124,7 +123,7 @@ def page(prompts: Mapping[str, str], images: str) -> str:
 
 
 def _predicates() -> str:
-    """What all predicates share."""
+    """Return the introduction to the predicates."""
     return PREDICATES.format(
         near=shaping.NEAR_M,
         half=shaping.HALF_WAY_M,
@@ -138,7 +137,7 @@ def _predicates() -> str:
 
 
 def _in_paragraphs(predicate: type[Predicate]) -> str:
-    """Its summary; the reward is a paragraph of its own."""
+    """Return the summary, with the reward in a separate paragraph."""
     return summary(predicate).replace(" Reward: ", "\n\nReward: ")
 
 
@@ -152,7 +151,7 @@ def _levels() -> str:
 
 
 def _facts(predicate: type[Predicate]) -> str:
-    """Reward, source and skill of a predicate."""
+    """Return reward, source and skill of a predicate."""
     most = predicate.max_reward
     parts = [f"Reward up to {most:g}." if isinstance(most, int | float) else ""]
     parts.append(f"Source: {_link(predicate)}.")
@@ -173,8 +172,8 @@ def _criteria() -> Sequence[str]:
     lines = [
         "## Criteria",
         "",
-        "Tolerances of success, see [criteria](environment.md#criteria). With both, a body is at "
-        f"rest up to {STATIC_SPEED_M_PER_S:g} m/s and {STATIC_SPIN_RAD_PER_S:g} rad/s.",
+        "Tolerances of success, see [criteria](environment.md#criteria). In both, a body is at "
+        f"rest below {STATIC_SPEED_M_PER_S:g} m/s and {STATIC_SPIN_RAD_PER_S:g} rad/s.",
         "",
     ]
     lines += ["| tolerance | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]
@@ -187,9 +186,9 @@ def _criteria() -> Sequence[str]:
 
 
 def summary(kind: type) -> str:
-    """What stands before the first section of a class's docstring, on one line, as Markdown.
+    """Return the docstring of a class before its first section, on one line, as Markdown.
 
-    Classes of predicates are named by their keys, tolerances with their values.
+    Predicate classes are replaced by their keys, tolerances get their values.
     """
     text = kind.__doc__ or ""
     for section in ("Args:", "Attributes:", "Raises:"):

@@ -28,7 +28,7 @@ Training = dict[str, Any]
 
 
 def panels(trainings: list[Training]) -> tuple[Figure, Iterator[tuple[Axes, list[Training]]]]:
-    """A figure with a panel for each task, and its panels with the trainings of that task."""
+    """Return a figure with a panel per task, and the panels with the training runs of the task."""
     groups: dict[str, list[Training]] = defaultdict(list)
     for training in trainings:
         groups[training["task"]].append(training)
@@ -46,7 +46,7 @@ def panels(trainings: list[Training]) -> tuple[Figure, Iterator[tuple[Axes, list
 
 
 def machines(trainings: list[Training]) -> str:
-    """Where they ran; where that is several machines, which task on which."""
+    """Return the machine of the training runs, or the tasks of each machine."""
     tasks: dict[str, dict[str, None]] = defaultdict(dict)
     for training in trainings:
         tasks[training["machine"]][f"`{training['task']}`"] = None
@@ -57,13 +57,13 @@ def machines(trainings: list[Training]) -> str:
 
 
 def markdown(columns: list[str], rows: list[list[str]]) -> str:
-    """A table."""
+    """Return a table in Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def successes(trainings: list[Training]) -> Figure:
-    """Success against control steps: for each task its mean over seeds, and their range."""
+    """Plot success against control steps: mean and range over seeds, for each task."""
     figure, drawn = panels(trainings)
     for panel, group in drawn:
         steps = np.array(group[0]["curve"]["steps"]) / 1e6
@@ -81,7 +81,7 @@ def successes(trainings: list[Training]) -> Figure:
 
 
 def successes_table(trainings: list[Training]) -> str:
-    """The table of results, in Markdown."""
+    """Return the table of results in Markdown."""
     splits = list(trainings[0]["evaluation"])
     rows = []
     for task, some in groupby(trainings, key=lambda training: training["task"]):
@@ -99,7 +99,7 @@ def successes_table(trainings: list[Training]) -> str:
 
 
 def read(path: Path | None = None) -> list[Training]:
-    """Return the training runs of a file, by default those that are published."""
+    """Return the training runs of a file, by default the published ones."""
     path = path or LEARNING
     if not path.exists():
         sys.exit(f"there is no file {path}")
@@ -108,14 +108,14 @@ def read(path: Path | None = None) -> list[Training]:
 
 
 def written(text: str, trainings: list[Training]) -> str:
-    """Return the text of the page with its results written anew."""
+    """Return the page with its results rewritten."""
     parts = [f"![{CAPTION}](learning.svg)", successes_table(trainings), machines(trainings)]
     return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
 
 def publish(measured: Path | None) -> None:
-    """Draw and write the published runs and those of a measured file, which replace published
-    ones of the same task and seed.
+    """Plot and write the published runs and those of a measured file, which replace published runs
+    of the same task and seed.
     """
     rows = {(t["task"], t["seed"]): t for t in [*read(), *(read(measured) if measured else [])]}
     trainings = [rows[key] for key in sorted(rows)]
