@@ -1,20 +1,19 @@
-"""A small network that finds the objects of perturbed starts by sight: whether an episode that the
-oracle solves can also be told by sight.
+"""Detector for perturbed initial scenes: can the objects be located in the image of an episode that
+the oracle solves?
 
     python benchmarks/localizer.py
     python benchmarks/localizer.py --train 300 --epochs 2 --test 11   # a trial
 
-It is shown a part of the image of the base camera and told, of one object, shape, swatch, half
-extents and how high its middle is, that is, its center of mass. With the place of the camera that
-makes a chart of the image, on which equal things are equally large wherever they stand. Of every
-cell of its part the network says whether it shows the object, and where the middle is then. It
-looks at all of the workspace, part by part, then again around the places that most cells agree on;
-the surest of these is the answer.
+The network gets a crop of the base camera's image and, for one object, its shape, texture swatch,
+half extents and the height of its center of mass. With the camera pose, the image is rectified to
+a chart on which objects have the same size everywhere. For every cell of the crop the network
+predicts whether it shows the object, and the offset to the object's center. Crops cover the
+workspace, then the positions that most cells vote for; the most confident vote is the answer.
 
-It is trained on drawn episodes with one or several axes of what is seen, each at a level of its
-own, around the object and around others, above all those with the same texture. It is tested on
-kept frozen episodes, axis by axis. Of objects with the same texture and size any will do. Objects
-that are thrown at stand where a pixel is 5 cm of the table: they are not asked for.
+It is trained on drawn episodes with one or several visual perturbation axes, each at its own level,
+on crops around the object and around others, above all those with the same texture. It is tested on
+the kept frozen episodes, axis by axis. Of objects with the same texture and size, any counts.
+Targets of throws are left out: there, a pixel covers 5 cm of the table.
 """
 
 from __future__ import annotations
@@ -45,73 +44,73 @@ from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks import task as make_task
 
 IMAGE_PX, SIDE_PX = 512, 513
-"""Height of images, and with a row outside of them."""
+"""Height of images, and height with a row outside."""
 CELLS, CELL_PX = 32, 4
-"""Cells of a look, each way; pixels of a cell, each the mean of 2 x 2 points of the image."""
+"""Cells of a crop in each direction; pixels of a cell, each the mean of 2 x 2 image points."""
 COLORS, ALIKE, WHERE = 3, 6, 3
-"""Numbers of each pixel: its color, and how alike a swatch it is; of each cell."""
+"""Features of a pixel (color, similarity to the swatch) and of a cell."""
 OUTLINE = 8
-"""Places across the box of a shape at which it is told where the shape is."""
+"""Samples across the bounding box of a shape for its occupancy."""
 TOLD = 17 + 3 * OUTLINE**2
-"""Numbers that are told of each look."""
+"""Object features of each crop."""
 HALF_CELLS, CELL_M = 5.0, (0.006, 0.02)
-"""Cells of the largest half extent of what is looked for, if cells are not less or more."""
+"""Cells of the largest half extent of the object, within the limits of the cell size."""
 NEAR_M = 0.015
 HOVERS_M = 0.01
-"""What can't move and is so high above the table hovers."""
+"""Height above the table from which an immovable object counts as hovering."""
 LEVEL_M, AHEAD_M = 0.08, 0.7
-"""What is not so far below the camera has a chart that stands so far ahead of it."""
+"""Objects closer than this below the camera use an upright chart at this distance ahead of it."""
 FAR_M = 2.0
-"""What is further away is told to be as far."""
+"""Maximum distance given as a feature."""
 SAME_M = 0.005
-"""Objects with the same texture look the same if their half extents differ by no more."""
+"""Maximum difference of half extents at which objects of one texture look the same."""
 CLOSE_LAB = 12.0
-"""Distance of colors, in CIELAB, at which a pixel is half as much like a swatch."""
+"""CIELAB distance at which the similarity of a pixel to a swatch is one half."""
 LEAST_OF_SWATCH = 0.004
-"""Share of a swatch of a color that is one of its own."""
+"""Minimum share of a color in a swatch to count as one of its colors."""
 X_M, Y_M = (-0.42, 0.08), (-0.4, 0.4)
-"""What is looked at."""
+"""Workspace that is searched."""
 TILE, JITTER = 20, 13
-"""Cells from one look at the workspace to the next; what those in training are off, at most."""
+"""Cells between crops of the workspace; maximum offset of crops in training."""
 ELSEWHERE = 0.4
-"""Share of looks in training that are around another object."""
+"""Share of training crops around another object."""
 PLACES, APART = 3, 4
-"""Places that are looked at again, and how many cells they are apart, at least."""
+"""Candidate positions that get further crops, and their minimum distance in cells."""
 AROUND = ((-3, 0), (3, 0), (0, -3), (0, 3))
-"""Cells from these places to where the looks at them are, each as it is and mirrored."""
+"""Offsets of these crops in cells, each also mirrored."""
 MOST_VOTES = 200
 ALONE = 0.6
-"""Share of the episodes trained on that one axis alone changes."""
+"""Share of training episodes perturbed along one axis only."""
 SHIPPED = 20
-"""Frozen episodes of each task whose verdicts are shipped."""
+"""Frozen episodes per task whose verdicts are shipped."""
 
 
 @dataclass
 class Args:
-    """How much is drawn."""
+    """Sizes of training and test."""
 
     train: int = 8000
-    """Episodes that are trained on; each takes a megabyte."""
+    """Training episodes; each takes a megabyte."""
     epochs: int = 32
-    """How often the network is shown each object of them."""
+    """Passes over their objects."""
     test: int = 33
-    """Frozen episodes of each axis and level, of one task after the other."""
+    """Frozen episodes of each axis and level, taken from the tasks in turn."""
     batch: int = 16
-    """Objects in a training step."""
+    """Objects per training step."""
     width: int = 32
     """Channels of the network."""
     seed: int = 0
-    """Of the network and of the order."""
+    """Seed of the network and of the order."""
 
 
 @dataclass(frozen=True)
 class View:
-    """The start of an episode as the base camera sees it.
+    """Initial scene of an episode, as seen by the base camera.
 
     Attributes:
-        pixels: Red, green, blue and number of what shows, four bytes in one, of the image and of a
+        pixels: Red, green, blue and segment number, four bytes in one, of the image and of a
             row and a column outside of it, flat, (SIDE_PX * SIDE_PX,) uint32.
-        camera: The camera; its pixels are not those of the image.
+        camera: The camera; its pixel size differs from the image's.
     """
 
     pixels: np.ndarray
@@ -119,7 +118,7 @@ class View:
 
 
 def view_of(image: np.ndarray, numbers: np.ndarray, camera: FixedCamera) -> View:
-    """An image (IMAGE_PX, IMAGE_PX, 3) and what its pixels show."""
+    """Return the image (IMAGE_PX, IMAGE_PX, 3) and its segmentation."""
     pixels = np.zeros((SIDE_PX, SIDE_PX, 4), np.uint8)
     pixels[:-1, :-1, :3], pixels[:-1, :-1, 3] = image, numbers
     return View(pixels.view(np.uint32).ravel(), camera)
@@ -127,12 +126,12 @@ def view_of(image: np.ndarray, numbers: np.ndarray, camera: FixedCamera) -> View
 
 @dataclass(frozen=True)
 class Look:
-    """A part of a chart.
+    """Crop of a chart.
 
     Attributes:
-        middle_m: Right and down on the chart, (2,).
-        cell_m: What a cell of it shows.
-        mirrored: Whether left and right change places.
+        middle_m: Center, right and down on the chart, (2,).
+        cell_m: Size of a cell.
+        mirrored: Whether left and right are swapped.
     """
 
     middle_m: np.ndarray
@@ -140,17 +139,17 @@ class Look:
     mirrored: bool = False
 
     def sides_m(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """So many places along its upper and left side, right and down on the chart."""
+        """Return evenly spaced points along the top and left sides, right and down on the chart."""
         steps = np.outer((np.arange(count) + 0.5) * (CELLS / count), (1.0, 1.0))
         right_m, down_m = self.spots_m(steps).astype(np.float32).T
         return right_m, down_m
 
     def cells(self, spots_m: np.ndarray) -> np.ndarray:
-        """Places on the chart (..., 2) in cells from its upper left corner."""
+        """Return points of the chart (..., 2) in cells from the upper left corner."""
         return (spots_m - self.middle_m) / self._cell_m + CELLS / 2
 
     def spots_m(self, cells: np.ndarray) -> np.ndarray:
-        """Places in cells from its upper left corner (..., 2) on the chart."""
+        """Return points in cells from the upper left corner (..., 2) on the chart."""
         return self.middle_m + (cells - CELLS / 2) * self._cell_m
 
     @property
@@ -160,12 +159,12 @@ class Look:
 
 @dataclass(frozen=True)
 class Chart:
-    """A level below a camera, bent so that things on it look as they do from the camera, but
-    equally large wherever they are. Places on it are in metres, right and down (2,).
+    """Rectified image of a plane below a camera: objects on it have the same size everywhere, but
+    keep their appearance. Points on it are in meters, right and down (2,).
 
     Attributes:
         camera: The camera.
-        below_m: How far below it is; ``None``: it is upright, AHEAD_M ahead of the camera.
+        below_m: Distance below the camera; ``None``: upright, AHEAD_M ahead of the camera.
     """
 
     camera: FixedCamera
@@ -173,25 +172,25 @@ class Chart:
 
     @cached_property
     def _forward(self) -> np.ndarray:
-        """The camera's axis along the table and up, (2,)."""
+        """Return the camera's axis along the table and up, (2,)."""
         forward = self.camera.axes[2]
         return np.array([np.hypot(*forward[:2]), forward[2]], np.float32)
 
     def rows(self, down_m: np.ndarray) -> np.ndarray:
-        """How far up and ahead, as the camera sees it, places so far down are, (2, N) metres."""
+        """Return how far up and ahead of the camera points are, given down, (2, N) in meters."""
         if self.below_m is None:
             return np.stack([-down_m, np.full_like(down_m, AHEAD_M)])
         (along, up), away = self._forward, self.below_m * np.sinh(-down_m / self.below_m)
         return np.stack([-away * up - self.below_m * along, away * along - self.below_m * up])
 
     def ray(self, spot_m: np.ndarray) -> np.ndarray:
-        """The way from the camera to a place, (3,)."""
+        """Return the vector from the camera to a point, (3,)."""
         left, up, forward = self.camera.axes
         ((height,), (ahead,)) = self.rows(spot_m[1:])
         return np.asarray(ahead * forward + height * up - spot_m[0] * left)
 
     def spots_m(self, places_m: np.ndarray) -> np.ndarray:
-        """Where places in the world (N, 3) are seen, (N, 2)."""
+        """Project points of the world (N, 3) to the chart, (N, 2)."""
         left, up, forward = self.camera.axes
         rays = places_m - self.camera.eye_m
         if self.below_m is None:
@@ -202,7 +201,7 @@ class Chart:
         return np.stack([-rays @ left, -self.below_m * np.arcsinh(away / self.below_m)], 1)
 
     def pixels(self, look: Look, count: int) -> np.ndarray:
-        """Where in the pixels of a view so many places of a look are, each way, (count, count)."""
+        """Return the view's pixel indices of a grid of points of a crop, (count, count)."""
         right_m, down_m = look.sides_m(count)
         height, ahead = self.rows(down_m)
         scale = IMAGE_PX / 2 / (np.maximum(ahead, 0.05) * np.float32(tan(self.camera.fov_rad / 2)))
@@ -213,8 +212,8 @@ class Chart:
         return np.asarray((down * SIDE_PX)[:, None] + right)
 
     def where(self, look: Look) -> np.ndarray:
-        """From where the cells of a look are seen: from how far left of them, how steeply and how
-        far, (CELLS, CELLS, WHERE).
+        """Return the viewing directions of the cells of a crop: sideways offset, elevation and
+        distance, (CELLS, CELLS, WHERE).
         """
         right_m, down_m = look.sides_m(CELLS)
         height, ahead = self.rows(down_m)
@@ -226,17 +225,17 @@ class Chart:
 
 @dataclass(frozen=True)
 class Sample:
-    """One object of one start.
+    """One object of one initial scene.
 
     Attributes:
-        view: Where it is to be found.
+        view: Scene in which to find it.
         shape: Name of its shape.
         texture: Name of its texture.
         size_m: Half extents, (3,).
-        places_m: Its center of mass, and those of all that look the same, (N, 3).
+        places_m: Centers of mass of the object and of those that look the same, (N, 3).
         hovers: Whether it hovers.
-        shown_as: Their numbers in the view.
-        others_m: Those of other things, of those with the same texture if there are, (M, 3).
+        shown_as: Their segment numbers in the view.
+        others_m: Centers of mass of other objects, preferably of the same texture, (M, 3).
         name: Task and body.
     """
 
@@ -252,19 +251,18 @@ class Sample:
 
     @property
     def cell_m(self) -> float:
-        """A cell of looks for it: it is about equally large in all of them."""
+        """Return the cell size for this object, which makes all objects about equally large."""
         return float(np.clip(self.size_m.max() / HALF_CELLS, *CELL_M))
 
     @cached_property
     def chart(self) -> Chart:
-        """The chart on which it is looked for, at the height of its middle."""
+        """Return the chart at the height of the object's center."""
         below_m = self.view.camera.eye_m[2] - self.places_m[:, 2]
         return Chart(self.view.camera, below_m[0] if below_m.min() > LEVEL_M else None)
 
     def off_m(self, spot_m: np.ndarray) -> float:
-        """How far what is seen at a place on the chart is from the nearest middle: at the height of
-        that above the table; if it hovers, where the line of sight is nearest to it, as no image
-        tells its distance.
+        """Return the distance of a point on the chart from the nearest center, at the height of
+        that center; for hovering objects, of its line of sight, since one image has no depth.
         """
         ray, off_m = self.chart.ray(spot_m), []
         for middle in self.places_m - self.view.camera.eye_m:
@@ -274,16 +272,18 @@ class Sample:
         return min(off_m)
 
     def told(self, look: Look) -> np.ndarray:
-        """What a network is told of the object, (TOLD,) float32: size, swatch and shape."""
+        """Return the object features, (TOLD,) float32: size, swatch and shape."""
         told = [100 * look.cell_m, self.chart.below_m is None, *self.size_m / look.cell_m / 5]
         swatch = swatch_colors(self.texture).ravel() / 50
         return np.concatenate([told, swatch, outlines(self.shape)], dtype=np.float32)
 
     def seen(self, look: Look) -> tuple[np.ndarray, np.ndarray]:
-        """What a network is shown, (CELLS, CELLS, channels) float32: colors, and how alike the
-        swatch they are, of all pixels of a cell, and from where it is seen. And what it is to say
-        of each cell, (3, CELLS, CELLS) float32: how much of it shows the object or one like it, and
-        how far its middle is, right and down, in cells.
+        """Return the input and the target of the network.
+
+        The input is (CELLS, CELLS, channels) float32: color and similarity to the swatch of all
+        pixels of a cell, and its viewing direction. The target is (3, CELLS, CELLS) float32: the
+        share of a cell that shows the object or one like it, and the offset of its center, right
+        and down, in cells.
         """
         count = CELLS * CELL_PX
         points = self.view.pixels[self.chart.pixels(look, 2 * count)][..., None].view(np.uint8)
@@ -304,7 +304,7 @@ class Sample:
         return shown, np.concatenate([shares.max(0)[None], away], dtype=np.float32)
 
     def tiles(self) -> list[Look]:
-        """Looks that show all of the workspace at its height."""
+        """Return crops that cover the workspace at the object's height."""
         corners = np.array([(*corner, self.places_m[0, 2]) for corner in product(X_M, Y_M)])
         spots, step_m = self.chart.spots_m(corners), TILE * self.cell_m
         low, high = spots.min(0), spots.max(0)
@@ -314,20 +314,20 @@ class Sample:
 
 
 def _steps(colors: np.ndarray) -> np.ndarray:
-    """Numbers of colors (..., 3) uint8 in steps of 8."""
+    """Return the indices of colors (..., 3) uint8 in steps of 8."""
     steps = (colors >> 3).astype(np.int32)
     return np.asarray((steps[..., 0] << 10) + (steps[..., 1] << 5) + steps[..., 2])
 
 
 @cache
 def _cells() -> np.ndarray:
-    """Middles of cells, right and down, in cells, (2, CELLS, CELLS)."""
+    """Return the centers of cells, right and down, in cells, (2, CELLS, CELLS)."""
     rows, columns = np.mgrid[:CELLS, :CELLS] + 0.5
     return np.stack([columns, rows]).astype(np.float32)
 
 
 def samples(episode: EpisodeSpec) -> Iterator[Sample]:
-    """The objects of the task within reach that show at the start and are not held."""
+    """Return the objects of the task that are within reach, visible and not held."""
     task = make_task(episode.task, **episode.task_args)
     setting, slots = task.setting, len(task.slots)
     present = [(k, body) for k, body in enumerate(episode.layout.bodies) if body]
@@ -367,7 +367,7 @@ def samples(episode: EpisodeSpec) -> Iterator[Sample]:
 
 @cache
 def swatch_colors(name: str) -> np.ndarray:
-    """Four colors of a texture, from dark to light, in CIELAB, (4, 3)."""
+    """Return four colors of a texture, from dark to light, in CIELAB, (4, 3)."""
     pixels = np.asarray(texture(name), float).reshape(-1, 3)
     order = np.argsort(pixels.sum(1), kind="stable")
     return np.array([lab(part.mean(0)) for part in np.array_split(pixels[order], 4)], np.float32)
@@ -375,8 +375,8 @@ def swatch_colors(name: str) -> np.ndarray:
 
 @cache
 def outlines(name: str) -> np.ndarray:
-    """Where a shape is in its box, seen from above, from the left and from the front, (3 *
-    OUTLINE * OUTLINE,).
+    """Return the silhouettes of a shape from above, from the left and from the front,
+    (3 * OUTLINE * OUTLINE,).
     """
     found = shape(name)
     steps = (np.arange(OUTLINE) + 0.5) / (OUTLINE / 2) - 1
@@ -388,8 +388,8 @@ def outlines(name: str) -> np.ndarray:
 
 @cache
 def _alike(name: str) -> np.ndarray:
-    """How alike colors in steps of 8 are to a texture: to its four colors, to the nearest of all
-    its own, and to the one that is nearest in hue, (32 * 32 * 32, ALIKE) uint8.
+    """Return the similarity of colors in steps of 8 to a texture: to its four colors, to the
+    nearest of its own colors, and to the nearest in hue, (32 * 32 * 32, ALIKE) uint8.
     """
     seen, steps = _lab_of_colors(), _steps(np.asarray(texture(name)).reshape(-1, 3))
     own = seen[np.bincount(steps, minlength=len(seen)) >= LEAST_OF_SWATCH * len(steps)]
@@ -400,13 +400,13 @@ def _alike(name: str) -> np.ndarray:
 
 
 def _apart(some: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Distances of colors (N, 3) from others (M, 3), (N, M)."""
+    """Return the distances of colors (N, 3) from others (M, 3), (N, M)."""
     return np.stack([np.linalg.norm(some - other, axis=1) for other in others], 1)
 
 
 @cache
 def _lab_of_colors() -> np.ndarray:
-    """Colors in steps of 8 in CIELAB, (32 * 32 * 32, 3) float32."""
+    """Return colors in steps of 8 in CIELAB, (32 * 32 * 32, 3) float32."""
     steps = 8.0 * np.arange(32) + 4.0
     colors = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), -1).reshape(-1, 3)
     return np.array([lab(color) for color in colors], np.float32)
@@ -415,8 +415,8 @@ def _lab_of_colors() -> np.ndarray:
 def _batch(
     seen: Sequence[tuple[Sample, Look, np.ndarray]],
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What is shown of some looks, (N, channels, CELLS, CELLS), channels next to each other, and
-    what is told, (N, TOLD).
+    """Return the inputs of crops, (N, channels, CELLS, CELLS) in channels-last memory, and the
+    object features, (N, TOLD).
     """
     told = np.stack([sample.told(look) for sample, look, _ in seen])
     shown = torch.from_numpy(np.stack([shown for *_, shown in seen]))
@@ -424,7 +424,7 @@ def _batch(
 
 
 class Localizer(nn.Module):
-    """Of each cell, whether it shows an object, as a logit, and how far the object's middle is."""
+    """U-Net that predicts for each cell whether it shows the object, and its center's offset."""
 
     def __init__(self, channels: int, width: int) -> None:
         super().__init__()
@@ -459,8 +459,8 @@ class Localizer(nn.Module):
 
     @torch.inference_mode()
     def votes(self, sample: Sample, looks: Sequence[Look]) -> tuple[np.ndarray, np.ndarray]:
-        """How sure the cells of some looks are that they show the object (N,), and where on the
-        chart they say that its middle is (N, 2): the surest ones.
+        """Return the confidence (N,) and the predicted center on the chart (N, 2) of the most
+        confident cells of some crops.
         """
         with torch.autocast("cpu", torch.bfloat16):
             said = self(*_batch([(sample, look, sample.seen(look)[0]) for look in looks]))
@@ -472,8 +472,8 @@ class Localizer(nn.Module):
         return weights[likely], spots.reshape(-1, 2)[likely]
 
     def spot_m(self, sample: Sample) -> np.ndarray:
-        """Where on the chart (2,) the middle is: of some places that many cells of all of the
-        workspace agree on, the one that those who look there again are surest of.
+        """Return the predicted center on the chart (2,): of the positions with most votes in the
+        workspace, the one with the highest confidence in further crops.
         """
         weights, votes = self.votes(sample, sample.tiles())
         best, found = -1.0, np.zeros(2)
@@ -491,7 +491,7 @@ class Localizer(nn.Module):
 
 
 def _agreed(weights: np.ndarray, votes: np.ndarray, cell_m: float) -> tuple[np.ndarray, float]:
-    """The place (2,) that most votes (N, 2) agree on, and how sure all of them are of it."""
+    """Return the position (2,) that most votes (N, 2) agree on, and their total confidence."""
 
     def near(place: np.ndarray) -> np.ndarray:
         apart = np.square((votes - place[..., None, :]) / cell_m).sum(-1)
@@ -504,8 +504,8 @@ def _agreed(weights: np.ndarray, votes: np.ndarray, cell_m: float) -> tuple[np.n
 
 
 def loss_of(said: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy of which cells show the object; how far off those say that the middle is, each
-    and on the mean, in cells.
+    """Return the cross-entropy of the cells that show the object, plus the error of their predicted
+    centers, of each and of the mean, in cells.
     """
     share, away = target[:, 0], target[:, 1:]
     entropy = nn.functional.binary_cross_entropy_with_logits(said[:, 0], share)
@@ -517,7 +517,7 @@ def loss_of(said: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 
 
 def look_at(sample: Sample, generator: np.random.Generator) -> Look:
-    """A look to train on: not far from the object, or from another one."""
+    """Return a training crop near the object or near another one."""
     away = generator.uniform(-JITTER, JITTER, 2) * generator.random() * sample.cell_m
     about = sample.places_m[:1]
     if len(sample.others_m) and generator.random() < ELSEWHERE:
@@ -553,7 +553,7 @@ def train(found: Sequence[Sample], args: Args) -> Localizer:
 
 
 def levels_of(generator: np.random.Generator, axes: Mapping[str, int]) -> dict[str, int]:
-    """One axis, or each of them as likely as not, at some level."""
+    """Draw one axis, or each with probability one half, at some level."""
     on = generator.random(len(axes)) < 0.5
     if generator.random() < ALONE:
         on = np.arange(len(axes)) == generator.integers(len(axes))
@@ -564,7 +564,7 @@ def levels_of(generator: np.random.Generator, axes: Mapping[str, int]) -> dict[s
 
 
 def row_of(axis: str, level: object, off_m: Sequence[float]) -> list[object]:
-    """A row of the table: how many objects were found, of so many."""
+    """Return a row of the table: the number of objects found."""
     off = np.array(off_m)
     low, high = wilson(int((off <= NEAR_M).sum()), len(off))
     share = f"{100 * (off <= NEAR_M).mean():.1f} [{100 * low:.0f}, {100 * high:.0f}]"

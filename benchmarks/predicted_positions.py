@@ -1,6 +1,5 @@
-"""Positions that a policy predicts of the objects that the subtask names: how often the nearest
-body is the right one, how far they are off, and whether the policy reads them off images or off
-the arm's own state.
+"""Positions that a policy predicts for the objects of the current subtask: how often the nearest
+body is the right one, the error, and whether it depends on images or on proprioception.
 
     python benchmarks/predicted_positions.py             # all skills of L0, 60 episodes each
     python benchmarks/predicted_positions.py pick place --episodes 20 --out positions.json
@@ -43,15 +42,15 @@ LEVEL = "L0"
 
 @dataclass
 class Args:
-    """What is measured."""
+    """Policy and episodes to measure."""
 
     tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Keys of tasks; none: all skills of L0."""
+    """Keys of tasks; default: all skills of L0."""
     checkpoint: str = "zoo/bc-compact-l0"
     split: str = "val"
     episodes: int = 60
     seed: int = 4711
-    """Seed of the first episode; the next ones follow."""
+    """Seed of the first episode; the others follow."""
     steps: tuple[int, ...] = (0, 4, 12)
     """Control steps of the oracle's demonstration at which positions are predicted; images and
     state of the first two are exchanged."""
@@ -60,13 +59,13 @@ class Args:
 
 @dataclass(frozen=True)
 class Moment:
-    """A control step of a demonstration.
+    """One control step of a demonstration.
 
     Attributes:
-        observation: What the policy is shown.
+        observation: Observation of the policy.
         bodies: Positions of the bodies of the scene, marked places among them, (3,) in meters, by
             key.
-        named: Keys of the first two objects that the subtask names.
+        named: Keys of the first two objects named by the subtask.
     """
 
     observation: Observation
@@ -109,7 +108,7 @@ def demonstrations(args: Args, task: str, policy: Any) -> list[tuple[PromptInput
 
 
 def _named_objects(env: Any) -> tuple[str, ...]:
-    """Return the keys of the first two objects that the present subtask names."""
+    """Return the keys of the first two objects named by the current subtask."""
     leaf = env.goal.next_leaf(env.outcome)
     return () if leaf is None else tuple(re.findall(r"\{obj:(\w+)\}", leaf.describe(env.world))[:2])
 
@@ -155,7 +154,7 @@ def measure(args: Args, task: str, policy: Any) -> list[dict[str, Any]]:
 
 
 def main(args: Args) -> None:
-    """Measure, and write the result file."""
+    """Measure and write the result file."""
     torch.set_num_threads(1)
     if len(args.steps) < 2 or sorted(set(args.steps)) != [*args.steps]:
         raise ClevrSkillsError(f"--steps must be two at least, in rising order, not {args.steps}")

@@ -1,5 +1,5 @@
-"""Cost of the environments in the protocols: CPU seconds of a step or turn, images included, of a
-policy that is shown what the protocol shows and acts at random. The start of a process is left out.
+"""Cost of the environments in the protocols: CPU-seconds per step or turn, including images, for a
+random policy with the observations of the protocol, without the start of a process.
 
     python benchmarks/protocol_cost.py                       # all suites: what the suites declare
     python benchmarks/protocol_cost.py ivispar --episodes 10
@@ -33,16 +33,16 @@ POLICY = "protocol_cost:Random"  # this file
 
 @dataclass
 class CostArgs:
-    """What to measure."""
+    """Suites and episodes to measure."""
 
     suites: Annotated[tuple[str, ...], tyro.conf.Positional] = tuple(SUITES)
-    """Names of suites."""
+    """Names of suites; default: all."""
     episodes: int = 1
-    """Episodes of each task."""
+    """Episodes per task."""
 
 
 class Random:
-    """Policy that observes what is shown by default, and acts at random."""
+    """Random policy with default observations."""
 
     track = "none"
 
@@ -59,7 +59,7 @@ class Random:
 
 
 def main(args: CostArgs) -> None:
-    """Measure each cell of the protocols, and print a table."""
+    """Measure each cell of the protocols and print a table."""
     os.chdir(Path(__file__).parent)
     rows: list[list[object]] = []
     for name in args.suites:
@@ -76,7 +76,7 @@ def main(args: CostArgs) -> None:
 
 
 def _measure(suite: Suite, cell: Cell, tasks: Sequence[str], episodes: int) -> tuple[int, float]:
-    """Return the steps or turns, and the CPU seconds, of some episodes of each task."""
+    """Return the steps or turns, and the CPU-seconds, of some episodes of each task."""
     before = _cpu_s()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
@@ -98,7 +98,7 @@ def _measure(suite: Suite, cell: Cell, tasks: Sequence[str], episodes: int) -> t
 
 
 def _cpu_s() -> float:
-    """Return the CPU seconds of this process and of its workers that have ended."""
+    """Return the CPU-seconds of this process and of its finished workers."""
     kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     used = [resource.getrusage(kind) for kind in kinds]
     return sum(one.ru_utime + one.ru_stime for one in used)

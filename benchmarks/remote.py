@@ -1,12 +1,11 @@
-"""What a policy behind a socket costs: CPU time of a round trip, client and server together.
+"""Cost of a remote policy: CPU time of a round trip, client and server together.
 
     python benchmarks/remote.py
 
-The first row is a policy of ``evaluate --isolate``, less what it takes in process; each control
-step is one round trip. Of the others, the server is ``clevrskills serve --policy zero`` in a
-process of its own on this machine. An observation has images of two cameras, taken from
-``docs/sort.jpg``, and the robot's state; the policy does nothing, so that what is measured is the
-way to it and back.
+The first row is the overhead of ``evaluate --isolate`` per control step over the same policy in
+process. In the others, the server is ``clevrskills serve --policy zero`` on this machine. An
+observation has images of two cameras, taken from ``docs/sort.jpg``, and the robot's state; the
+policy does nothing, so only the communication is measured.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Still:
 
 @contextlib.contextmanager
 def served(dialect: str) -> Iterator[tuple[str, int]]:
-    """Address and process of a server."""
+    """Yield the address and the process of a server."""
     command = [sys.executable, "-m", "clevrskills", "serve", "--policy", "zero"]
     command += ["--dialect", dialect, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -65,7 +64,7 @@ def served(dialect: str) -> Iterator[tuple[str, int]]:
 
 
 def observation(size_px: int) -> Observation:
-    """Two images and all measurements."""
+    """Return an observation with two images and all measurements."""
     sheet = Image.open(IMAGES).convert("RGB").resize((6 * size_px, size_px))
     pictures = np.asarray(sheet).reshape(size_px, 6, size_px, 3)
     felt = {name: np.full(size, 0.5, np.float32) for name, size in SIZES.items()}
@@ -77,13 +76,13 @@ def observation(size_px: int) -> Observation:
 
 
 def cpu_s(process: int) -> float:
-    """CPU time that the threads of a process have spent (Linux)."""
+    """Return the CPU time of all threads of a process (Linux)."""
     threads = Path(f"/proc/{process}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
 
 def isolated(shown: Observation, trips: int, rounds: int) -> list[float]:
-    """Milliseconds of a control step of an isolated policy, less those of one in process."""
+    """Return the overhead of an isolated policy in milliseconds per control step."""
     source = PolicySource(f"{Path(__file__).stem}:{Still.__name__}", folder=str(HERE))
     costs = []
     for policy in (replace(source, isolated=True).make().policy, source.make().policy):
@@ -95,7 +94,7 @@ def isolated(shown: Observation, trips: int, rounds: int) -> list[float]:
 
 
 def measure(policy: Any, shown: Observation, server: int | None, trips: int) -> list[float]:
-    """Milliseconds of a round trip: CPU of both, of the client, of the server; elapsed, median."""
+    """Return milliseconds per round trip: CPU of both, client, server; median wall time."""
 
     def server_s() -> float:
         return 0.0 if server is None else cpu_s(server)
@@ -112,11 +111,11 @@ def measure(policy: Any, shown: Observation, server: int | None, trips: int) -> 
 
 
 def main(trips: int = 100, rounds: int = 5, size_px: int = 256) -> None:
-    """Measure.
+    """Measure and print.
 
     Args:
-        trips: How many round trips.
-        rounds: How often they are made; the round that cost least is shown.
+        trips: Round trips per round.
+        rounds: Rounds; the cheapest one is shown.
         size_px: Width and height of the images.
     """
     shown = observation(size_px)
@@ -126,7 +125,7 @@ def main(trips: int = 100, rounds: int = 5, size_px: int = 256) -> None:
             for compress in COMPRESSIONS:
                 policy = connect(url, compress=compress)
                 policy.reset(PromptInput(shown["prompt"], {}))
-                measure(policy, shown, process, 10)  # what happens once
+                measure(policy, shown, process, 10)  # warm up
                 least = min(measure(policy, shown, process, trips) for _ in range(rounds))
                 rows.append([dialect, compress, *least])
                 policy.close()

@@ -1,15 +1,15 @@
-"""What resets cost, task by task, and whether another version starts and runs the same episodes.
+"""Cost of resets by task, and comparison of episodes and cost with another version.
 
     python benchmarks/reset_times.py                              # CPU-ms of this version
-    python benchmarks/reset_times.py --against ../other           # beside another checkout's
-    python benchmarks/reset_times.py --against ../other --same    # instead: the same, bit for bit?
-    python benchmarks/reset_times.py pick --steps                 # beside ManiSkill's PickCube-v1
+    python benchmarks/reset_times.py --against ../other           # and of another checkout
+    python benchmarks/reset_times.py --against ../other --same    # compare episodes bit for bit
+    python benchmarks/reset_times.py pick --steps                 # compare with PickCube-v1
     python benchmarks/reset_times.py pick --soak 20000            # memory over many resets
 
-CPU time counts all threads and processes; resets are those of environments that have been reset
-before. Versions run in processes of their own, one at a time by turns, so that a busy machine slows
-both alike. Two versions are the same if, of each task in each split, scenes drawn, states after a
-reset and states after some random actions are.
+CPU time counts all threads and processes; environments are warm. Versions run in separate
+processes, one at a time in turn, so a busy machine slows both alike. Two versions are the same if,
+for each task and split, drawn scenes, states after a reset and states after some random actions are
+equal.
 """
 
 from __future__ import annotations
@@ -32,51 +32,51 @@ import tyro
 
 ROOT = Path(__file__).parents[1]
 KINDS = ("draw", "single", "vector")
-"""What is timed: a scene is drawn, ``gym.make`` starts an episode, a vector environment does."""
+"""Timed operations: drawing a scene, reset of an environment, reset of a vector environment."""
 WARM_UP = 100
-"""Resets before those that are timed."""
+"""Resets before the timed ones."""
 ENVIRONMENTS = 8
-"""In a vector environment."""
+"""Scenes of a vector environment."""
 ACTIONS = 30
-"""Random ones after each reset, when versions are compared."""
+"""Random actions after each reset when versions are compared."""
 EPISODE_STEPS, BLOCKS = 50, 40
-"""Of one environment beside PickCube-v1: control steps between resets, episodes."""
+"""Control steps between resets, and episodes, in the comparison with PickCube-v1."""
 
 
 @dataclass
 class Args:
-    """What to measure."""
+    """Measurements to make."""
 
     tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Keys of tasks; none: all."""
+    """Keys of tasks; default: all."""
     against: Path | None = None
     """Another checkout to compare with."""
     kinds: tuple[str, ...] = KINDS[1:]
-    """What is timed, of ``draw``, ``single`` and ``vector``."""
+    """Operations to time: ``draw``, ``single``, ``vector``."""
     episodes: int = 200
-    """Seeds of each task; with ``--same``, in each split."""
+    """Seeds per task; with ``--same``, per task and split."""
     seed: int = 70_000
-    """The first one."""
+    """First seed."""
     rounds: int = 2
-    """How many times each version runs, by turns; each time a share of the seeds."""
+    """Times that each version runs, in turn, each with a share of the seeds."""
     same: bool = False
-    """Compare what versions do, not how long it takes them."""
+    """Compare episodes, not times."""
     steps: bool = False
-    """Time one environment that is reset every 50 steps, beside ManiSkill's PickCube-v1."""
+    """Time one environment that is reset every 50 steps, and ManiSkill's PickCube-v1."""
     soak: int = 0
-    """Tell how much memory so many resets take."""
+    """Print the memory use over this many resets."""
 
 
 @contextmanager
 def timed(times_s: list[float]) -> Iterator[None]:
-    """Add the CPU time of what is done inside."""
+    """Add the CPU time of the block."""
     begin = time.process_time()
     yield
     times_s.append(time.process_time() - begin)
 
 
 def environment(task: str, **options: Any) -> Any:
-    """A task as ``gym.make`` makes it, from states."""
+    """Return an environment of ``gym.make``, without images."""
     import gymnasium as gym
 
     import clevrskills
@@ -86,7 +86,7 @@ def environment(task: str, **options: Any) -> Any:
 
 
 def times(kind: str, task: str, seeds: range) -> float:
-    """CPU-seconds of one reset, warm."""
+    """Return the CPU-seconds of one warm reset."""
     from clevrskills.envs.episode import EpisodeSpec
     from clevrskills.vector import make_vec
 
@@ -116,7 +116,7 @@ def times(kind: str, task: str, seeds: range) -> float:
 
 
 def hashes(task: str, seeds: range) -> dict[str, str]:
-    """Of scenes, states after a reset and states after random actions."""
+    """Return hashes of scenes, states after a reset and states after random actions."""
     from clevrskills.envs.environment import ClevrSkillsEnv
     from clevrskills.envs.episode import EpisodeSpec
 
@@ -172,13 +172,13 @@ def step_times(task: str) -> dict[str, float]:
 
 
 def resident_mb() -> float:
-    """Memory of this process."""
+    """Return the resident memory of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def soak(task: str, resets: int) -> None:
-    """Print how much memory the process has, from time to time."""
+    """Print the memory of the process from time to time."""
     env = environment(task)
     for number in range(resets + 1):
         if number % max(1, resets // 10) == 0:
@@ -187,7 +187,7 @@ def soak(task: str, resets: int) -> None:
 
 
 def child(job: list[Any]) -> None:
-    """Do a job in this process and print what comes of it."""
+    """Do a job in this process and print its result as JSON."""
     import torch
 
     torch.set_num_threads(1)
@@ -198,7 +198,7 @@ def child(job: list[Any]) -> None:
 
 
 def ask(code: Path, *job: Any) -> Any:
-    """Do a job with the package of a checkout, in a process of its own."""
+    """Do a job with the package of a checkout, in a separate process."""
     path = {**os.environ, "PYTHONPATH": str(code.resolve())}
     command = [sys.executable, str(Path(__file__).resolve()), "child", json.dumps(job)]
     done = subprocess.run(command, env=path, cwd=code, capture_output=True, text=True)
@@ -208,7 +208,7 @@ def ask(code: Path, *job: Any) -> Any:
 
 
 def compare(args: Args, tasks: tuple[str, ...]) -> None:
-    """Say which episodes differ between two versions."""
+    """Print the episodes that differ between two versions."""
     assert args.against is not None
     different = 0
     for task in tasks:

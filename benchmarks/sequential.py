@@ -1,10 +1,10 @@
-"""Simulation of sequential evaluations: how often equal policies are called different, how often a
-true rate is missed, and how many rounds a decision takes.
+"""Simulation of sequential evaluations: false positives between equal policies, coverage of
+intervals, and rounds until a decision.
 
     nice python benchmarks/sequential.py --out results/sequential.json
 
-Outcomes are independent draws from the success rates of the policies. One looks after every round.
-It exits with code 1 if a number misses its bar.
+Outcomes are independent draws from the success rates of the policies, tested after every round. The
+exit code is 1 if a number misses its bound.
 """
 
 import json
@@ -26,7 +26,7 @@ from clevrskills.evaluation.sequential.confidence import ALPHA, first_within, p_
 Floats = NDArray[np.float64]
 Rate = float | Floats
 Draw = Callable[[np.random.Generator, tuple[int, int, int]], Floats]
-"""Values of (runs, rounds, tasks); of two policies (second - first + 1) / 2."""
+"""Values (runs, rounds, tasks); for two policies (second - first + 1) / 2."""
 
 SEED = 20261124
 BATCH = 200
@@ -34,7 +34,7 @@ TASKS = (1, 12, 33)
 LOOKS = (20, 50, 100)
 BARS = {"false alarm": 0.03, "missed": 0.04, "differs once": 0.5}
 RATIOS = {1: (1.0, 1.7), 12: (1.3, 2.1), 33: (1.3, 2.1)}
-"""Rounds to a decision over those of a fixed test of 90 % power, by tasks: mean, 90 % quantile."""
+"""Maximum rounds to a decision relative to a fixed test of 90 % power: mean, 90 % quantile."""
 Z_LEVEL, Z_POWER = 1.959964, 1.281552
 
 
@@ -88,18 +88,18 @@ def one_against_all(generator: np.random.Generator, shape: tuple[int, int, int])
 
 
 def twins(generator: np.random.Generator, shape: tuple[int, int, int], same: float) -> Floats:
-    """Return differences averaged over two splits, of whose pairs a share comes out the same."""
+    """Return differences averaged over two splits, a share of whose pairs have equal outcomes."""
     one, other = (independent(generator, shape, 0.5, 0.5) for _ in range(2))
     return (one + np.where(generator.random(shape) < same, one, other)) / 2
 
 
 def ever_below(draw: Draw, tasks: int, runs: int, mean: float = 0.5) -> dict[int, float]:
-    """Return the share of runs that ever had p < 0.05, by the rounds after which one stops looking.
+    """Return the share of runs that ever had p < 0.05, by the number of rounds.
 
     Args:
-        draw: Draws the values.
-        tasks: Values of a round.
-        runs: How many are simulated.
+        draw: Function that draws the values.
+        tasks: Values per round.
+        runs: Simulated runs.
         mean: The true mean.
     """
     generator, ever = np.random.default_rng((SEED, tasks)), []
@@ -111,7 +111,7 @@ def ever_below(draw: Draw, tasks: int, runs: int, mean: float = 0.5) -> dict[int
 
 
 def missed_beta(tasks: int, runs: int) -> dict[int, float]:
-    """Return :func:`ever_below` for rates that differ between tasks and runs, of their mean."""
+    """Return :func:`ever_below` of the mean, for rates that differ between tasks and runs."""
     generator, ever = np.random.default_rng((SEED, tasks)), []
     for _ in range(0, runs, BATCH):
         rates = generator.beta(0.7, 0.7, (BATCH, 1, tasks))
@@ -192,13 +192,13 @@ def nulls(tasks: int) -> dict[str, Draw]:
 def main(
     pairs: int = 10_000, runs: int = 5_000, widths_of: int = 20, out: Path | None = None
 ) -> None:
-    """Simulate, print, write, and compare with the bars.
+    """Simulate, print, write, and compare with the bounds.
 
     Args:
-        pairs: Pairs of equal policies, and policies, of each cell.
-        runs: Pairs of policies that differ by 20 points, of each cell.
-        widths_of: Policies of each cell of widths.
-        out: Where the numbers are written.
+        pairs: Pairs of equal policies, and policies, per cell.
+        runs: Pairs of policies that differ by 20 points, per cell.
+        widths_of: Policies per cell of widths.
+        out: File for the numbers.
     """
     began_s = time.process_time()
     data: dict[str, Any] = {"pairs": pairs, "runs": runs, "widths_of": widths_of}
@@ -236,12 +236,12 @@ def main(
         print_table(key, [*data[key][0]], [[*row.values()] for row in data[key]])
     failed = list(misses(data))
     print(f"one of 200 episodes differs: p = {data['one_of_200_p']:.2g}; {data['cpu_s']} CPU-s")
-    print("\n".join(failed) or "all bars are met")
+    print("\n".join(failed) or "all bounds are met")
     sys.exit(bool(failed))
 
 
 def misses(data: dict[str, Any]) -> Any:
-    """Yield the bars that are missed, in words."""
+    """Yield a message for each missed bound."""
     for key, value, bar in (
         ("equal", "called_different", BARS["false alarm"]),
         ("missed", "missed", BARS["missed"]),

@@ -36,12 +36,12 @@ from clevrskills.evaluation.results import read_results
 from clevrskills.vector import VectorEnv, make_vec
 
 FAST_M_PER_S = 5.0
-"""Faster than the arm moves anything: who is that fast was pushed out of another body."""
+"""Speed above which a body was ejected by a penetration, as the arm moves nothing this fast."""
 REPLAYED_STEPS = 100
 
 
 def wander(generator: np.random.Generator, num_envs: int) -> np.ndarray:
-    """Random actions (B, 7) of moderate size, with the vacuum now on, now off."""
+    """Return random actions (B, 7) of moderate size, with the vacuum switched on and off."""
     actions = generator.uniform(-0.5, 0.5, (num_envs, 7)).astype(np.float32)
     actions[:, 6] = np.where(generator.random(num_envs) < 0.7, 1.0, -1.0)
     return actions
@@ -53,13 +53,13 @@ def vector(
     num_envs: int = 16,
     workers: int = 2,
 ) -> None:
-    """Run random actions in several processes, then an episode beside one in fresh processes.
+    """Run random actions in several processes, then compare an episode with fresh processes.
 
     Args:
         task: Key of the task.
         steps: Steps of all environments together.
-        num_envs: Environments.
-        workers: Processes.
+        num_envs: Number of environments.
+        workers: Number of processes.
     """
     speeds = _speeds_of(task)
     envs = make_vec(task, num_envs, workers=workers)
@@ -87,7 +87,7 @@ def vector(
 
 
 def _replay(envs: VectorEnv) -> Iterator[np.ndarray]:
-    """Observations of the same episodes whatever was before."""
+    """Return observations of the same episodes, whatever ran before."""
     generator = np.random.default_rng(1)
     yield envs.reset(seed=1_000)[0]
     for _ in range(REPLAYED_STEPS):
@@ -95,7 +95,7 @@ def _replay(envs: VectorEnv) -> Iterator[np.ndarray]:
 
 
 def _speeds_of(task: str) -> np.ndarray:
-    """Where linear velocities of bodies stand in an observation, (K, 3)."""
+    """Return the indices of linear velocities of bodies in an observation, (K, 3)."""
     env = ClevrSkillsEnv(task, obs_mode="state_dict", render_backend="none")
     env.reset(seed=0)
     entries = layout(env.observer(env.outcome))
@@ -105,7 +105,7 @@ def _speeds_of(task: str) -> np.ndarray:
 
 
 def _memory_mb(pid: int) -> float:
-    """What a process has in memory."""
+    """Return the resident memory of a process."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
 
@@ -115,12 +115,12 @@ KINDS = ("worker", "group", "writer", "disk")
 into the same folder; a full disk.
 """
 SMALL_DISK = 8 * 2**30
-"""Bytes of the largest file system that is filled."""
+"""Bytes of the largest file system to fill."""
 FULL_S = 30.0
-"""How long it stays full, unless the command gives up."""
+"""Time for which it stays full, unless the command ends."""
 AGAIN = "commands that were given again"
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts", "times_s")
-"""What may differ between two runs of an episode."""
+"""Fields that may differ between two runs of an episode."""
 
 
 def kills(
@@ -142,14 +142,14 @@ def kills(
 
     Args:
         out: Folder of both runs, ``whole`` and ``killed``; new.
-        command: Demonstrations of the oracle without cameras, or its evaluation on drawn episodes.
-        tasks: Keys of tasks, of one suite.
-        episodes: Episodes of each task.
-        compared: How many of them the undisturbed run has: the first ones; all by default.
-        count: Kills.
+        command: `generate` without cameras, or `evaluate` of the oracle on drawn episodes.
+        tasks: Keys of tasks of one suite.
+        episodes: Episodes per task.
+        compared: Episodes of the undisturbed run, from the first on; default: all.
+        count: Number of kills.
         workers: Worker processes.
-        seed: Decides when what is done.
-        table: File to which the numbers are appended, one line.
+        seed: Seed of the times and kinds of disturbances.
+        table: File to which the numbers are appended as one line.
     """
     words = [sys.executable, "-m", "clevrskills", command, *tasks, "--seed", str(seed)]
     words += ["--workers", str(workers)]
@@ -191,7 +191,7 @@ def kills(
 def _disturbed(
     words: Sequence[str], root: Path, moments: list[int], chosen: list[str]
 ) -> Iterator[str]:
-    """Run a command to its end, whatever is done to it; yields what that was."""
+    """Run a command to its end under disturbances, and yield them."""
     while True:
         before = _lines(root)
         with subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL) as run:
@@ -235,13 +235,13 @@ def _disturb(
 
 
 def _lines(root: Path) -> int:
-    """How many episodes have ended."""
+    """Return the number of finished episodes."""
     files = (*root.glob("manifest/*.jsonl"), *root.glob("results/*.jsonl"))
     return sum(path.read_bytes().count(b"\n") for path in files)
 
 
 def _episodes(root: Path, command: str) -> dict[str, dict[str, Any]]:
-    """What must not depend on kills, by name of the episode."""
+    """Return the results that must not depend on kills, by name of the episode."""
     rows = read_manifest(root) if command == "generate" else read_results(root)
     return {row.id: {k: v for k, v in asdict(row).items() if k not in PASSING} for row in rows}
 
@@ -262,11 +262,11 @@ def copies(
     Args:
         dataset: Folder of a dataset.
         out: Folder of both runs, ``whole`` and ``killed``; new.
-        command: Into shards, or to LeRobot.
-        shard: Episodes of a shard.
-        count: Kills.
+        command: `pack` into shards, or `export` to LeRobot.
+        shard: Episodes per shard.
+        count: Number of kills.
         workers: Worker processes of an export.
-        seed: Decides when what is done.
+        seed: Seed of the times of kills.
     """
     export = ("--to", "lerobot", "--workers", str(workers))
     options = export if command == "export" else ("--episodes", str(shard))
@@ -299,7 +299,7 @@ def copies(
 
 
 def _bytes(root: Path) -> int:
-    """How much is written."""
+    """Return the bytes written so far."""
     found = 0
     for path in root.rglob("*"):
         with contextlib.suppress(FileNotFoundError):  # moved into place meanwhile
@@ -308,7 +308,7 @@ def _bytes(root: Path) -> int:
 
 
 def _files(root: Path) -> dict[Path, bytes]:
-    """Digests of all files but locks."""
+    """Return digests of all files except locks."""
     files = (path for path in root.rglob("*") if path.is_file() and ".lock" not in path.name)
     return {path.relative_to(root): sha256(path.read_bytes()).digest() for path in files}
 

@@ -1,8 +1,8 @@
-"""How often does `clevrskills submission verify` refuse honest, inflated and forged files?
+"""Simulation of `clevrskills submission verify`: refusals of honest, inflated and forged files.
 
-Outcomes are coins: each task has a success rate. A file is inflated by turning failures into
-successes until its rate is so many points higher; a forged one says 80 % of a policy of 0 %, as
-does a parrot, which solves the episodes of the file and no other.
+Outcomes are independent draws from a success rate per task. A file is inflated by turning failures
+into successes until its rate is that many points higher. A forged file claims 80 % for a policy of
+0 %, like a policy that replays only the episodes of the file.
 
     python benchmarks/submissions.py
 """
@@ -19,25 +19,25 @@ from common import print_table
 from clevrskills.evaluation.submission.inflation import FAILED, SOLVED, Outcomes, judge
 
 INFLATIONS = (0, 10, 20, 30)
-"""Points that the rate of a file is too high; 0: it is honest."""
+"""Points by which the rate of a file is inflated; 0: honest."""
 SIZES = {"L0": (12, 1), "L0, L1+L2": (33, 2)}
 """Tasks and headline numbers of a submission."""
 
 
 @dataclass
 class SubmissionsArgs:
-    """Simulate verifications."""
+    """Verifications to simulate."""
 
     files: int = 1000
-    """Files of each kind."""
+    """Files per kind."""
     forged: int = 20
-    """Forged files of each size."""
+    """Forged files per size."""
     episodes: int = 50
-    """Episodes of a task in a file."""
+    """Episodes per task in a file."""
     fresh: int = 10
-    """Fresh episodes of a task."""
+    """Fresh episodes per task."""
     seed: int = 0
-    """Of the coins."""
+    """Seed of the outcomes."""
 
 
 def verify(claimed: np.ndarray, fresh: np.ndarray, numbers: int) -> bool:
@@ -46,7 +46,7 @@ def verify(claimed: np.ndarray, fresh: np.ndarray, numbers: int) -> bool:
     Args:
         claimed: (tasks, episodes) bool, outcomes of the file.
         fresh: (tasks, episodes) bool, those of fresh episodes.
-        numbers: Headline numbers, to which tasks belong in turn.
+        numbers: Headline numbers; tasks are assigned to them in turn.
     """
     outcomes = {
         str(k): Outcomes("".join(SOLVED if one else FAILED for one in of), new.tolist())

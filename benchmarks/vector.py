@@ -1,12 +1,12 @@
-"""What goals and observations cost: one environment with and without evaluating the goal, several
-scenes in a process, one process and several.
+"""Cost of goals and observations: steps with and without evaluating the goal, with several scenes
+in a process, and with one process and several.
 
     python benchmarks/vector.py
     python benchmarks/vector.py --scaling results/scaling.json
 
-Times within one run are to be compared: steps with and without the goal alternate, as do one
-process and several. With ``--scaling``, steps per hour are computed for several cores, from the CPU
-time of a step and of what one process does for all; ManiSkill's PickCube runs in between.
+Compare times only within one run: steps with and without the goal alternate, as do one process and
+several. With ``--scaling``, steps per hour are computed for several cores, from the CPU time of a
+step and of the first process's work for all others; ManiSkill's PickCube-v1 runs in between.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ from clevrskills.solvers.oracle import Oracle
 from clevrskills.vector import VectorEnv, make_vec
 
 TASK, TASK_ARGS = "sort", {"num_areas": 2, "num_objects": 4}
-"""Six bodies, four leaves."""
+"""Task with six bodies and four leaves."""
 BLOCK = 20
-"""Steps that are timed together."""
+"""Steps timed together."""
 
 
 @dataclass
 class VectorArgs:
-    """What to measure."""
+    """Measurements to make."""
 
     episodes: int = 4
     """Oracle episodes whose steps are timed in one environment."""
     scenes: int = 16
     """Scenes in one process."""
     rounds: int = 8
-    """How often several scenes, and one process and several, are timed."""
+    """Repetitions of the timings of several scenes, and of one process and several."""
     workers: int = 2
     """Processes to compare with one."""
     seed: int = 0
-    """The first seed."""
+    """First seed."""
     scaling: Path | None = None
-    """Measure steps per hour on several cores instead, and write them to this file."""
+    """Instead, measure steps per hour on several cores and write them to this file."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print JSON after the tables."""
 
 
 @dataclass
 class Report:
-    """Tables, as they are printed and as data."""
+    """Tables, both printed and as data."""
 
     data: dict[str, Any] = field(default_factory=dict)
 
@@ -72,7 +72,7 @@ class Report:
 
 
 def one_environment(args: VectorArgs, report: Report) -> None:
-    """CPU time of a step along oracle episodes and of the same step without looking at the goal."""
+    """Measure a step along oracle episodes with and without evaluating the goal."""
     env, blind = (
         ClevrSkillsEnv(
             TASK,
@@ -104,7 +104,7 @@ def one_environment(args: VectorArgs, report: Report) -> None:
 
 
 def forget_goal(env: ClevrSkillsEnv) -> None:
-    """Let an environment say of its goal what it said last, without looking."""
+    """Make an environment repeat its last outcome without evaluating the goal."""
     told = {"success": env.outcome.holds, "progress": env.outcome.progress}
     env.evaluate = lambda: told  # type: ignore[method-assign]
 
@@ -116,7 +116,7 @@ def play(env: ClevrSkillsEnv, actions: Sequence[np.ndarray]) -> None:
 
 
 def oracle_actions(env: ClevrSkillsEnv, seed: int) -> list[np.ndarray]:
-    """What the oracle does in an episode."""
+    """Return the oracle's actions in an episode."""
     env.reset(seed=seed)
     oracle, actions = Oracle(env), []
     try:
@@ -130,7 +130,7 @@ def oracle_actions(env: ClevrSkillsEnv, seed: int) -> list[np.ndarray]:
 
 
 def several_scenes(args: VectorArgs, report: Report) -> None:
-    """CPU time of an environment's step with several scenes in this process."""
+    """Measure the CPU time of a step with several scenes in this process."""
     rows: list[list[object]] = []
     for count in (1, args.scenes):
         envs = make_vec(TASK, count, task_args=TASK_ARGS)
@@ -143,8 +143,8 @@ def several_scenes(args: VectorArgs, report: Report) -> None:
 
 
 def several_processes(args: VectorArgs, report: Report) -> None:
-    """Steps a second of the same environments in one process, in several, and in as many that know
-    nothing of each other, which is what the machine can do; in turns, each turn with new scenes.
+    """Measure steps per second of the same environments in one process, in several, and in as many
+    independent ones (the machine's limit), in turn, each time with new scenes.
     """
     total = args.scenes * args.workers
     names = ["1", f"{args.workers}", f"{args.workers} on their own"]
@@ -192,8 +192,8 @@ TASKS, CORES = ("pick", "sort", "sort_stack"), (1, 2, 16, 64)
 
 
 def several_cores(args: VectorArgs) -> dict[str, Any]:
-    """Steps per hour on several cores, a process on each, without resets: in a round each process
-    steps its scenes, and the first one copies the arrays of all and talks to the others.
+    """Return steps per hour on several cores, one process each, without resets: in a round each
+    process steps its scenes, and the first one copies all arrays and communicates with the others.
     """
     total, processes = args.scenes * args.workers, (1, args.workers)
     kinds = [(task, count) for task in TASKS for count in processes]
@@ -237,7 +237,7 @@ def several_cores(args: VectorArgs) -> dict[str, Any]:
 
 
 class Timed:
-    """CPU time of the steps of the scenes of this process alone."""
+    """CPU time of the steps of this process's own scenes."""
 
     def __init__(self, envs: VectorEnv) -> None:
         self.ms, shard = 0.0, envs._shards[-1]
@@ -250,9 +250,7 @@ class Timed:
 
 
 def on_its_own(pipe: Connection, count: int) -> None:
-    """What a process does that knows of no other one: a block of steps of its scenes, whenever it
-    is told to.
-    """
+    """Run blocks of steps in an independent process, on request."""
     torch.set_num_threads(1)
     envs = make_vec(TASK, count, task_args=TASK_ARGS)
     while (told := pipe.recv()) is not None:
@@ -266,20 +264,20 @@ def on_its_own(pipe: Connection, count: int) -> None:
 
 
 def run(envs: VectorEnv, generator: np.random.Generator) -> None:
-    """A block of random steps."""
+    """Run a block of random steps."""
     for _ in range(BLOCK):
         envs.step(wander(generator, envs.num_envs))
 
 
 def cpu_ms(call: Callable[..., object], *arguments: Any) -> float:
-    """CPU time of a call in milliseconds."""
+    """Return the CPU time of a call in milliseconds."""
     begin = time.process_time()
     call(*arguments)
     return 1e3 * (time.process_time() - begin)
 
 
 def main(args: VectorArgs) -> None:
-    """Measure."""
+    """Measure and print."""
     torch.set_num_threads(1)
     if args.scaling:
         args.scaling.write_text(json.dumps(several_cores(args), indent=1) + "\n", encoding="utf-8")

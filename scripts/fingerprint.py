@@ -1,26 +1,25 @@
-"""Fingerprint: hashes of what users rely on, compared between two versions of the code.
+"""Fingerprint: hashes of outputs that users rely on, compared between two versions of the code.
 
-    python scripts/fingerprint.py                      # what is in the working tree, with HEAD
+    python scripts/fingerprint.py                      # compare the working tree with HEAD
     python scripts/fingerprint.py --against v0.1.0     # with another commit
-    python scripts/fingerprint.py --quick              # a part of it
+    python scripts/fingerprint.py --quick              # fewer commands
     python scripts/fingerprint.py --only oracle train
 
-Both sides run the same commands on this machine, with the packages of this Python; the other commit
-in a git worktree of its own, the working tree in a copy made at the start, so that it may be edited
-meanwhile. Nothing of either is imported here, so modules may move. Hashes of a commit are kept in
-the user's cache, below ``clevrskills-fingerprint``.
+Both versions run the same commands on this machine with the packages of this Python. The commit
+runs in its own git worktree, the working tree in a copy, so it may be edited meanwhile. Neither is
+imported here, so modules may move. Hashes of a commit are cached in the user's cache directory,
+below ``clevrskills-fingerprint``.
 
-A fingerprint has a hash for each column of a table, entry of a JSON file (of a list of objects, for
-all of them together), tensor of a checkpoint, and other file. What only the working tree has is
-listed as new and is no difference. What it has no more, or otherwise, is one, unless a row of
-``fingerprint_changes.toml`` expects it. The exit code is 0 if there is no difference, 1 if there is
-one, 2 if a command failed.
+A fingerprint has a hash for each table column, JSON entry (one for all objects of a list),
+checkpoint tensor and other file. Hashes that only the working tree has are listed as new. Missing
+or changed hashes are differences unless a row of ``fingerprint_changes.toml`` expects them. The
+exit code is 0 without differences, 1 with differences, 2 if a command failed.
 
-The rows are regular expressions of whole keys, ``PART/KEY`` as the report of ``--out`` has them:
+Rows are regular expressions that match whole keys, ``PART/KEY`` as in the report of ``--out``:
 
 - ``[[renamed]]``: ``old``, ``new`` (with groups, as of `re.sub`), ``reason``
 - ``[[removed]]``: ``key``, ``reason``
-- ``[[changed]]``: ``key``, ``reason``; the value may be any other, such as the number of a format
+- ``[[changed]]``: ``key``, ``reason``; any new value is accepted, such as the version of a format
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ LEFT_OUT = {
     "versions": "of packages, this one among them",
     "files": "sizes and hashes of files with versions in them; the files are looked at themselves",
 }
-"""Entries of JSON files that are not looked at, and what they are. None is an absolute path or the
+"""Entries of JSON files that are ignored, and their meaning. None is an absolute path or the
 name of a module: commands run in the folder that they write to.
 """
 FOLDERS_LEFT_OUT = {
@@ -112,7 +111,7 @@ LOOK = "evaluate --policy looking:Looking --episodes 1 --out"
 TRAIN = "train --data demos --configuration tiny --log-every 1 --workers 0 --cpu --policy"
 RL = "rl trace --num-envs 4 --rollout-steps 32 --episode-steps 20 --out ppo --total-steps"
 SUITES = {"lohoravens": "pick_place_color", "ivispar": "geoms", "asgardbench": "coffee"}
-"""A task of each further suite."""
+"""One task of each further suite."""
 ZOO = {
     "checkpoint:zoo/bc-compact-l0": "touch",
     "checkpoint:zoo/bc-compact-l1": "sort",
@@ -126,7 +125,7 @@ ZOO = {
     "rl:zoo/touch-push": "touch_push",
     "rl:zoo/touch-topple": "touch_topple",
 }
-"""The checkpoints that the package ships, each with a task and its options."""
+"""Shipped checkpoints, each with a task and its options."""
 VIEWS = {"ivispar": "view3d", "asgardbench": "first_person"}
 Commands = Mapping[str, Sequence[str]]
 FULL: Commands = {
@@ -178,7 +177,7 @@ FULL: Commands = {
         for policy, task in ZOO.items()
     ],
 }
-"""Commands of each part, each with a folder that it writes; the first one of ``dataset`` makes the
+"""Commands of each part with their output folders; the first one of ``dataset`` makes the
 demonstrations that others read.
 """
 QUICK: Commands = {
@@ -204,16 +203,16 @@ COMMANDS = {"full": FULL, "quick": QUICK}
 
 
 class CommandError(Exception):
-    """A command failed; its last lines."""
+    """Failure of a command, with its last lines."""
 
 
 def digest(data: bytes) -> str:
-    """A short hash."""
+    """Return a short hash."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 def of_json(value: Any) -> Hashes:
-    """A hash for each entry, by its name; entries of all objects of a list have one together."""
+    """Return a hash for each entry by name; the objects of a list share one per entry."""
     found: dict[str, Any] = {}
 
     def visit(value: Any, name: str, place: str) -> None:
@@ -235,7 +234,7 @@ def of_json(value: Any) -> Hashes:
 
 
 def of_journal(path: Path) -> Hashes:
-    """The entries of each line of JSON."""
+    """Return the hashes of the entries of JSON lines."""
     found: Hashes = {}
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines()):
         line = json.loads(text)
@@ -246,7 +245,7 @@ def of_journal(path: Path) -> Hashes:
 
 
 def of_table(path: Path) -> Hashes:
-    """Each column with its type, and all bytes of the file."""
+    """Return the hashes of each column with its type, and of the whole file."""
     table = pq.read_table(path).replace_schema_metadata(None)
     found = {"": digest(path.read_bytes())}
     for name in table.column_names:
@@ -257,7 +256,7 @@ def of_table(path: Path) -> Hashes:
 
 
 def of_tensors(path: Path) -> Hashes:
-    """Each tensor of a safetensors file, with its type and shape."""
+    """Return the hashes of each tensor of a safetensors file, with its type and shape."""
     data = path.read_bytes()
     begin = 8 + int.from_bytes(data[:8], "little")
     found: Hashes = {}
@@ -270,24 +269,24 @@ def of_tensors(path: Path) -> Hashes:
 
 
 def of_pickle(data: Any) -> Hashes:
-    """What was pickled; its bytes depend on which equal texts are one object."""
+    """Return the hash of a pickled object, whose bytes depend on the identity of equal strings."""
     return of_json(json.loads(json.dumps(data, default=np.ndarray.tolist)))
 
 
 def of_array(path: Path) -> Hashes:
-    """The bytes of an array, or what is in an array of objects."""
+    """Return the bytes of an array, or the contents of an array of objects."""
     array = np.load(path, allow_pickle=True)  # our own commands wrote it
     return of_pickle(array.tolist()) if array.dtype.hasobject else of_bytes(path)
 
 
 def of_page(path: Path) -> Hashes:
-    """The lines of a page, without the one that tells versions."""
+    """Return the hash of a page without its line of versions."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return {"": digest("\n".join(x for x in lines if not x.startswith(VERSIONS_LINE)).encode())}
 
 
 def of_bytes(path: Path) -> Hashes:
-    """All bytes of a file."""
+    """Return the hash of a file."""
     return {"": digest(path.read_bytes())}
 
 
@@ -300,11 +299,11 @@ READERS: Mapping[str, Callable[[Path], Hashes]] = {
     ".pickle.bz2": lambda path: of_pickle(pickle.loads(bz2.decompress(path.read_bytes()))),
     ".safetensors": of_tensors,
 }
-"""How files are read, by the end of their names; of all others the bytes are hashed."""
+"""Readers by file name suffix; other files are hashed as bytes."""
 
 
 def of_folder(folder: Path) -> Hashes:
-    """All files of a folder, by their path in it."""
+    """Return the hashes of all files of a folder, by relative path."""
     found: Hashes = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
@@ -318,7 +317,7 @@ def of_folder(folder: Path) -> Hashes:
 
 
 def of_frozen(code: Path) -> Hashes:
-    """Return the entries of the files of frozen episodes, wherever they are."""
+    """Return the hashes of the entries of all files of frozen episodes."""
     found: Hashes = {}
     for path in sorted(code.rglob("*.jsonl.gz")):
         lines = gzip.decompress(path.read_bytes()).decode().splitlines()
@@ -379,21 +378,21 @@ class Side:
         return of_folder(self.work / out)
 
     def _check_code(self) -> None:
-        """Check that commands run the code of this side, not what is installed."""
+        """Check that commands run the code of this version, not the installed package."""
         find = f"from importlib.util import find_spec; print(find_spec('{PACKAGE}').origin)"
         origin = Path(self._python("-c", find))
         if not origin.resolve().is_relative_to(self.code.resolve()):
             raise CommandError(f"{origin} hides the code of {self.code}")
 
     def _python(self, *arguments: str) -> str:
-        """What a Python process of this side prints."""
+        """Return the output of a Python process of this version."""
         # what the package generates and keeps is a part of what is compared: made anew
         own = {"PYTHONPATH": str(self.code), "CLEVRSKILLS_CACHE": str(self.work / ".cache")}
         return run(self.work, sys.executable, *arguments, env=os.environ | ENVIRONMENT | own)
 
 
 def run(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
-    """What a command prints.
+    """Return the output of a command.
 
     Raises:
         CommandError: It failed.
@@ -408,12 +407,12 @@ def run(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
 
 
 def git(*arguments: str) -> str:
-    """What git says of this repository."""
+    """Return the output of git in this repository."""
     return run(ROOT, "git", *arguments)
 
 
 def kept(commit: str, mode: str) -> Path:
-    """The file in which hashes of a commit are kept, for these packages and this processor."""
+    """Return the cache file of a commit's hashes, for these packages and this processor."""
     about = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else platform.processor()
     key = {line for line in about.splitlines() if line.startswith("model name")}
     packages = importlib.metadata.distributions()
@@ -425,7 +424,7 @@ def kept(commit: str, mode: str) -> Path:
 
 
 def of_commit(commit: str, mode: str, parts: Sequence[str], work: Path) -> Parts:
-    """The fingerprint of a commit, as far as it is not kept from before.
+    """Return the fingerprint of a commit, from the cache where possible.
 
     Raises:
         CommandError: A command failed.
@@ -449,7 +448,7 @@ def of_commit(commit: str, mode: str, parts: Sequence[str], work: Path) -> Parts
 
 @dataclass
 class Changes:
-    """Differences that are expected: of the rows of a table those that apply.
+    """Expected differences: the rows of a table that apply.
 
     Attributes:
         rows: The kind of each row, its pattern, and the new name of what it renames.
@@ -474,7 +473,7 @@ class Changes:
         return cls(rows)
 
     def of(self, key: str) -> tuple[str, str]:
-        """Return what is expected of a key, or nothing, and the name that it has now."""
+        """Return the expected change of a key, if any, and its present name."""
         for kind, pattern, new in self.rows:
             if re.fullmatch(pattern, key):
                 self.used.add(pattern)
@@ -482,7 +481,7 @@ class Changes:
         return "", key
 
     def apply(self, part: str, old: Hashes, new: Hashes) -> Hashes:
-        """Return old hashes by their present names, without those that may be gone or differ."""
+        """Return old hashes by present names, without those expected to be removed or changed."""
         left: Hashes = {}
         for name, value in old.items():
             kind, key = self.of(f"{part}/{name}")
@@ -495,7 +494,7 @@ class Changes:
 
 
 def compare(part: str, old: Hashes, new: Hashes, changes: Changes) -> tuple[list[str], list[str]]:
-    """Return names that differ, and those that are new.
+    """Return the names that differ and those that are new.
 
     The bytes of a table count only if its columns are those of before. A tensor that is there under
     another name, such as one of another file, has not gone.
@@ -512,12 +511,12 @@ def compare(part: str, old: Hashes, new: Hashes, changes: Changes) -> tuple[list
 
 
 def main() -> int:
-    """Compare; the exit code tells whether all is equal."""
+    """Compare the versions and return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--against", default="HEAD", metavar="COMMIT", help="the other version")
-    parser.add_argument("--quick", action="store_true", help="look at less")
+    parser.add_argument("--quick", action="store_true", help="run fewer commands")
     parser.add_argument(
         "--only", nargs="+", choices=FULL, default=list(FULL), metavar="PART", help=", ".join(FULL)
     )

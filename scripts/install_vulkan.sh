@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Makes pictures possible on a machine without a GPU: installs Mesa's software Vulkan driver
-# (lavapipe) in a version that SAPIEN accepts, and the system libraries that SAPIEN loads.
+# Enables rendering on a machine without a GPU: installs Mesa's software Vulkan driver (lavapipe) in a
+# version that SAPIEN accepts, and the system libraries that SAPIEN loads.
 #
-#   install_vulkan.sh                       installs what is missing; a GPU driver is left alone
-#   install_vulkan.sh --software            installs the software driver beside a GPU driver too
+#   install_vulkan.sh                       installs missing parts; keeps a GPU driver
+#   install_vulkan.sh --software            also installs the software driver beside a GPU driver
 #   install_vulkan.sh --print-sources CODENAME FILE...
-#                                           prints the backports entry made from these apt sources
+#                                           prints the backports entry for these apt sources
 #
-# Exit code 0 also where nothing can be installed: then it says what to run, and there are no
-# pictures until that is done.
+# If it may not install packages, it prints the commands to run and still exits with code 0.
 set -euo pipefail
 scripts=$(dirname "$0")
 . "$scripts/common.sh"

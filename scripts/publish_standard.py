@@ -33,14 +33,14 @@ from clevrskills.jobs.files import write_whole
 
 ROOT = Path(__file__).parents[1]
 FOLDER_ENTRIES, REPOSITORY_FILES, FILE_BYTES = 10_000, 100_000, 20 * 10**9
-"""Limits of the Hugging Face hub, by its page "Storage limits"."""
+"""Limits of the Hugging Face hub, from its page "Storage limits"."""
 LEROBOT_INFO = "meta/info.json"
 RESOLVER = "doi.org"
 NO_DOI = "none yet"
 HEADING = "\n## Publication\n"
 NOTES = """
 - License of the data: Apache-2.0, see `LICENSE`. Shapes, textures and sentences are our own.
-- License of weights: Apache-2.0 for those of the package `clevrskills-zoo`; weights of others that
+- License of weights: Apache-2.0 for the package `clevrskills-zoo`; third-party weights that
   policies start from keep their own.
 - DOI: {doi}
 - Metadata: `croissant.json`, Croissant 1.0 with the fields of RAI 1.0.
@@ -53,7 +53,7 @@ Owner = Annotated[str, tyro.conf.Positional]
 
 
 def digests(dataset: Folder, file: Folder) -> None:
-    """Write what is published of the standard datasets, from one that was made.
+    """Write the published digests of the standard datasets, from a generated one.
 
     Args:
         dataset: A standard dataset.
@@ -95,7 +95,7 @@ def kit(dataset: Folder, out: Folder, doi: str = "", workers: int = 1) -> None:
 
 
 def finish(folder: Path, doi: str) -> None:
-    """Add to a folder what both forms of a dataset have."""
+    """Add the files that both forms of a dataset share."""
     shutil.copy(ROOT / "LICENSE", folder)
     card = folder / CARD_FILE
     text = card.read_text(encoding="utf-8").partition(HEADING)[0]
@@ -147,7 +147,7 @@ def upload(folder: Folder, owner: Owner, dry_run: bool = False) -> None:
 
 
 def tags(folder: Path) -> list[str]:
-    """Tags of a dataset: the version, and that of the format, by which LeRobot finds it."""
+    """Return the tags of a dataset: its version, and the format version that LeRobot looks up."""
     found, info = [f"v{clevrskills.__version__}"], folder / LEROBOT_INFO
     if info.exists():
         found.append(json.loads(info.read_text(encoding="utf-8"))["codebase_version"])

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what a release consists of into dist/: its wheels, in dist/data the standard dataset that
-# DATASET names, if any, and checksums. Prints the commands that upload them; uploads nothing itself.
+# Builds a release in dist/: wheels, checksums, and with DATASET the standard dataset in dist/data.
+# Prints the commands that upload them; uploads nothing itself.
 # Usage: [DATASET=standard-100] release.sh [--dry-run]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,5 @@
-"""Screening of perturbed episodes of all tasks: the share that is rejected, by axis and level, and
-the verdicts as the suite ships them. The cache remembers what was screened, so that it can be
-stopped and goes on.
+"""Screening of perturbed episodes: rejected share by axis and level, and the verdicts that the
+suite ships. Verdicts are cached, so an interrupted run resumes.
 
 python scripts/screen_axes.py --level 1 --level 2 --level 3 --level 4 --level 5 --episodes 3
 python scripts/screen_axes.py --out clevrskills/suites/clevrskills/screened.json --workers 8
@@ -20,9 +19,9 @@ from clevrskills.evaluation.robustness.screening import ScreeningVerdict
 from clevrskills.evaluation.robustness.shipped import write_verdicts
 
 PHYSICAL = ("embodiment", "layout", "clutter", "robot_start", "disturbance")
-"""Axes whose screening takes the oracle, and so long that it is shipped."""
+"""Axes whose screening runs the oracle; their verdicts are shipped."""
 MOST = 4
-"""Tasks that are named beside a level, those with most rejected episodes."""
+"""Number of tasks named per level, those with most rejected episodes."""
 
 
 @dataclass
@@ -30,23 +29,23 @@ class Arguments:
     """Screen the first frozen episodes of all tasks."""
 
     task: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Tasks; by default all."""
+    """Tasks; default: all."""
     axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """An axis; by default those that change the physics."""
+    """An axis; default: those that change the physics."""
     level: Annotated[tuple[int, ...], tyro.conf.UseAppendAction] = ()
-    """A level; by default 3, or the last of axes with fewer."""
+    """A level; default: 3, or the highest of axes with fewer."""
     split: str = "train"
-    """The split."""
+    """Split of the episodes."""
     episodes: int = 20
-    """Episodes of each task that are kept; the shares are of as many first frozen episodes."""
+    """Kept episodes per task; shares refer to the same number of first frozen episodes."""
     out: Path | None = None
     """File for the verdicts, written after each axis and level."""
     workers: int = 1
-    """Number of processes."""
+    """Worker processes."""
 
 
 def main(args: Arguments) -> None:
-    """Screen, and print a line for each axis and level."""
+    """Screen and print a line for each axis and level."""
     suite = load_suite()
     if not isinstance(suite, Perturbable):
         raise unsupported(suite, "axes")

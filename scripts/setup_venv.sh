@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the virtual environment .venv and installs the package into it, with the oracle and the
-# development tools. Usage: [VENV=.venv] [EXTRAS=...] [CONSTRAINTS=constraints.txt] setup_venv.sh [PYTHON]
-# Without CONSTRAINTS, the newest versions that fit together.
+# Creates the virtual environment .venv and installs the package with the oracle and the development
+# tools. Usage: [VENV=.venv] [EXTRAS=...] [CONSTRAINTS=constraints.txt] setup_venv.sh [PYTHON]
+# An empty CONSTRAINTS installs the newest compatible versions.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -23,7 +23,7 @@ install_venv_module() { # Debian and Ubuntu package it apart from Python
   exit 1
 }
 
-# An environment whose Python works is kept, so that a changed pin is a quick update.
+# A working environment is kept, so that a changed pin is a quick update.
 if ! { [ -x $venv/bin/python ] && scripts/find_python.sh $venv/bin/python &&
   $venv/bin/python -m pip --version; } >/dev/null 2>&1; then
   "$python" -c 'import ensurepip, venv' 2>/dev/null || install_venv_module

@@ -26,7 +26,7 @@ function nothing(name, search) {
     }
     search();
   };
-  return element("p", {id: "nothing"}, `No ${name} fits. `, element("button", {onclick: clear}, "Clear the filters"));
+  return element("p", {id: "nothing"}, `No matching ${name}s. `, element("button", {onclick: clear}, "Clear filters"));
 }
 
 /* What the page's data has in it. */

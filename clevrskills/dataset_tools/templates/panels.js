@@ -68,7 +68,7 @@ const panels = {
     fill("keysteps", this.images.map(({button}) => button));
   },
 
-  /* What was seen before each turn, what was asked for, and what came of it. */
+  /* Observation, command and result of each turn. */
   turns() {
     const {turns} = this.episode;
     $("turn-section").hidden = !turns.length;

@@ -15,7 +15,7 @@ const timeline = {
     this.runs("Step", episode.lanes.instruction, (run) => this.hueOf(episode, run.start));
     this.runs("Action", episode.lanes.action, (run) => this.hueOf(episode, run.start));
     this.marks("Key-steps", episode.keysteps);
-    if (episode.events.length) this.marks("What went wrong", episode.events.map((e) => ({
+    if (episode.events.length) this.marks("Failure events", episode.events.map((e) => ({
       step: e.step, kind: "wrong", label: [e.kind, e.object, e.detail].filter(Boolean).join(" "),
     })));
     this.curve("Reward", episode.reward, "var(--reward)");

@@ -325,7 +325,7 @@ def test_index(tab: Browser, demos: Path, tmp_path: Path) -> None:
     assert [text.lstrip("✕").startswith("visit") for text in found["visit"]] == [True] * 4
     assert len(found["failed"]) == 1 and "cannot reach it" in found["failed"][0]
     assert len(found["words"]) == len(found["seed"]) == 2
-    assert found["none"] == [[], "No attempt fits. Clear the filters"]
+    assert found["none"] == [[], "No matching attempts. Clear filters"]
     longest = max(Dataset(demos), key=len)
     assert f"seed {longest.info['seed']}, {len(longest)} steps" in found["longest"][0]
     assert found["images"] == [64] * 6

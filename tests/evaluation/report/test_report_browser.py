@@ -204,7 +204,7 @@ def test_filters(tab: Browser, page: Path) -> None:
     assert found["errors"] == ["pick_train_005"]
     assert found["quit"] == ["sort_train_000"] and found["left"] == ["sort_train_001"]
     assert found["level"] == ["sort_train_000", "sort_train_001"]
-    assert found["none"] == [[], "No episode fits. Clear the filters"]
+    assert found["none"] == [[], "No matching episodes. Clear filters"]
     assert found["cleared"] == found["all"]
     assert found["filmed"] == ["push_train_000"]
 

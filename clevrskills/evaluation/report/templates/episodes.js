@@ -69,15 +69,15 @@ function videoOf(id) {
 }
 
 function film(outcome) {
-  if (!outcome.video) return element("div", {class: "blank"}, "not filmed");
+  if (!outcome.video) return element("div", {class: "blank"}, "no video");
   const src = videoOf(outcome.video);
   const video = element("video", {src, controls: true, muted: true, autoplay: true, loop: true, playsInline: true});
   video.onerror = () => video.replaceWith(element("div", {class: "blank"},
-    src.startsWith("blob:") ? "this browser cannot play it" : `${src} is not there`));
+    src.startsWith("blob:") ? "this browser cannot play it" : `${src} not found`));
   return video;
 }
 
-/* What went wrong, along the steps of the episode; a click shows the moment in the video. */
+/* Failure events, along the steps of the episode; a click shows the moment in the video. */
 function timeline(outcome, screen) {
   if (!outcome.events.length) return [];
   const [steps] = outcome.steps;
@@ -101,7 +101,7 @@ function counted({steps: [steps, most], turns: [turns, limit]}) {
 
 function outcomePanel(outcome, k) {
   const name = element("span", {class: "run"}, element("i", {"--colour": colour(k)}), data.runs[k].label);
-  if (!outcome) return element("div", {class: "outcome"}, element("div", {class: "heading"}, name), element("div", {class: "blank"}, "this run has not done it"));
+  if (!outcome) return element("div", {class: "outcome"}, element("div", {class: "heading"}, name), element("div", {class: "blank"}, "not in this run"));
   const good = outcome.once && outcome.cause !== "error";
   const facts = [
     ["ended by", outcome.cause],
@@ -110,8 +110,8 @@ function outcomePanel(outcome, k) {
     ...Object.entries(outcome.texts),
     ...counted(outcome),
     ...(outcome.starts > 1 ? [["starts", outcome.starts]] : []),
-    ...(outcome.why ? [["because", outcome.why]] : []),
-    ...(outcome.first ? [["failed first by", outcome.first]] : []),
+    ...(outcome.why ? [["reason", outcome.why]] : []),
+    ...(outcome.first ? [["first failure event", outcome.first]] : []),
   ];
   const screen = film(outcome);
   return element("div", {class: "outcome"},
