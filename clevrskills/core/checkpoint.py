@@ -2,15 +2,14 @@
 
 ::
 
-    DIR/config.json             the policy, its configuration, what it sees and does, its origin
-    DIR/model.safetensors       its weights
-    DIR/optimizer.safetensors   what it takes to go on training; not at the end of a training
+    DIR/config.json             policy, configuration, observations, actions and origin
+    DIR/model.safetensors       weights
+    DIR/optimizer.safetensors   optimizer state; absent in the final checkpoint of a run
     DIR/tokenizer/              and other files that a policy adds
 
-The folder of a training run keeps the latest ones as ``RUN/checkpoints/<steps>/``; the zoo, which
-is a distribution of its own, has those of published policies as ``zoo/NAME``. Imitation and
-reinforcement learning write this one format; nothing here is written whole or not at all, which is
-up to the caller.
+A training run keeps its latest checkpoints in ``RUN/checkpoints/<steps>/``. The zoo, a distribution
+of its own, holds those of the published policies as ``zoo/NAME``. Imitation and reinforcement
+learning share this format. Writing is not atomic; callers take care of that.
 """
 
 from __future__ import annotations
@@ -34,33 +33,33 @@ WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 CHECKPOINTS_DIR = "checkpoints"
 ZOO = Path(__file__).parents[2] / "zoo" / "clevrskills_zoo"
-"""Published policies, a folder for each: those of the checkout, or the installed distribution."""
+"""Folder of the published policies: that of the checkout, or the installed distribution."""
 if not ZOO.is_dir() and (_installed := find_spec(ZOO.name)) and _installed.origin:
     ZOO = Path(_installed.origin).parent
 FORMAT_VERSION = 1
 
 
 def folder_of(run: Path, steps: int) -> Path:
-    """Return the folder of a training run's checkpoint after so many steps."""
+    """Return the folder of the checkpoint of a training run after a number of steps."""
     return run / CHECKPOINTS_DIR / f"{steps:08d}"
 
 
 def latest(run: Path) -> tuple[int, Path | None]:
-    """Return step and folder of the latest checkpoint of a training run, if there is one."""
+    """Return the step and folder of the latest checkpoint; ``(0, None)`` if there is none."""
     found = [folder for folder in _numbered(run) if (folder / CONFIG_FILE).is_file()]
     return (int(found[-1].name), found[-1]) if found else (0, None)
 
 
 def zoo_names() -> list[str]:
-    """Return names of the published policies."""
+    """Return the names of the published policies."""
     return sorted(card.parent.name for card in ZOO.glob("*/README.md"))
 
 
 def located(path: Path) -> Path:
-    """Return the folder that a path means: ``zoo/NAME`` is a published policy, wherever one is.
+    """Return the folder that a path stands for: ``zoo/NAME`` is a published policy in any folder.
 
     Raises:
-        ClevrSkillsError: The published policies are not installed, or none has this name.
+        ClevrSkillsError: The zoo is not installed, or has no such policy.
     """
     if path.is_absolute() or path.parts[:1] != ("zoo",):
         return path
@@ -75,30 +74,29 @@ def located(path: Path) -> Path:
 
 
 def find(path: Path) -> Path:
-    """Return the folder of a checkpoint: the one named, the latest one of a training run, or, for
-    ``zoo/NAME``, that of a published policy.
+    """Return the folder of a checkpoint, of the latest one of a training run, or of ``zoo/NAME``.
 
     Raises:
-        ClevrSkillsError: There is none.
+        ClevrSkillsError: There is no checkpoint.
     """
     path = located(path)
     if (path / CONFIG_FILE).is_file():
         return path
     if not path.is_dir():
         raise ClevrSkillsError(
-            f"there is no folder {path}: name that of a checkpoint or of a training run"
+            f"there is no folder {path}; give that of a checkpoint or of a training run"
         )
     folder = latest(path)[1]
     if folder is None:
-        raise ClevrSkillsError(f"{path} is no checkpoint: it has no {CONFIG_FILE}")
+        raise ClevrSkillsError(f"{path} is not a checkpoint: it has no {CONFIG_FILE}")
     return folder
 
 
 def content_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the relative names and hashes of all files of a folder.
+    """Return the SHA-256 of a file, or of the relative paths and hashes of all files in a folder.
 
     Raises:
-        ClevrSkillsError: One cannot be read.
+        ClevrSkillsError: A file cannot be read.
     """
     try:
         if path.is_file():
@@ -127,26 +125,25 @@ def write(
 
     Args:
         folder: The folder.
-        config: What it is, as JSON data.
-        weights: By name.
-        training: What it takes to go on; ``None``: the training is at its end.
+        config: Configuration, as JSON data.
+        weights: Weights by name.
+        training: State of the optimizer by name; ``None`` for the final checkpoint.
 
     Raises:
-        OSError: The disk refused.
+        OSError: Writing failed.
     """
     save_tensors(folder / WEIGHTS_FILE, weights)
     if training is not None:
         save_tensors(folder / OPTIMIZER_FILE, training)
-    data = {"format_version": FORMAT_VERSION, **config}
-    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-    (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+    text = json.dumps({"format_version": FORMAT_VERSION, **config}, indent=1, ensure_ascii=False)
+    (folder / CONFIG_FILE).write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the configuration of a checkpoint, as JSON data.
 
     Raises:
-        ClevrSkillsError: It is missing, damaged or of another version of the format.
+        ClevrSkillsError: It is missing, damaged or of another format version.
     """
     path = folder / CONFIG_FILE
     try:
@@ -162,15 +159,15 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def load_weights(module: nn.Module, folder: Path, elsewhere: Collection[str] = ()) -> None:
-    """Read the weights of a checkpoint into a module.
+    """Load the weights of a checkpoint into a module.
 
     Args:
         module: The module.
         folder: Folder of the checkpoint.
-        elsewhere: Names of weights that come from elsewhere and may be missing.
+        elsewhere: Names of weights that may be missing, as they are loaded from another source.
 
     Raises:
-        ClevrSkillsError: They are missing, damaged or of another module.
+        ClevrSkillsError: Weights are missing, damaged or do not fit the module.
     """
     found = read_tensors(folder / WEIGHTS_FILE)
     state = module.state_dict()
@@ -179,14 +176,14 @@ def load_weights(module: nn.Module, folder: Path, elsewhere: Collection[str] = (
     if missing or unfit:
         names = sorted(missing)[:3] + unfit[:3]
         raise ClevrSkillsError(
-            f"{folder} is not of this policy: {len(missing)} weights are missing and {len(unfit)} "
-            f"do not fit, such as {', '.join(names)}"
+            f"{folder} is not a checkpoint of this policy: {len(missing)} weights are missing and "
+            f"{len(unfit)} do not fit, e.g. {', '.join(names)}"
         )
     module.load_state_dict(found, strict=False)
 
 
 def optimizer_tensors(module: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return the state of an optimizer of a module's parameters, as ``<parameter>/<entry>``."""
+    """Return the optimizer state of a module's parameters by ``<parameter>/<entry>``."""
     return {
         f"{name}/{entry}": value
         for name, parameter in module.named_parameters()
@@ -197,29 +194,23 @@ def optimizer_tensors(module: nn.Module, optimizer: torch.optim.Optimizer) -> di
 def load_optimizer(
     optimizer: torch.optim.Optimizer, module: nn.Module, tensors: Mapping[str, Tensor], source: Path
 ) -> None:
-    """Put what :func:`optimizer_tensors` gave into an optimizer.
-
-    Args:
-        optimizer: The optimizer.
-        module: The module.
-        tensors: Its state.
-        source: Where it was read, for errors.
+    """Load the state returned by :func:`optimizer_tensors`; errors name its source.
 
     Raises:
-        ClevrSkillsError: It is of another module.
+        ClevrSkillsError: The state is that of another module.
     """
     parameters = dict(module.named_parameters())
     for name, tensor in tensors.items():
         owner, _, entry = name.rpartition("/")
         if owner not in parameters:
-            raise ClevrSkillsError(f"{source} is not of this policy: {owner}")
+            raise ClevrSkillsError(f"{source} does not fit this policy: {owner} is unknown")
         parameter = parameters[owner]
         device = "cpu" if entry == "step" else parameter.device
         optimizer.state[parameter][entry] = tensor.to(device)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors; those that share their memory are written once each."""
+    """Write tensors; tensors that share memory are written as separate copies."""
     from safetensors.torch import save_file
 
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
@@ -227,7 +218,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read tensors.
+    """Read the tensors of a file by name.
 
     Raises:
         ClevrSkillsError: The file is missing or damaged, or safetensors is not installed.
@@ -247,6 +238,6 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _numbered(run: Path) -> list[Path]:
-    """Return folders that are named after their steps; what somebody put aside is none."""
+    """Return the checkpoint folders of a run in order of their steps."""
     folders = (run / CHECKPOINTS_DIR).glob("[0-9]*")
-    return sorted((one for one in folders if one.name.isdecimal()), key=lambda one: int(one.name))
+    return sorted((f for f in folders if f.name.isdecimal()), key=lambda f: int(f.name))

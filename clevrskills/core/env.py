@@ -1,4 +1,4 @@
-"""Environments, episodes and prompts: what evaluation and recording need of them."""
+"""Interfaces of environments, episodes and prompts for evaluation and recording."""
 
 from __future__ import annotations
 
@@ -21,27 +21,25 @@ if TYPE_CHECKING:  # torch takes two seconds to import
 
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-CLOSED = "the environment is closed; make another one"
+CLOSED = "the environment is closed; make a new one"
 
 
 class ResetNeededError(ClevrSkillsError, ResetNeeded):  # type: ignore[misc]
-    """Step of an environment whose episode has not begun, or is over."""
+    """Error of a step before the first reset or after the end of an episode."""
 
 
 class ClosedError(ClevrSkillsError, ClosedEnvironmentError):  # type: ignore[misc]
-    """Use of an environment that is closed."""
+    """Error of using a closed environment."""
 
 
 class LifeCycle:
-    """Phases of an environment of Gymnasium, for checks before its steps and resets."""
+    """Life cycle of a Gymnasium environment: checks before steps and resets."""
 
     _phase = "new"
 
     @contextmanager
     def reset(self) -> Iterator[None]:
-        """Begin an episode within a ``with`` block; none is running if that raises.
+        """Begin an episode in a ``with`` block; if the block raises, no episode is running.
 
         Raises:
             ClosedError: The environment is closed.
@@ -52,7 +50,7 @@ class LifeCycle:
         self._phase = "running"
 
     def check_step(self) -> None:
-        """Check that a step may be made.
+        """Check that a step is allowed.
 
         Raises:
             ResetNeededError: No episode is running.
@@ -64,11 +62,11 @@ class LifeCycle:
             raise ResetNeededError(f"{why}: call reset before step")
 
     def end(self) -> None:
-        """Note that the episode is over."""
+        """Mark the episode as over."""
         self._phase = "over"
 
     def close(self) -> None:
-        """Note that the environment is closed."""
+        """Mark the environment as closed."""
         self._phase = "closed"
 
     def _check_open(self) -> None:
@@ -77,11 +75,10 @@ class LifeCycle:
 
 
 def as_autoreset_mode(mode: Any) -> AutoresetMode:
-    """Return the autoreset mode of vector environments that is meant: one of Gymnasium's, or its
-    value.
+    """Return the autoreset mode of a vector environment, given as Gymnasium's enum or its value.
 
     Raises:
-        UnknownNameError: It is neither ``SAME_STEP`` nor ``NEXT_STEP``.
+        UnknownNameError: The mode is neither ``SAME_STEP`` nor ``NEXT_STEP``.
     """
     allowed = (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)
     for known in allowed:
@@ -92,14 +89,13 @@ def as_autoreset_mode(mode: Any) -> AutoresetMode:
 
 
 class Prompt(ABC):
-    """The description of a task that a policy is given: text with placeholders for images.
+    """Prompt of an episode: text with placeholders for images.
 
     Attributes:
         text: The text.
-        others: Other texts that ask for the same.
-        about: Facts about the episode that every policy is given, such as the size of a board.
-        wording: The wording that the text has: ``index``, ``style`` and ``held_out``; empty: the
-            task has only one.
+        others: Alternative wordings of the same request.
+        about: Public facts about the episode, such as the size of a board.
+        wording: ``index``, ``style`` and ``held_out`` of the wording; empty if there is only one.
     """
 
     text: str
@@ -109,7 +105,7 @@ class Prompt(ABC):
 
     @abstractmethod
     def plain(self, text: str | None = None) -> str:
-        """Return the text, or another one with the same placeholders, in words."""
+        """Return the text, or another one with the same placeholders, with names for images."""
 
     @abstractmethod
     def images(self) -> Mapping[str, NDArray[Any]]:
@@ -121,18 +117,18 @@ class Prompt(ABC):
 
 
 class Episode(ABC):
-    """A frozen or drawn episode, as data; an environment starts it again anywhere.
+    """Frozen or sampled episode as data, from which an environment reproduces its start.
 
     Attributes:
         task: Key of the task.
         split: Name of the split.
-        index: Its number among those of the task and split.
-        seed: Seed that it was drawn from.
-        robot: Name of the robot; ``none``: no arm acts.
+        index: Number of the episode within its task and split.
+        seed: Seed of the episode.
+        robot: Name of the robot; ``none`` if no arm acts.
         task_args: Arguments of the task.
         prompt: The prompt.
-        limit: Turns after which it ends; 0: control steps, as the task says.
-        tags: Groups of tables that it belongs to, by name.
+        limit: Maximum number of turns; 0 if the step limit of the task applies.
+        tags: Values by which result tables group episodes, by name.
     """
 
     task: str
@@ -153,7 +149,7 @@ class Episode(ABC):
     @property
     @abstractmethod
     def content_hash(self) -> str:
-        """SHA-256, in hexadecimal, of all of it but its index."""
+        """SHA-256, in hexadecimal, of everything except the index."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -161,61 +157,59 @@ class Episode(ABC):
 
     @property
     def axes(self) -> Mapping[str, int]:
-        """Level of each axis that perturbs it."""
+        """Levels of the perturbation axes, by name."""
         return NOTHING
 
     @property
     def twin(self) -> str:
-        """Content hash of the clean episode that it was perturbed from; empty: it is clean."""
+        """Content hash of the unperturbed episode; empty if this is one."""
         return ""
 
     @property
     def planned_turns(self) -> tuple[int, int] | None:
-        """Turns of a plan that was found when it was drawn, and their limit; ``None``: no plan is
-        known without acting.
-        """
+        """Number of turns of the plan found while sampling, and its limit; ``None`` without one."""
         return None
 
     def pack(self) -> Mapping[str, Any]:
-        """Return JSON data for a frozen file, from which the suite reads the same episode."""
+        """Return the episode as JSON data for a file of frozen episodes."""
         return self.to_json()
 
 
 @runtime_checkable
 class Composable(Protocol):
-    """An episode whose goal is achieved one subgoal after the other."""
+    """Episode whose goal is a sequence of subgoals."""
 
     def subgoals(self) -> Sequence[str]:
-        """Return the names of the predicates that are achieved in turn."""
+        """Return the names of the predicates of the subgoals, in order."""
 
 
 class Watcher(Protocol):
-    """An observer of one episode: failure events, and how the arm moved."""
+    """Observer of one episode: failure events and measures of the arm's motion."""
 
     @property
     def events(self) -> Sequence[Any]:
-        """Failure events, each with a ``to_json``, in order after :meth:`finish`."""
+        """Failure events, each with a ``to_json``; in order after :meth:`finish`."""
 
     def finish(self) -> None:
         """End the episode."""
 
     def trajectory(self) -> Mapping[str, float]:
-        """Return measures of the movement, by name."""
+        """Return measures of the motion by name."""
 
 
 class Env(ABC):
-    """An environment of one episode at a time, as evaluation needs it.
+    """Environment of one episode at a time, as evaluation needs it.
 
     Attributes:
-        task: The task: ``key``, ``level`` and ``max_steps``.
-        world: The :class:`~clevrskills.core.goal.context.Context` of the goal; ``None``: the goal
-            describes itself without one.
+        task: The task, with ``key``, ``level`` and ``max_steps``.
+        world: The :class:`~clevrskills.core.goal.context.Context` of the goal; ``None`` if the goal
+            needs none.
         goal: The goal tree.
-        outcome: The evaluation of the goal in the present state.
-        limit: Turns or control steps after which the episode ends.
-        elapsed_steps: Turns or control steps so far, a number or (1,).
-        goal_hidden: Whether goal and progress tell of the state what is to be found out by looking;
-            players and clients get them when the episode is over.
+        outcome: Evaluation of the goal in the current state.
+        limit: Maximum number of turns or control steps.
+        elapsed_steps: Number of turns or control steps so far, a number or (1,).
+        goal_hidden: Whether goal and progress reveal state that must be observed; players and
+            clients then receive them only after the episode.
     """
 
     goal_hidden = False
@@ -237,14 +231,14 @@ class Env(ABC):
 
     @abstractmethod
     def get_state(self) -> Any:
-        """Return numbers, (n,) or (1, n), that differ where the state differs."""
+        """Return the state as numbers, (n,) or (1, n); different states give different numbers."""
 
     def faults(self) -> Mapping[str, bool]:
-        """Return, just after a reset, which faults the start of the episode has."""
+        """Return which faults the initial state has; call it right after a reset."""
         return {"goal holds": bool(self.outcome.holds[0])}
 
     def watcher(self) -> Watcher | None:
-        """Return an observer of the episode from the present state on; ``None``: there is none."""
+        """Return an observer of the episode from the current state on; ``None`` if unsupported."""
         return None
 
     def capture(self) -> Mapping[str, NDArray[Any]]:
@@ -252,7 +246,7 @@ class Env(ABC):
         return {}
 
     def look(self, views: Sequence[str]) -> Mapping[str, Any]:
-        """Return views other than camera images: texts or arrays, by name."""
+        """Return views other than camera images, texts or arrays, by name."""
         return {}
 
     def proprioception(self) -> Mapping[str, NDArray[Any]]:
@@ -260,30 +254,30 @@ class Env(ABC):
         return {}
 
     def hear(self, answer: TextAction) -> None:  # noqa: B027 (most ignore it)
-        """Take note of the answer of a policy before its command is taken."""
+        """Receive the answer of a policy before its command is executed."""
 
     def measures(self) -> Mapping[str, float]:
-        """Return the suite's measures of the episode so far."""
+        """Return the suite's own measures of the episode so far."""
         return {}
 
     def curves(self) -> Mapping[str, Sequence[float]]:
-        """Return the suite's curves: a number at the start and after each turn."""
+        """Return the suite's own curves: one value at the start and after each turn."""
         return {}
 
     def close(self) -> None:  # noqa: B027 (most hold nothing open)
-        """Release what the environment holds."""
+        """Release the resources of the environment."""
 
 
 @runtime_checkable
 class SubgoalPrompting(Protocol):
-    """An environment that prompts for one subgoal at a time."""
+    """Environment that can prompt for a single subgoal."""
 
     def subgoal_prompt(self, leaf: Leaf) -> Prompt:
-        """Return the prompt that asks for one leaf of the goal, or of a command, alone."""
+        """Return the prompt for one leaf of the goal or of a command."""
 
 
 class RecordableEnv(Env):
-    """An environment of control steps, as recording needs it.
+    """Environment of control steps, as recording needs it.
 
     Attributes:
         robot_name: Name of the robot.
@@ -299,29 +293,29 @@ class RecordableEnv(Env):
     @property
     @abstractmethod
     def state_layout(self) -> Sequence[Mapping[str, Any]]:
-        """Parts of the state: ``name``, ``start`` and ``stop`` of each."""
+        """Parts of the state, each with ``name``, ``start`` and ``stop``."""
 
     @property
     @abstractmethod
     def nodes(self) -> Sequence[Mapping[str, Any]]:
-        """Nodes of the goal tree, each before its parts, as JSON data."""
+        """Nodes of the goal tree in depth-first order, as JSON data."""
 
     @property
     @abstractmethod
     def textures(self) -> Mapping[str, str]:
-        """Textures that bodies show now in place of their own, by key."""
+        """Textures that currently replace those of bodies, by key."""
 
     @abstractmethod
     def step(self, action: Any) -> Any:
-        """Make a control step; returns what Gymnasium's ``step`` returns."""
+        """Run one control step and return what Gymnasium's ``step`` returns."""
 
     @abstractmethod
     def goal_status(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return which nodes hold, (G,) bool, and their rewards, (G,) float32."""
+        """Return which nodes of the goal hold, (G,) bool, and their rewards, (G,) float32."""
 
     @abstractmethod
     def object_poses(self) -> NDArray[Any]:
-        """Return the poses of the bodies in the world, (K, 7) float32."""
+        """Return the world poses of the bodies, (K, 7) float32."""
 
     @abstractmethod
     def scene_description(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Environment configuration: what an environment is made from."""
+"""Configuration of environments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,29 +9,27 @@ __all__ = ["EnvConfig"]
 Look = Literal["soft", "flat", "stock"]
 """One of :data:`LOOKS`."""
 LOOKS: tuple[Look, ...] = get_args(Look)
-"""Looks of images: ``soft``, with soft shadows, smooth edges and darkness where bodies meet;
-``flat``, without, at half the cost; ``stock``, as SAPIEN's own shaders draw."""
+"""Looks of images: ``soft`` with soft shadows, antialiasing and ambient occlusion; ``flat`` without
+them, at half the cost; ``stock`` with SAPIEN's own shaders."""
 
 
 @dataclass(frozen=True)
 class EnvConfig:
-    """Configuration of an environment; its episodes differ in their seed.
-
-    Of split, robot and criteria that are not named an environment takes the suite's first ones.
+    """Configuration of an environment; its episodes differ only in their seed.
 
     Attributes:
         task: Key of the task.
-        split: Name of the split.
-        robot: Name of the robot.
-        criteria: Name of the success criteria.
-        cameras: Names of the cameras: those that an environment shows, or that a film is made by.
-        size_px: Width and height of their images; ``None``: each camera's own.
+        split: Name of the split; empty: the first of the suite.
+        robot: Name of the robot; empty: the first of the suite.
+        criteria: Name of the success criteria; empty: the first of the suite.
+        cameras: Names of the cameras that are rendered.
+        size_px: Width and height of their images; ``None``: the size of each camera.
         look: One of :data:`LOOKS`.
-        depth: Whether depth is filmed too.
-        segmentation: Whether it is filmed what each pixel shows.
+        depth: Whether depth images are rendered too.
+        segmentation: Whether segmentation masks are rendered too.
         task_args: Arguments of the task.
-        render_backend: ``cpu`` or ``gpu``; ``None``: what the machine has.
-        noise: Noise of images and actions, as the suite names it; empty: none.
+        render_backend: ``cpu`` or ``gpu``; ``None``: the device of the machine.
+        noise: Name of the suite's noise of images and actions; empty for none.
     """
 
     task: str

@@ -1,8 +1,7 @@
 """Names and seeds of episodes, and the files of frozen ones.
 
-Each range of seeds belongs to somebody, so that no two kinds of episodes share one. A file of
-frozen episodes is gzipped text, UTF-8, one JSON object in each line: first a :class:`FrozenHeader`,
-then the episodes in order, as their suite writes them.
+Each kind of episode has its own range of seeds. A file of frozen episodes is gzipped UTF-8 text
+with one JSON object per line: a :class:`FrozenHeader`, then the episodes in order.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _RECORDED = re.compile(r"([^/]+)/([^/]+)_(\d{8,})")
 
 @dataclass(frozen=True)
 class RecordedName:
-    """Name of an episode within its dataset, also its directory: ``sort/train_00000007``."""
+    """Name and directory of an episode within its dataset, e.g. ``sort/train_00000007``."""
 
     task: str
     split: str
@@ -42,14 +41,14 @@ class RecordedName:
 
     @classmethod
     def parse(cls, text: str) -> RecordedName:
-        """Read a name.
+        """Parse a name.
 
         Raises:
-            ValueError: It is none.
+            ValueError: The text is not such a name.
         """
         match = _RECORDED.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text!r} is no name of an episode such as sort/train_00000007")
+            raise ValueError(f"{text!r} is not the name of an episode, e.g. sort/train_00000007")
         return cls(match[1], match[2], int(match[3]))
 
 
@@ -61,8 +60,8 @@ def episode_id(task: str, split: str, seed: int) -> str:
 def episode_name(
     task: str, split: str, index: int, repeat: int = 0, seed: int | None = None
 ) -> str:
-    """Return the name of an episode: a frozen one is named by its index, ``sort_test_007``, a drawn
-    one by its seed, ``sort_train_00000042``; one that is run again ends in ``_r1`` and so on.
+    """Return the name of an episode: ``sort_test_007`` by the index of a frozen one,
+    ``sort_train_00000042`` by the seed of a sampled one; repetitions end in ``_r1``, ``_r2``, ...
     """
     number = f"{index:03d}" if seed is None else f"{seed:08d}"
     return f"{frozen_name(task, split)}_{number}" + (f"_r{repeat}" if repeat else "")
@@ -74,9 +73,9 @@ def frozen_name(task: str, split: str) -> str:
 
 
 SUBSTITUTE = 10_000_000
-"""Distance from a seed to its substitute: seeds asked for lie below it within their range."""
+"""Offset from a seed to its substitute; requested seeds lie below it within their range."""
 ATTEMPTS = 20
-"""Seeds that are tried for one episode that was asked for, at most."""
+"""Maximum number of seeds tried for one requested episode."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class SeedRange:
     stop: int
 
     def after(self, count: int) -> SeedRange:
-        """Return the next ``count`` seeds behind this range."""
+        """Return the range of the ``count`` seeds that follow this one."""
         return SeedRange(self.stop, self.stop + count)
 
 
@@ -98,27 +97,27 @@ DAGGER = DEMONSTRATIONS.after(SUBSTITUTE * ATTEMPTS)
 SCENES = DAGGER.after(SUBSTITUTE * ATTEMPTS)
 """``clevrskills scenes``."""
 TRAINING = SeedRange(0, 1_000_000_000)
-"""All episodes that may be learned from; vector environments draw theirs from it."""
+"""All episodes for training; vector environments sample from it."""
 RL_TRAINING = SeedRange(0, 900_000_000)
-"""First episodes of the environments that ``clevrskills rl`` trains in."""
+"""First episodes of the environments of ``clevrskills rl``."""
 FROZEN = TRAINING.after(1_000_000_000)
-"""Frozen episodes: no episode that is learned from starts as one that is evaluated on."""
+"""Frozen episodes, disjoint from those for training."""
 FRESH = SeedRange(FROZEN.stop, 2**32)
-"""Episodes that are drawn to verify a submission; simulators take seeds of 32 bits."""
+"""Episodes that verify a submission; simulators take 32-bit seeds."""
 
 
 def as_seed(seed: Any) -> int:
-    """Return the seed of an episode, as all environments take it.
+    """Return a valid episode seed.
 
     Raises:
-        ClevrSkillsError: It is no whole number of 32 bits.
+        ClevrSkillsError: The seed is not an unsigned 32-bit integer.
     """
     return whole_number("seed", seed, FRESH.stop - 1)
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """A seed that is no frozen episode, and why."""
+    """A seed rejected as a frozen episode, with the reason."""
 
     seed: int
     reason: str
@@ -126,47 +125,45 @@ class Rejection:
 
 @dataclass(frozen=True)
 class FrozenHeader:
-    """The first line of a file of frozen episodes."""
+    """First line of a file of frozen episodes."""
 
     task: str  # key of the task
     split: str  # name of the split
     robot: str  # name of the robot
-    episodes: int  # number of the episodes
-    max_steps: int  # the task's step limit when they were made
-    oracle_steps: tuple[int, ...]  # control steps that the oracle needed, episode by episode
-    # the seeds between those of the episodes, with the reasons
-    rejected: tuple[Rejection, ...] = ()
-    # of Python and of the packages with which they were made
+    episodes: int  # number of episodes
+    max_steps: int  # step limit of the task when they were made
+    oracle_steps: tuple[int, ...]  # control steps of the oracle in each episode
+    rejected: tuple[Rejection, ...] = ()  # rejected seeds with their reasons
+    # versions of Python and of the packages they were made with
     versions: Mapping[str, str | None] = field(default_factory=dict)
     format: str = FORMAT  # name of the format
-    format_version: int = FORMAT_VERSION  # its version
+    format_version: int = FORMAT_VERSION  # version of the format
     suite: str = "clevrskills"  # name of the suite
-    # limit of turns, episode by episode; empty: all have that of the task
-    limits: tuple[int, ...] = ()
-    # version of the suite's frozen episodes; results on different ones can't be compared; 0: they
-    # are of no benchmark
+    limits: tuple[int, ...] = ()  # turn limit of each episode; empty: that of the task
+    # version of the suite's frozen episodes, results of different versions are not comparable;
+    # 0: not part of the benchmark
     benchmark: int = 0
 
     @property
     def oracle_median_steps(self) -> float:
-        """Median of the oracle's control steps."""
+        """Median number of the oracle's control steps."""
         return median(self.oracle_steps)
 
     @property
     def oracle_most_steps(self) -> int:
-        """Control steps of the oracle in the longest episode."""
+        """Greatest number of the oracle's control steps."""
         return max(self.oracle_steps)
 
     def to_json(self) -> str:
-        """Return the line of the file, without its end."""
+        """Return the line without its line break."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read the line.
+        """Parse the line.
 
         Raises:
-            ValueError: It is damaged, or of another format.
+            ValueError: The line is damaged or of another format.
         """
         data = json.loads(text)
         if data.get("format") != FORMAT:
@@ -183,16 +180,16 @@ class FrozenHeader:
 
 
 class FrozenEpisodes(Sequence[EpisodeT]):
-    """Frozen episodes of a task and split, each read from their file when it is asked for.
+    """Frozen episodes of a task and split, each parsed on access.
 
     Args:
         folder: Folder of the files.
         task: Key of the task.
         split: Name of the split.
-        read: Makes an episode from its JSON data.
+        read: Function that makes an episode from its JSON data.
 
     Raises:
-        ClevrSkillsError: There are none of this task or split; later: the file is damaged.
+        ClevrSkillsError: There are no such episodes; on access: the file is damaged.
     """
 
     def __init__(
@@ -206,12 +203,12 @@ class FrozenEpisodes(Sequence[EpisodeT]):
 
     @cached_property
     def header(self) -> FrozenHeader:
-        """The header that all of them share."""
+        """Header of the file."""
         return _header(self._path, self._text)
 
     @property
     def content_hash(self) -> str:
-        """SHA-256, in hexadecimal, of the text of the file, however it is compressed."""
+        """SHA-256, in hexadecimal, of the decompressed file."""
         return hashlib.sha256(self._text).hexdigest()
 
     def __len__(self) -> int:
@@ -237,14 +234,13 @@ class FrozenEpisodes(Sequence[EpisodeT]):
     @cached_property
     def _lines(self) -> Sequence[bytes]:
         lines = self._text.splitlines()[1:]
-        if self.header.episodes != len(lines):
-            count = self.header.episodes
+        if (count := self.header.episodes) != len(lines):
             raise ClevrSkillsError(f"{self._path} is damaged: {len(lines)} of {count} episodes")
         return lines
 
 
 def _missing(folder: Path, task: str, split: str) -> ClevrSkillsError:
-    """Return the error that says which frozen episodes there are instead."""
+    """Return the error of missing episodes, which lists the existing ones."""
     known: dict[str, list[str]] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         head = _header(path, _text(path))

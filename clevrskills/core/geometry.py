@@ -1,9 +1,9 @@
 """Geometry of rotations, poses and convex solids, on batched tensors; no simulator.
 
-Quaternions are (w, x, y, z) and unit length. A solid is a union of convex parts, each an
-intersection of half-spaces ``n . p <= d`` stored as rows ``(nx, ny, nz, d)``; absent parts are
-padded with ``(0, 0, 0, -PAD)``. Single rotations in double precision, as controllers and solvers
-want them, are numpy arrays, in functions that end on ``_np``.
+Quaternions are unit length and ordered (w, x, y, z). A solid is a union of convex parts, each an
+intersection of half-spaces ``n . p <= d`` stored as rows ``(nx, ny, nz, d)``; missing parts are
+padded with ``(0, 0, 0, -PAD)``. Functions ending in ``_np`` take single rotations as numpy arrays
+in double precision.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 PAD = 1.0e3
-"""Distance in metres that stands for "nowhere near"."""
+"""Distance in metres that stands for "far away"."""
 PAIRS_AT_ONCE = 400_000
-"""Pairs of point and half-space that are multiplied in one go, about 2 MB for each tensor."""
+"""Pairs of point and half-space multiplied per chunk, about 2 MB for each tensor."""
 PAIRS_IN_CACHE = 100_000
-"""Pairs that are compared in one go: what is held for them stays in the processor's cache."""
+"""Pairs compared per chunk, so that the tensors stay in the processor's cache."""
 POINTS_AT_ONCE = 8
-"""Points that are looked at in one go however many solids there are: products of single points with
-many solids take several times as long."""
+"""Minimum number of points per chunk; smaller products take several times as long per point."""
 
 
 def length(vectors: Tensor) -> Tensor:
@@ -44,9 +43,8 @@ def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
 
 @cache
 def _product_terms(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return the terms of a Hamilton product: by which part of the second quaternion, and with
-    which sign, it takes each part of the first one (rows) for each of its own (columns), (16,) and
-    (4, 4).
+    """Return index (16,) and sign (4, 4) of the factor in the second quaternion, for each component
+    of the first one (rows) and of the Hamilton product (columns).
     """
     order = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
     signs = torch.tensor([[1, 1, 1, 1], [-1, 1, -1, 1], [-1, 1, 1, -1], [-1, -1, 1, 1]])
@@ -73,9 +71,7 @@ def rotate(q: Tensor, v: Tensor) -> Tensor:
 
 @cache
 def _matrix_terms(device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Return coefficients (16, 9) that turn the products q_i q_j of a quaternion into its rotation
-    matrix.
-    """
+    """Return coefficients (16, 9) from the products q_i q_j of a quaternion to its matrix."""
     w, x, y, z = range(4)
     terms = torch.zeros(4, 4, 3, 3)
     for axis in (x, y, z):
@@ -101,9 +97,7 @@ def yaw_quaternion(yaw_rad: Tensor) -> Tensor:
 
 
 def rotation_angle(a: Tensor, b: Tensor) -> Tensor:
-    """Return the angle in radians, in [0, pi], of the rotation that takes one orientation (..., 4)
-    to another.
-    """
+    """Return the angle in radians, in [0, pi], between two orientations (..., 4)."""
     relative = quaternion_multiply(quaternion_conjugate(a), b)
     # atan2 stays accurate for small angles, where acos of the scalar part does not
     return 2.0 * torch.atan2(relative[..., 1:].norm(dim=-1), relative[..., 0].abs())
@@ -124,7 +118,7 @@ def rotation_quaternion(vector: Tensor) -> Tensor:
 
 
 def length_np(vector: NDArray[Any]) -> np.floating[Any]:
-    """Return the Euclidean length of a vector (n,), for half of what ``np.linalg.norm`` takes."""
+    """Return the Euclidean length of a vector (n,), in half the time of ``np.linalg.norm``."""
     norm: np.floating[Any] = np.sqrt(vector.dot(vector))
     return norm
 
@@ -146,7 +140,7 @@ def rotation_quaternion_np(vector: NDArray[Any]) -> NDArray[Any]:
 
 
 def compose(a: Tensor, b: Tensor) -> Tensor:
-    """Return the pose ``a`` followed, in its frame, by pose ``b``; each (..., 7)."""
+    """Return the composition of pose ``a`` with pose ``b`` given in its frame; each (..., 7)."""
     position = a[..., :3] + rotate(a[..., 3:], b[..., :3])
     return torch.cat((position, quaternion_multiply(a[..., 3:], b[..., 3:])), dim=-1)
 
@@ -158,34 +152,32 @@ def invert(pose: Tensor) -> Tensor:
 
 
 def to_world(pose: Tensor, points: Tensor) -> Tensor:
-    """Return points (..., N, 3) given in the frame of poses (..., 7), in world coordinates."""
+    """Transform points (..., N, 3) from the frame of poses (..., 7) to the world frame."""
     matrix = rotation_matrix(pose[..., 3:])  # (..., 3, 3)
     return points @ matrix.transpose(-1, -2) + pose[..., None, :3]
 
 
 def to_local(pose: Tensor, points: Tensor) -> Tensor:
-    """Return the world points (..., N, 3) in the frame of poses (..., 7)."""
+    """Transform points (..., N, 3) from the world frame to the frame of poses (..., 7)."""
     return (points - pose[..., None, :3]) @ rotation_matrix(pose[..., 3:])
 
 
-def _in_pieces(function: Callable[[Tensor], Tensor], planes: Tensor, points: Tensor) -> Tensor:
-    """Apply a function to points (..., N, k) in pieces, so that what it holds for all pairs of
-    point and half-space stays small.
-    """
-    pairs = planes[..., 0].numel()
-    piece = max(POINTS_AT_ONCE, PAIRS_AT_ONCE // max(1, pairs))
-    if points.shape[-2] <= piece:
-        return function(points)
-    pieces = points.split(piece, dim=-2)  # type: ignore[no-untyped-call]
-    return torch.cat([function(part) for part in pieces], dim=-1)
+def _in_chunks(
+    function: Callable[[Tensor], Tensor], values: Tensor, dim: int, pairs: int, limit: int
+) -> Tensor:
+    """Apply a function to chunks along a dimension; at most ``limit`` of the pairs per chunk."""
+    size = max(POINTS_AT_ONCE, limit // max(1, pairs))
+    if values.shape[dim] <= size:
+        return function(values)
+    chunks = values.split(size, dim=dim)  # type: ignore[no-untyped-call]
+    return torch.cat([function(chunk) for chunk in chunks], dim=-1)
 
 
 def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
     """Return the signed distance from points to solids, both in the solid's frame.
 
-    The greatest plane distance of a convex part never exceeds the true distance and equals it
-    inside the part and in front of a face, so the result is exact or, near edges, errs towards "too
-    close".
+    The greatest plane distance of a convex part equals the true distance inside the part and in
+    front of a face, and is a lower bound of it near edges.
 
     Args:
         planes: Half-spaces of the parts, (..., C, F, 4).
@@ -203,7 +195,7 @@ def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
 
     # n . p - d of all pairs in one product
     points = torch.cat((points, torch.full_like(points[..., :1], -1.0)), dim=-1)
-    return _in_pieces(distance, planes, points)
+    return _in_chunks(distance, points, -2, planes[..., 0].numel(), PAIRS_AT_ONCE)
 
 
 class Surface:
@@ -224,35 +216,31 @@ class Surface:
         nz = normals[..., 2, :].view(*self._shape, 1)
         flat = nz.abs() < 1e-6
         self._rise = nz.masked_fill(flat, 1.0)
-        # what is added to take half-spaces that do not bound z there out of sight
+        # added to exclude the half-spaces that do not bound z on that side
         nothing = torch.zeros_like(nz)
         self._no_side = nothing.masked_fill(~flat, torch.inf)
         self._no_upper = nothing.masked_fill(nz <= 1e-6, torch.inf)
         self._no_lower = nothing.masked_fill(nz >= -1e-6, -torch.inf)
 
     def height(self, xy: Tensor) -> Tensor:
-        """Return the height of the highest surface above given places of the table plane.
+        """Return the height of the upper surface at points of the table plane.
 
         Args:
-            xy: World places, (B, ..., N, 2).
+            xy: World coordinates, (B, ..., N, 2).
 
         Returns:
-            (B, ..., N) world z in metres; ``-PAD`` where the body is not above the place.
+            (B, ..., N) world z in metres; ``-PAD`` where the body is not above the point.
         """
-        return _in_pieces(self._height, self._planes, xy)
+        return _in_chunks(self._height, xy, -2, self._planes[..., 0].numel(), PAIRS_AT_ONCE)
 
     def _height(self, xy: Tensor) -> Tensor:
         # along a vertical line each half-space bounds z from above (nz > 0), below (nz < 0), or not
         along = (self._sides @ xy.mT).view(*self._shape, -1)  # (..., C, F, N)
-        # split after the product, which rounds otherwise for fewer points
-        piece = max(POINTS_AT_ONCE, PAIRS_IN_CACHE // max(1, self._offsets.numel()))
-        if along.shape[-1] <= piece:
-            return self._seen(along)
-        pieces = along.split(piece, dim=-1)  # type: ignore[no-untyped-call]
-        return torch.cat([self._seen(part) for part in pieces], dim=-1)
+        # split after the product, which would round differently for fewer points
+        return _in_chunks(self._highest, along, -1, self._offsets.numel(), PAIRS_IN_CACHE)
 
-    def _seen(self, along: Tensor) -> Tensor:
-        """Return the same for places by how far along the sides they are, (B, ..., C, F, N)."""
+    def _highest(self, along: Tensor) -> Tensor:
+        """Return the heights at points given by their offsets along the sides, (..., C, F, N)."""
         rest = self._offsets - along
         bound = rest / self._rise  # (..., C, F, N)
         upper = (bound + self._no_upper).amin(-2)  # (..., C, N)
@@ -263,8 +251,6 @@ class Surface:
 
 
 def surface_height(planes: Tensor, pose: Tensor, xy: Tensor) -> Tensor:
-    """Return the :class:`Surface` of solids at places that are looked at once; arguments as there,
-    or of a single body.
-    """
-    # as a batch: products of single matrices round otherwise
+    """Return :meth:`Surface.height` of solids, or of a single body."""
+    # as a batch: products of single matrices round differently
     return Surface(planes[None], pose[None]).height(xy[None])[0]

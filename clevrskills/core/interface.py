@@ -1,4 +1,4 @@
-"""Interfaces: what an answer of a policy means, and how it is read and checked."""
+"""Interfaces: action spaces of policies, with parsing and checks of their actions."""
 
 from __future__ import annotations
 
@@ -20,40 +20,39 @@ if TYPE_CHECKING:  # torch takes two seconds to import
 __all__ = ["TextInterface"]
 
 Codes = Mapping[str, tuple[str, str]]
-"""Codes of turns, which results and datasets keep: of each its sentence, with ``{name}`` for an
-argument of the turn, and the category under which reports count it; empty: they do not."""
+"""Result codes of turns, stored in results and datasets. Each has a sentence, with ``{name}`` for
+an argument of the turn, and the category that reports count it under; empty for none."""
 
 TOLERANCE = 0.01
-"""Tolerance beyond 1 of an entry: numbers of half precision are rounded by up to 0.008 there."""
+"""Tolerance beyond 1 of an entry; half precision rounds by up to 0.008 there."""
 
 STATE_MODALITIES = {
     "qpos": {"joint_position": slice(None)},
     "ee_pose": {"end_effector_position": slice(0, 3), "end_effector_rotation": slice(3, None)},
 }
-"""Names of parts of measurements in GR00T's data and servers, and their numbers; other
-measurements keep their name."""
+"""GR00T's names of the parts of a measurement, with their indices; others keep their name."""
 ACTION_MODALITIES = {
     "translation": "end_effector_position_delta",
     "rotation": "end_effector_rotation_delta",
 }
-"""Their names of parts of an action; others keep theirs."""
+"""GR00T's names of the parts of an action; others keep their name."""
 Mode = Literal["none", "simple", "detailed"]
 """Levels of feedback on a turn."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def in_range(actions: Any, clip: bool = True) -> tuple[Any, Any]:
-    """Clip actions to [-1, 1]; the one rule for all that take actions.
+    """Clip actions to [-1, 1].
 
     Args:
         actions: Actions (..., n), an array or a tensor.
-        clip: Whether to clip them; else it is an error if an entry is out of range.
+        clip: Whether to clip; otherwise entries out of range are an error.
 
     Returns:
         The actions, and which of them (...,) had an entry out of range.
 
     Raises:
-        ActionError: An entry is not a number, or out of range without ``clip``.
+        ActionError: An entry is not finite, or out of range without ``clip``.
     """
     size = abs(actions)
     if not (size < math.inf).all():
@@ -75,17 +74,15 @@ def in_range(actions: Any, clip: bool = True) -> tuple[Any, Any]:
 def as_numbers(
     answer: Any, dtype: type[np.floating[Any]] = np.float32, shapes: str = ""
 ) -> NDArray[Any]:
-    """Return the numbers of an action or of several, as an array of some precision; the one rule
-    for all that take actions.
+    """Convert one or several actions to an array.
 
     Args:
-        answer: Integers or floating-point numbers, in lists, an array, or a tensor of any
-            precision, on any device, with or without gradients.
-        dtype: The precision.
-        shapes: What errors say of the shapes that are allowed.
+        answer: Integers or floats in lists, an array or a tensor of any precision and device.
+        dtype: Type of the result.
+        shapes: Allowed shapes, for error messages.
 
     Raises:
-        ActionError: It is something else, such as texts or truth values.
+        ActionError: The answer is not numeric.
     """
     if hasattr(answer, "detach"):
         answer = (answer.float() if answer.is_floating_point() else answer).detach().cpu()
@@ -100,15 +97,15 @@ def as_numbers(
 
 
 def _first(actions: Any, which: Callable[[float], bool]) -> tuple[int, float]:
-    """Return the first number of some kind, and the entry of an action that it is."""
+    """Return entry and value of the first number that satisfies a condition."""
     numbers = actions.reshape(-1).tolist()
-    place = next(k for k, value in enumerate(numbers) if which(value))
-    return place % actions.shape[-1], numbers[place]
+    index = next(k for k, value in enumerate(numbers) if which(value))
+    return index % actions.shape[-1], numbers[index]
 
 
 @dataclass(frozen=True)
 class Step:
-    """Result of an action; success and progress are those of the state after it."""
+    """Result of a control step; success and progress are those of the state after it."""
 
     reward: float
     success: bool
@@ -118,30 +115,30 @@ class Step:
     clipped: bool = field(default=False, kw_only=True)
     """True if an entry of the action was out of range."""
     action: Any = field(default=None, kw_only=True, compare=False, repr=False)
-    """The numbers of the control step, (7,); of a turn of one control step those of the turn."""
+    """The action of the control step, (7,)."""
     doing: str = field(default="", kw_only=True, compare=False, repr=False)
-    """Sentence of what a skill that carries out a turn does in it, with placeholders."""
+    """Sentence that describes the motion of the skill, with placeholders."""
     action_class: str = field(default="", kw_only=True, compare=False, repr=False)
-    """Class of that action, in one word."""
+    """Class of the motion, in one word."""
 
 
 @dataclass(frozen=True)
 class Turn(Step):
-    """Result of a turn: one action of a policy, taken or refused by the environment."""
+    """Result of a turn: one action of a policy, executed or refused by the environment."""
 
-    ok: bool = True  # whether the environment did what was asked, helpful or not
-    code: str = ""  # what happened, one of the interface's codes; empty: nothing to be told
-    args: Mapping[str, str] = field(default_factory=dict)  # what the sentence of the code names
-    steps: int = 1  # control steps that it took; 0 in worlds of symbols
-    ended: str = ""  # why the environment itself ended the episode; empty: it did not
+    ok: bool = True  # whether the action was executed, helpful or not
+    code: str = ""  # result code of the interface; empty for none
+    args: Mapping[str, str] = field(default_factory=dict)  # arguments of the code's sentence
+    steps: int = 1  # number of control steps; 0 in symbolic environments
+    ended: str = ""  # why the environment itself ended the episode; empty if it did not
 
     @classmethod
     def after(cls, outcome: Outcome, last: bool, reward: float, **facts: Any) -> Turn:
         """Return the turn that led to an outcome of the goal.
 
         Args:
-            outcome: The outcome, of one environment.
-            last: Whether it was the last turn within the limit.
+            outcome: The outcome in one environment.
+            last: Whether the turn limit is reached.
             reward: Reward of the turn.
             facts: Other attributes.
         """
@@ -151,117 +148,112 @@ class Turn(Step):
 
 
 class Actuator(Protocol):
-    """Actuator of an interface's actions in one environment."""
+    """Executor of an interface's actions in one environment."""
 
     @property
     def limit(self) -> int:
-        """Turns after which the episode ends."""
+        """Maximum number of turns."""
 
     def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
-        """Take an action; ``on_step`` is called after each control step of it."""
+        """Execute an action; ``on_step`` is called after each of its control steps."""
 
 
 class Controller(Protocol):
-    """Controller that carries out commands by actions of numbers, in place of skills."""
+    """Controller that executes commands with numeric actions, in place of skills."""
 
     def achieve(self, leaf: Any) -> Iterator[NDArray[Any]]:
-        """Yield the actions by which it tries what a command says, one each control step, up to its
-        limit.
-
-        Args:
-            leaf: The leaf of a goal tree that the command says.
+        """Yield one action per control step to achieve the leaf of a goal tree.
 
         Raises:
             GaveUp: It stops trying.
-            PolicyError: It broke down.
+            PolicyError: It failed.
         """
 
 
 class Interface(Protocol):
-    """Action space of policies, with its meaning; stateless and picklable."""
+    """Action space of policies and its meaning; stateless and picklable."""
 
     @property
     def name(self) -> str: ...
     @property
     def spec(self) -> Mapping[str, Any]:
-        """Meaning of an action, as JSON data; policies may declare the same."""
+        """Meaning of an action as JSON data; policies may declare it too."""
 
     @property
     def sentence(self) -> str:
-        """Meaning of an action, in words."""
+        """Meaning of an action in words."""
 
     @property
     def labels(self) -> Sequence[str]:
-        """Short names of the numbers of an action, if it has numbers."""
+        """Short names of the entries of a numeric action."""
 
     @property
     def codes(self) -> Codes:
-        """The codes that a turn may end with; empty: turns have none."""
+        """Result codes of turns; empty if they have none."""
 
     def read(self, answer: Any, clip: bool = True) -> Any:
-        """Return the actions of an answer, in order; ``clip``: what is out of range is clipped,
-        else an error.
+        """Return the actions of an answer, in order, clipped to the allowed range.
 
         Raises:
-            ActionError: It is something else.
+            ActionError: The answer is invalid or, without ``clip``, out of range.
         """
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
-        """Compare what a policy declares of its actions with :attr:`spec`, field by field.
+        """Compare the action spec of a policy with :attr:`spec`, field by field.
 
         Raises:
-            ClevrSkillsError: A field differs, or there is no such field.
+            ClevrSkillsError: A field differs or is unknown.
         """
 
     def begin(self, env: Any) -> Actuator:
-        """Return the actuator of an environment whose episode has just begun."""
+        """Return the actuator of an environment that was just reset."""
 
     def none(self, after: Any = None) -> Any:
-        """Return the action of a policy that does nothing, or nothing more after an action."""
+        """Return the action that does nothing, or that keeps the state after another action."""
 
     def random(self, generator: np.random.Generator) -> Any:
-        """Return the action of a policy without skill."""
+        """Return a random action."""
 
 
 @runtime_checkable
 class BoundedInterface(Interface, Protocol):
-    """Interface whose actions are numbers within bounds that are known."""
+    """Interface of numeric actions within known bounds."""
 
     @property
     def bounds(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Least and greatest numbers of an action, (n,) each, both allowed."""
+        """Lower and upper bound of an action, (n,) each, inclusive."""
 
 
 @dataclass(frozen=True)
 class BoxInterface:
-    """Actions of n numbers in [-1, 1], alone or several at once."""
+    """Actions of n numbers in [-1, 1], single or in chunks."""
 
     name: str  # name of the interface
-    spec: Mapping[str, Any]  # what they mean; ``shape`` is ``[n]``
-    sentence: str = ""  # what they mean, in words
-    labels: Sequence[str] = ()  # short names of the n numbers
-    kept: Sequence[int] = ()  # which numbers stay as they are where nothing more is to be done
+    spec: Mapping[str, Any]  # meaning of an action; ``shape`` is ``[n]``
+    sentence: str = ""  # meaning of an action in words
+    labels: Sequence[str] = ()  # short names of the n entries
+    kept: Sequence[int] = ()  # entries that :meth:`none` copies from the action before
     codes: ClassVar[Codes] = {}
 
     def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
         """Return the actions of an answer, (H, n) float32 in [-1, 1], see :func:`in_range`.
 
         Args:
-            answer: An action (n,) or several (H, n).
-            clip: Whether to clip what is out of range instead of refusing it.
+            answer: An action (n,) or a chunk (H, n).
+            clip: Whether to clip entries that are out of range instead of refusing them.
 
         Raises:
-            ActionError: It is something else, not finite or, without ``clip``, out of range.
+            ActionError: The answer is invalid, not finite or, without ``clip``, out of range.
         """
         actions: NDArray[Any]
         actions, _ = in_range(self.numbers(answer), clip)
         return actions
 
     def numbers(self, answer: Any) -> NDArray[Any]:
-        """Return the actions of an answer as they are, (H, n) float32.
+        """Return the actions of an answer without clipping, (H, n) float32.
 
         Raises:
-            ActionError: It is something else.
+            ActionError: The answer has another shape or type.
         """
         (size,) = self.spec["shape"]
         allowed = f"({size},) or (H, {size})"
@@ -275,22 +267,22 @@ class BoxInterface:
         return actions.reshape(-1, size)
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
-        """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
+        """Compare the action spec of a policy with :attr:`spec`, field by field."""
         check_spec(self.spec, theirs, policy_name)
 
     def begin(self, env: Any) -> StepActuator:
-        """Return the actuator: an action is one control step."""
+        """Return the actuator of single control steps."""
         return StepActuator(env)
 
     def none(self, after: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return zeros, (n,); of what is ``kept`` the numbers of the action before."""
+        """Return zeros, (n,), with the entries ``kept`` of the action before."""
         action = np.zeros(self.spec["shape"], np.float32)
         if after is not None:
             action[[*self.kept]] = after[[*self.kept]]
         return action
 
     def random(self, generator: np.random.Generator) -> NDArray[Any]:
-        """Return every entry drawn evenly from -1 to 1, (n,)."""
+        """Return an action with uniform entries in [-1, 1], (n,)."""
         drawn: NDArray[Any] = generator.uniform(-1.0, 1.0, self.spec["shape"]).astype(np.float32)
         return drawn
 
@@ -303,11 +295,11 @@ class StepActuator:
 
     @property
     def limit(self) -> int:
-        """The environment's own limit."""
+        """Limit of the environment."""
         return int(self.env.limit)
 
-    def act(self, action: NDArray[Any], on_step: Callable[[Step], None] | None = None) -> Turn:
-        """Make one control step."""
+    def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
+        """Run one control step."""
         step = make_step(self.env, action)
         if on_step is not None:
             on_step(step)
@@ -316,16 +308,15 @@ class StepActuator:
 
 @dataclass(frozen=True)
 class TextInterface:
-    """Actions in words: one command each, read by the environment, whose method ``command`` takes
-    it and returns the :class:`Turn`.
+    """Actions in words: commands that the environment executes with its method ``command``.
 
     Attributes:
         name: Name of the interface.
-        spec: What commands there are, as JSON data; ``examples`` are some of them.
-        sentence: What they are, in words.
-        codes: What may come of a command.
-        grammar: Returns a command as its environment writes it, and an empty text for what is none;
-            ``None``: any text may be one.
+        spec: The commands as JSON data, with some ``examples``.
+        sentence: The commands in words.
+        codes: Result codes of commands.
+        grammar: Function that returns the canonical form of a command, empty for an invalid one;
+            ``None``: any text may be a command.
     """
 
     name: str
@@ -335,13 +326,13 @@ class TextInterface:
     codes: Codes = field(default_factory=dict)
     grammar: Grammar | None = None
     takes_controller: ClassVar[bool] = False
-    """True if a controller may carry out its commands, in place of skills."""
+    """True if a controller may execute its commands in place of skills."""
 
     def read(self, answer: Any, clip: bool = True) -> list[str]:
-        """Return the command of an answer, as the environment writes it.
+        """Return the command of an answer in its canonical form.
 
         Raises:
-            ActionError: It is no text.
+            ActionError: The answer is not text.
         """
         if isinstance(answer, TextAction):
             return [answer.action]
@@ -351,23 +342,23 @@ class TextInterface:
         return [(self.grammar and self.grammar(command)) or command]
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
-        """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
+        """Compare the action spec of a policy with :attr:`spec`, field by field."""
         check_spec(self.spec, theirs, policy_name)
 
     def begin(self, env: Any) -> Actuator:
-        """Return the actuator."""
+        """Return the actuator of commands."""
         return TextActuator(env)
 
     def hand_to(self, controller: Controller, env: Any) -> Actuator:
-        """Return the actuator whose commands a controller carries out.
+        """Return the actuator whose commands a controller executes.
 
         Raises:
-            ClevrSkillsError: None can.
+            ClevrSkillsError: Controllers are not supported.
         """
-        raise ClevrSkillsError(f"no controller carries out commands of {self.name}")
+        raise ClevrSkillsError(f"commands of {self.name} cannot be executed by a controller")
 
     def none(self, after: Any = None) -> str:
-        """Return an empty command, which no environment can read."""
+        """Return an empty command, which every environment refuses."""
         return ""
 
     def random(self, generator: np.random.Generator) -> str:
@@ -375,32 +366,23 @@ class TextInterface:
         return str(generator.choice(self.spec["examples"]))
 
 
-@dataclass(frozen=True)
-class TextActuator:
-    """Actuator of commands."""
+class TextActuator(StepActuator):
+    """Actuator of commands, for environments with a method ``command(text) -> Turn``."""
 
-    env: Any  # the environment; it has a method ``command(text) -> Turn``
-
-    @property
-    def limit(self) -> int:
-        """The environment's own limit."""
-        return int(self.env.limit)
-
-    def act(self, action: str, on_step: Callable[[Step], None] | None = None) -> Turn:
-        """Give a command."""
+    def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
+        """Execute a command."""
         turn: Turn = self.env.command(action)
         return turn
 
 
 def make_step(env: Any, action: Any, doing: str = "", action_class: str = "") -> Step:
-    """Step a batch-of-one environment and return plain numbers; the reward is that of the goal on
-    the published scale, whatever the environment's ``reward_mode`` is.
+    """Step an environment and return plain numbers, with the reward on the published scale.
 
     Args:
-        env: The environment.
+        env: The environment, of batch size one.
         action: The action.
-        doing: What a skill does by it, with placeholders.
-        action_class: What kind of action that is.
+        doing: Sentence that describes the motion, with placeholders.
+        action_class: Class of the motion.
     """
     _, _, terminated, truncated, info = env.step(action)
     outcome: Outcome = env.outcome
@@ -418,15 +400,15 @@ def make_step(env: Any, action: Any, doing: str = "", action_class: str = "") ->
 
 
 def check_spec(ours: Mapping[str, Any], theirs: Mapping[str, Any], policy_name: str) -> None:
-    """Compare what a policy declares of its actions with what they mean, field by field.
+    """Compare the action spec of a policy with that of an interface, field by field.
 
     Args:
-        ours: The spec of an interface.
-        theirs: The same, as the policy has it; it may say less.
-        policy_name: What the policy is called in the message.
+        ours: The spec of the interface.
+        theirs: The spec of the policy, which may be partial.
+        policy_name: Name of the policy in error messages.
 
     Raises:
-        ClevrSkillsError: A field differs, or there is no such field.
+        ClevrSkillsError: A field differs or is unknown.
     """
     if not isinstance(theirs, Mapping):
         raise ClevrSkillsError(
@@ -437,12 +419,12 @@ def check_spec(ours: Mapping[str, Any], theirs: Mapping[str, Any], policy_name: 
     for name, value in _fields(theirs):
         if name not in known:
             raise ClevrSkillsError(
-                f"policy {policy_name}: its action_spec says {name}={value!r}; "
-                f"known are {', '.join(known)}"
+                f"policy {policy_name}: unknown field {name}={value!r} of its action_spec; "
+                f"allowed: {', '.join(known)}"
             )
         if not _equal(value, known[name]):
             raise ClevrSkillsError(
-                f"policy {policy_name} does not act as the environments do: its {name} is "
+                f"policy {policy_name} has other actions than the environments: its {name} is "
                 f"{value!r}, theirs {known[name]!r}"
             )
 
@@ -453,7 +435,7 @@ def _scalar(value: Any, kind: type) -> Any:
 
 
 def _fields(spec: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield names and values; those of a part as ``rotation.scale``."""
+    """Yield names and values; the names of a part's fields are like ``rotation.scale``."""
     for name, value in spec.items():
         if name != "parts":
             yield name, value
@@ -473,7 +455,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def turn_message(interface: Interface, turn: Turn) -> str:
-    """Return the sentence of a turn's code; empty for a turn without a code.
+    """Return the sentence of a turn's code; empty without a code.
 
     Raises:
         UnknownNameError: The interface has no such code.
@@ -489,9 +471,9 @@ def turn_feedback(interface: Interface, turn: Turn, mode: Mode) -> str:
     """Return the feedback on a turn.
 
     Args:
-        interface: The interface that the turn was taken by.
+        interface: The interface of the turn.
         turn: The turn.
-        mode: ``none``: nothing; ``simple``: whether it was done; ``detailed``: its sentence too.
+        mode: ``none`` for nothing, ``simple`` for success or failure, ``detailed`` with the reason.
     """
     if mode == "none":
         return ""
@@ -499,5 +481,5 @@ def turn_feedback(interface: Interface, turn: Turn, mode: Mode) -> str:
 
 
 def feedback_text(ok: bool, sentence: str) -> str:
-    """Return whether a turn was done, with the sentence that says more, if there is one."""
+    """Return success or failure of a turn in words, followed by a sentence if there is one."""
     return f"{'Success' if ok else 'Failure'}. {sentence}".rstrip()

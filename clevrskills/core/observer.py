@@ -1,4 +1,4 @@
-"""Observer: what a policy is shown of an environment, and its prompt in words alone."""
+"""Observer: observations and prompts of a policy."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -19,13 +19,13 @@ _KEYSTEP = "{ks:"
 
 
 class Observer:
-    """Observer of an environment on behalf of a policy.
+    """Observer that builds a policy's observations of an environment.
 
     Args:
-        env: The environment; it has at least the cameras that are asked for.
-        options: What to show.
-        prompt: What the policy is told; ``None``: the environment's own prompt.
-        capture: Takes the images, by camera; ``None``: the environment does.
+        env: The environment, with at least the cameras of the options.
+        options: Options of the observations.
+        prompt: The prompt; ``None``: that of the environment.
+        capture: Function that returns the images by camera; ``None``: that of the environment.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class Observer:
         self._frames: deque[tuple[Arrays, Arrays]] = deque(maxlen=options.history)
 
     def begin(self, seed: int = 0) -> PromptInput:
-        """Start a new episode, after the environment was reset.
+        """Start an episode after a reset and return the prompt.
 
         Args:
-            seed: For what the policy draws at random.
+            seed: Seed of the policy's random choices.
 
         Raises:
-            ClevrSkillsError: The prompt cannot be said in words, as asked.
+            ClevrSkillsError: The prompt has no wording without images, as requested.
         """
         self._frames.clear()
         prompt = self._env.prompt if self._prompt is None else self._prompt
@@ -58,8 +58,10 @@ class Observer:
         return PromptInput(self._text, images, seed, prompt.about)
 
     def look(self) -> Observation:
-        """Return the observation of the present state; to be called once after each control step,
-        or at least after the last ``history`` ones before the policy acts.
+        """Return the observation of the current state.
+
+        Call it after each control step, or at least after the last ``history`` ones before the
+        policy acts.
         """
         env, options = self._env, self._options
         captured = self._capture() if options.cameras else {}
@@ -82,9 +84,7 @@ class Observer:
 
 
 def _over_time(entries: list[Arrays], history: int) -> Arrays:
-    """Return the last entries, each value (T, ...), the first repeated where there are too few; as
-    they are without a history.
-    """
+    """Stack the last entries to values (T, ...), padded with the first one; no stack for T = 1."""
     if history == 1:
         return entries[-1]
     entries = [entries[0]] * (history - len(entries)) + entries
@@ -92,9 +92,7 @@ def _over_time(entries: list[Arrays], history: int) -> Arrays:
 
 
 def in_words(prompt: Prompt) -> str | None:
-    """Return the prompt in words; if its own text shows key-steps, another text that asks for the
-    same; ``None`` if there is none.
-    """
+    """Return a wording of the prompt without images; ``None`` if all show key-steps."""
     for text in (prompt.text, *prompt.others):
         if _KEYSTEP not in text:
             return prompt.plain(text)
@@ -102,12 +100,12 @@ def in_words(prompt: Prompt) -> str | None:
 
 
 def text_of(prompt: Prompt) -> str:
-    """Return the prompt in words.
+    """Return a wording of the prompt without images.
 
     Raises:
-        ClevrSkillsError: It can only be shown.
+        ClevrSkillsError: All wordings show key-steps.
     """
     words = in_words(prompt)
     if words is None:
-        raise ClevrSkillsError(f"{prompt.text!r} cannot be said in words alone")
+        raise ClevrSkillsError(f"{prompt.text!r} has no wording without images")
     return words

@@ -1,13 +1,13 @@
-"""Policies: their protocol, what they declare about themselves, and what they observe.
+"""Policies: protocol, declarations and observations.
 
-The simplest one is a class with two methods::
+A minimal policy is a class with two methods::
 
     class MyPolicy:
         def reset(self, prompt): ...
-        def act(self, observation): ...  # -> (n,) or, several actions at once, (H, n)
+        def act(self, observation): ...  # -> one action (n,) or a chunk (H, n)
 
 Class attributes may set the fields of :class:`PolicyInfo`; nothing else is read from a policy. A
-constructor that has parameters ``suite`` and ``interface`` is given what the policy acts in and by.
+constructor with parameters ``suite`` and ``interface`` receives the suite and the action interface.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,17 +27,16 @@ Observation = Mapping[str, Any]
 
 =================== ============================================================================
 images              by camera, (H, W, 3) uint8; with a history of T steps (T, H, W, 3), the latest
-                    last, the first repeated where the episode is younger
+                    last, padded with the first at the start of an episode
 proprioception      by name, as in ``agent`` of the environment's observation, each (n,) float32;
                     with a history (T, n)
-prompt              text: with placeholders, or in plain words
-step                number of control steps made so far
-views               if some were asked for, by name: an image as above, or text
-interface           where commands are in words: the spec of the interface
-turn, turns         where commands are in words: how many were taken, and for each its ``index``,
-                    ``action`` and ``message``, the feedback
-feedback            where commands are in words: how much feedback there is: ``none``, ``simple`` or
-                    ``detailed``
+prompt              text, with placeholders or with names only
+step                number of control steps so far
+views               requested views by name: an image as above, or text
+interface           text interfaces only: spec of the interface
+turn, turns         text interfaces only: number of turns so far, and for each its ``index``,
+                    ``action`` and feedback ``message``
+feedback            text interfaces only: level of feedback, ``none``, ``simple`` or ``detailed``
 =================== ============================================================================
 """
 
@@ -47,15 +46,15 @@ DEFAULT_CAMERAS = "default"
 
 @dataclass(frozen=True)
 class PromptInput:
-    """Prompt of an episode, as a policy is given it.
+    """Prompt of an episode, as passed to a policy.
 
     Attributes:
-        text: The task, with placeholders such as ``{obj:object_0}`` or all in words.
-        images: Placeholder -> (256, 256, 3) uint8; empty if all is in words, or without
+        text: The task, with placeholders such as ``{obj:object_0}`` or with names only.
+        images: Placeholder -> (256, 256, 3) uint8; empty without placeholders or
             ``prompt_images``.
-        seed: Seed of what the policy draws at random; it follows from the episode and from the salt
-            of the run, so that it does not tell which frozen episode it is.
-        about: Public facts of the episode, by the suite, such as the size of a board.
+        seed: Seed of the policy's random choices. It is derived from the episode and from a salt of
+            the run, so that it does not identify the frozen episode.
+        about: Public facts about the episode, such as the size of a board.
     """
 
     text: str
@@ -68,32 +67,31 @@ class PromptInput:
 class ImagePart:
     """An image in a message."""
 
-    name: str  # what it shows, e.g. ``goal``; no two in a request have the same
+    name: str  # content, e.g. ``goal``; unique within a request
     pixels: NDArray[Any]  # (H, W, 3) uint8
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message to a language model, or one of its replies."""
+    """A message to or from a language model."""
 
-    role: Literal["system", "user", "assistant"]  # who speaks
-    parts: tuple[str | ImagePart, ...]  # texts and images, in order
+    role: Literal["system", "user", "assistant"]  # role of the sender
+    parts: tuple[str | ImagePart, ...]  # texts and images in order
 
 
 @dataclass(frozen=True)
 class TextAction:
-    """An action in words, and how a policy came to it."""
+    """A command, with the model's reply it was read from."""
 
     action: str  # the command
     reply: str = ""  # the whole reply of the model
-    # whether the policy declares that it is done; it counts with ``--stop declared``
-    stop: bool = False
+    stop: bool = False  # whether the policy declares success, see ``--stop declared``
     # cost: ``requests``, ``prompt_tokens``, ``completion_tokens``, ``images``, ``cost``
     usage: Mapping[str, float] = field(default_factory=dict)
-    # the request, as the transcript of the episode keeps it, as JSON data
+    # the request for the transcript of the episode, as JSON data
     record: Mapping[str, Any] = field(default_factory=dict)
-    plan: tuple[str, ...] = ()  # the actions that are planned, where a plan is asked for
-    memory: str = ""  # A note to itself for the next turn, where one is asked for
+    plan: tuple[str, ...] = ()  # planned actions, if a plan is requested
+    memory: str = ""  # note to itself for the next turn, if one is requested
 
 
 @dataclass(frozen=True)
@@ -101,15 +99,15 @@ class ObservationOptions:
     """Options of a policy's observations.
 
     Attributes:
-        cameras: Names of cameras; ``default`` stands for the default ones of the suite.
-        size_px: Width and height of the images; ``None``: each camera's own (256).
+        cameras: Names of cameras; ``default`` stands for the default cameras of the suite.
+        size_px: Width and height of the images; ``None``: the size of each camera (256).
         look: Look of the images, one of :data:`~clevrskills.core.env_config.LOOKS`.
         history: Number of control steps in each observation.
-        proprioception: Whether the robot's own state is observed.
-        prompt: ``multimodal``, with images, or ``language``, all in words.
-        views: Names of views of the suite, of which cameras are some; ``None``: no ``views``.
-        prompt_images: Whether the images of a multimodal prompt are shown; ``None``: if any camera
-            is.
+        proprioception: Whether proprioception is observed.
+        prompt: ``multimodal`` with images, or ``language`` with text only.
+        views: Names of views of the suite, including cameras; ``None`` for no ``views``.
+        prompt_images: Whether the images of a multimodal prompt are shown; ``None``: if there is a
+            camera.
 
     Raises:
         ClevrSkillsError: A value is not allowed.
@@ -136,37 +134,36 @@ class ObservationOptions:
 
     @property
     def shows_prompt_images(self) -> bool:
-        """Return whether images of the prompt are shown."""
+        """``True`` if images of the prompt are shown."""
         shown = bool(self.cameras) if self.prompt_images is None else self.prompt_images
         return shown and self.prompt != "language"
 
     @property
     def draws(self) -> bool:
-        """Return whether anything is drawn."""
+        """``True`` if anything must be rendered."""
         return bool(self.cameras) or self.shows_prompt_images
 
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """Declaration of a policy about itself. Its class, or the object, sets what differs.
+    """Declaration of a policy: attributes of its class or object that differ from these defaults.
 
     Attributes:
-        observation: What it is to observe; ``None``: it does not say, and observes the default.
-        action_spec: What its actions mean, compared with the spec of the
-            :class:`~clevrskills.core.interface.Interface`, or a part of it; ``None``: no claim.
-        concurrency: How it acts in several episodes at once: an object for each, asked one after
-            the other (``none``) or in ``threads``, for an ``act`` that waits for something else; or
-            one object for all (``batched``, a :class:`BatchedPolicy`).
-        privileged: Whether ``reset`` is given the keywords ``env``, the environment, and
-            ``episode``, what it is made from.
-        env_optional: Whether a privileged policy does without these two, as behind a server.
-        extra_views: Views and cameras that it observes besides those that are asked for.
+        observation: Options of its observations; ``None``: the defaults.
+        action_spec: Meaning of its actions, compared with the spec of the
+            :class:`~clevrskills.core.interface.Interface`; may be partial; ``None``: not checked.
+        concurrency: How several episodes run at once: with one object each, called in turn
+            (``none``) or in ``threads``, for an ``act`` that waits for I/O; or with one object for
+            all (``batched``, a :class:`BatchedPolicy`).
+        privileged: Whether ``reset`` takes the keywords ``env`` (the environment) and ``episode``.
+        env_optional: Whether a privileged policy also works without these, as behind a server.
+        extra_views: Views and cameras that it observes in addition to the requested ones.
         required_cameras: Cameras without which it cannot act.
-        track: What it has learned from, in words; empty: it does not say.
-        only_task: The one task that it has learned; empty: it does not say.
+        track: Its training data, in words; empty if not declared.
+        only_task: The single task it was trained on; empty if there are several.
 
     Raises:
-        ClevrSkillsError: A value is of a wrong type, or not allowed.
+        ClevrSkillsError: A value has the wrong type or is not allowed.
     """
 
     observation: ObservationOptions | None = None
@@ -205,7 +202,7 @@ _TYPES: Mapping[str, tuple[Any, str]] = {
 
 
 def check_cameras(names: Iterable[str], known: Sequence[str]) -> None:
-    """Check names of cameras.
+    """Check that cameras exist.
 
     Raises:
         UnknownNameError: There is no such camera.
@@ -216,34 +213,32 @@ def check_cameras(names: Iterable[str], known: Sequence[str]) -> None:
 
 
 class Policy(Protocol):
-    """A policy that acts in one episode after the other."""
+    """Policy that acts in one episode at a time."""
 
     def reset(self, prompt: PromptInput) -> None:
-        """Begin an episode. Privileged policies get the keywords ``env`` (the environment) and
-        ``episode`` (what it is made from), too.
-        """
+        """Begin an episode; privileged policies also get the keywords ``env`` and ``episode``."""
 
     def act(self, observation: Observation) -> NDArray[Any]:
-        """Return the next action (n,), or the next H actions (H, n), as the interface reads them.
+        """Return the next action (n,) or a chunk of actions (H, n), as the interface reads them.
 
-        In words, an action is a string or a :class:`TextAction`.
+        For text interfaces, an action is a string or a :class:`TextAction`.
         """
 
 
 class BatchedPolicy(Protocol):
-    """A policy that acts in several episodes at once; each runs in a slot, a number from 0."""
+    """Policy that acts in several episodes at once, each in a slot numbered from 0."""
 
     concurrency: Literal["batched"]
 
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
-        """Begin episodes in these slots; the other slots go on."""
+        """Begin episodes in these slots; other slots continue."""
 
     def act(self, observations: Mapping[int, Observation]) -> Mapping[int, NDArray[Any]]:
-        """Return the next action (n,) or actions (H, n) of each of these slots."""
+        """Return the next action (n,) or chunk of actions (H, n) for each of these slots."""
 
 
 class PolicyError(ClevrSkillsError):
-    """Failure of a policy to give a valid action: the episode counts as failed."""
+    """Failure of a policy to return a valid action; the episode counts as failed."""
 
 
 class ActionError(PolicyError, ValueError):
@@ -251,24 +246,25 @@ class ActionError(PolicyError, ValueError):
 
 
 class ConnectionLost(PolicyError):  # noqa: N818 (nobody is to blame)
-    """End of the connection to a policy: the episode may be started again."""
+    """Loss of the connection to a policy; the episode may be restarted."""
 
 
 class GaveUp(ClevrSkillsError):  # noqa: N818 (nothing is in error)
-    """End of the attempts of a policy or a skill: a failure at the task, with its reason. Batched
-    policies cannot raise it.
+    """Decision of a policy or skill to stop trying, with its reason; the episode counts as failed.
+
+    Batched policies cannot raise it.
     """
 
     kind = "skill"
 
 
 class Prompter(Protocol):
-    """Prompts of language models, and the reading of their replies.
+    """Builder of a language model's messages and parser of its replies.
 
     Attributes:
-        views: Names of the views that prompts show unless others are asked for.
-        history: How many past turns prompts show, at most.
-        reply_tokens: Tokens of a typical reply without reasoning, for estimates of costs.
+        views: Names of the views shown by default.
+        history: Maximum number of past turns shown.
+        reply_tokens: Tokens of a typical reply without reasoning, for cost estimates.
     """
 
     views: Sequence[str]
@@ -284,21 +280,20 @@ class Prompter(Protocol):
         """Return the messages of a turn.
 
         Args:
-            observation: The present observation.
-            history: Observations and actions of past turns, the latest last; they may be more than
-                are shown.
+            observation: The current observation.
+            history: Observations and actions of all past turns, the latest last.
         """
 
     def parse(self, reply: str) -> TextAction:
-        """Read a reply; the action of one that cannot be read is empty."""
+        """Parse a reply; the action of an unreadable reply is empty."""
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """Write the reply of an action, in the format that is asked for.
+        """Return the reply that states an action in the requested format.
 
         Args:
             action: The action.
-            plan: All commands that are left, that action first, where they are known.
+            plan: All remaining commands, starting with the action, if known.
         """
 
     def random(self, generator: np.random.Generator) -> str:
-        """Draw an action."""
+        """Return a random action."""

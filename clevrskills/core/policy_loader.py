@@ -1,4 +1,4 @@
-"""Policy loader: policies by name, by address, or from a folder or a module."""
+"""Loader of policies by name, address, folder or module."""
 
 import importlib
 import json
@@ -28,7 +28,7 @@ from clevrskills.core.suite import (
     find_interface,
     load_suite,
 )
-from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_kind, one_line
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_kind, errors_in
 
 BUILT_IN = {
     "oracle": "clevrskills.evaluation.policies:OraclePolicy",
@@ -43,20 +43,20 @@ OF_FOLDER = {
     "lerobot": "clevrskills.integrations.lerobot_policy:LeRobotPolicy",
     "chat": "clevrskills.agents.policy:ChatPolicy",
 }
-"""Policies that are made from a folder, as in ``replay:DATASET``, or from an address."""
+"""Policies with a folder or an address, e.g. ``replay:DATASET``."""
 WEIGHTS = ("path", "checkpoint", "ckpt", "weights", "model")
-"""Parts of the names of arguments that may be files or folders that a policy is made of."""
+"""Words in the names of arguments that may be files or folders of weights."""
 PARTS = ("planner", "actor")
 """Names of arguments that are policies themselves."""
 FOLDERS = ("replay", "checkpoint", "rl", "lerobot")
 CONNECT = "clevrskills.serving:connect"
-"""Function that connects to policies behind an address."""
+"""Function that connects to a policy server."""
 ISOLATE = "clevrskills.serving.isolation:IsolatedPolicy"
-"""Class of policies in processes of their own."""
+"""Class of policies in a separate process."""
 CHAT = "chat:"
-"""Prefix of policies that ask a language model."""
+"""Prefix of policies that query a language model."""
 SCRIPT = "chat:script:"
-"""Prefix of policies that give the replies of a file."""
+"""Prefix of policies that replay the replies in a file."""
 LEROBOT_FOLDER = "clevrskills.integrations.lerobot_policy:find_checkpoint"
 PACKAGE = Path(__file__).parents[1]
 FORMS = (
@@ -69,16 +69,16 @@ FORMS = (
 
 @dataclass(frozen=True)
 class LoadedPolicy:
-    """Policy with what it declares about itself, asked as one that acts in a single episode."""
+    """Policy with its declaration, used in a single episode."""
 
-    name: str  # the name that it was loaded by
+    name: str  # name it was loaded by
     policy: Any  # the policy itself
-    info: PolicyInfo  # what it declares
-    options: ObservationOptions  # what it observes here, all names resolved
-    isolated: bool = False  # whether it runs in a process of its own
+    info: PolicyInfo  # its declaration
+    options: ObservationOptions  # options of its observations, all names resolved
+    isolated: bool = False  # whether it runs in a separate process
 
     def reset(self, prompt: PromptInput | None, env: Any = None, episode: Any = None) -> None:
-        """Begin an episode; only privileged policies are given ``env`` and ``episode``."""
+        """Begin an episode; only privileged policies receive ``env`` and ``episode``."""
         if self.info.concurrency == "batched":
             self.policy.reset({0: prompt})
         elif self.info.privileged:
@@ -95,22 +95,19 @@ class LoadedPolicy:
 
 @dataclass(frozen=True)
 class PolicySource:
-    """A policy by its name; picklable, for worker processes."""
+    """Policy given by its name; picklable, for worker processes."""
 
-    # A built-in policy, ``checkpoint:DIR``, ``rl:DIR``, ``lerobot:DIR``, ``replay:DATASET``,
-    # ``chat:URL``, ``module:attribute``, the address of a server, or a policy that another
-    # distribution adds, ``NAME`` or ``NAME:DIR``
+    # one of :data:`FORMS`, or a policy of another distribution, ``NAME`` or ``NAME:DIR``
     name: str
-    # arguments of the constructor, or of the connection
+    # arguments of the constructor or of the connection
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    folder: str = ""  # A folder whose modules can be imported
-    # fields of :class:`~clevrskills.core.policy.ObservationOptions` in place of what the policy
-    # declares
+    folder: str = ""  # folder whose modules can be imported
+    # fields of :class:`~clevrskills.core.policy.ObservationOptions` that replace declared ones
     overrides: Mapping[str, Any] = field(default_factory=dict)
     # policies of the suite, see :meth:`~clevrskills.core.suite.Suite.policies`
     own: Mapping[str, str] = field(default_factory=dict)
-    # whether the policy runs in a process of its own, unless it is privileged, built in, of the
-    # suite, or behind an address
+    # whether the policy runs in a separate process, unless it is privileged, built in, of the suite
+    # or behind an address
     isolated: bool = False
 
     def __post_init__(self) -> None:
@@ -124,35 +121,28 @@ class PolicySource:
         """Make the policy.
 
         Args:
-            suite: What it is to act in; ``None``: the default one.
-            interface: Name of what it is to act by, compared with what it declares; ``None``: the
-                suite's first one.
+            suite: Its suite; ``None``: the default one.
+            interface: Name of its action interface; ``None``: the first one of the suite.
 
         Raises:
-            ClevrSkillsError: It cannot be made, is none, declares what is not allowed, or acts
-                otherwise than the environments.
+            ClevrSkillsError: The policy cannot be made, is invalid, or declares actions that do not
+                match the interface.
         """
         suite = suite or load_suite()
-        try:
+        with errors_in(f"cannot make the policy {self.name}"):
             policy = self._isolated(suite, interface)
             isolated = policy is not None or "://" in self.name
             policy = policy or self._make(suite, interface)
-        except ClevrSkillsError:
-            raise
-        except Exception as error:
-            raise ClevrSkillsError(
-                f"cannot make the policy {self.name}: {one_line(error)}"
-            ) from error
         for method in ("reset", "act"):
             if not callable(getattr(policy, method, None)):
-                raise ClevrSkillsError(f"{self.name} is no policy: it has no method {method!r}")
+                raise ClevrSkillsError(f"{self.name} is not a policy: it has no method {method!r}")
         info = _declared(policy, self.name)
         if info.action_spec is not None:
             find_interface(suite, interface).check(info.action_spec, self.name)
         return LoadedPolicy(self.name, policy, info, self._options(info, suite), isolated)
 
     def _isolated(self, suite: Suite, interface: str | None) -> Any:
-        """Return the policy in a process of its own; ``None``: it runs in this one."""
+        """Return the policy in a separate process; ``None`` if it runs in this one."""
         inside = self.name in {**BUILT_IN, **self.own} or self.name.startswith("replay:")
         chat = self.name.startswith(CHAT) and not self._reply_module
         if not self.isolated or inside or chat or "://" in self.name:
@@ -164,13 +154,14 @@ class PolicySource:
         return policy
 
     def content(self) -> dict[str, str]:
-        """Return the SHA-256 of each file and folder that the policy is made of, by absolute path:
-        checkpoints, also those of arguments with one of :data:`WEIGHTS` in their names or that are
-        policies themselves, and the file of a module but not of what it imports. Policies of this
-        package have none, nor have those behind an address.
+        """Return the SHA-256 of the policy's files and folders by absolute path.
+
+        These are its checkpoint, arguments with one of :data:`WEIGHTS` in their names, arguments
+        that are policies, and the file of its module but not those it imports. Policies of this
+        package and policy servers have none.
 
         Raises:
-            ClevrSkillsError: There is no such checkpoint, or a file cannot be read.
+            ClevrSkillsError: A checkpoint is missing, or a file cannot be read.
         """
         paths = [*self._files()]
         for name, value in self.arguments.items():
@@ -184,7 +175,7 @@ class PolicySource:
         return {str(path.absolute()): content_hash(path) for path in outside if path.exists()}
 
     def _files(self) -> Iterator[Path]:
-        """Yield what the name alone names."""
+        """Yield the files and folders given by the name."""
         head, _, rest = self.name.partition(":")
         module, path = head, Path(rest)
         if self.name in {**BUILT_IN, **self.own} or head == "replay":
@@ -211,13 +202,13 @@ class PolicySource:
 
     @property
     def _reply_module(self) -> str:
-        """Module of the function of ``chat:module:function``; empty: the name is another."""
+        """Module of ``chat:module:function``; empty for other names."""
         kind, _, rest = self.name.removeprefix(CHAT).partition(":")
         known = not self.name.startswith(CHAT) or kind in ("script", "fixed")
         return "" if known or not rest or rest.startswith("//") else kind
 
     def _module_file(self, name: str) -> Path | None:
-        """Return the file of a module, without importing it; ``None``: it is not found."""
+        """Return the file of a module without importing it; ``None`` if it is not found."""
         for place in ([self.folder] if self.folder else []) + sys.path:
             base = Path(place).joinpath(*name.split("."))
             for file in (base / "__init__.py", base.with_name(f"{base.name}.py")):
@@ -226,10 +217,10 @@ class PolicySource:
         return None
 
     def _options(self, info: PolicyInfo, suite: Suite) -> ObservationOptions:
-        """Return what the policy observes in a suite.
+        """Return the options of the policy's observations in a suite.
 
         Raises:
-            ClevrSkillsError: It asks for something that does not exist.
+            ClevrSkillsError: A camera or view does not exist.
         """
         options = replace(info.observation or ObservationOptions(), **self.overrides)
         if info.extra_views:
@@ -266,8 +257,8 @@ class PolicySource:
             make = _attribute(known.get(head if folder else self.name, self.name))
         if not isinstance(make, type) and (hasattr(make, "act") or not callable(make)):
             raise ClevrSkillsError(
-                f"{self.name} is of type {type(make).__name__}; name a class, or a function that "
-                "makes a policy"
+                f"{self.name} is of type {type(make).__name__}; give a class, or a function that "
+                "returns a policy"
             )
         given = dict(self.arguments)
         if {"suite", "interface"} <= signature(make).parameters.keys():
@@ -276,7 +267,7 @@ class PolicySource:
             signature(make).bind(*folder, **given)
         except TypeError as error:
             raise ClevrSkillsError(
-                f"cannot make the policy {self.name}: {error}; arguments are given with "
+                f"cannot make the policy {self.name}: {error}; give arguments with "
                 "--policy-arg NAME=VALUE"
             ) from None
         check_annotated(make, given)
@@ -284,11 +275,10 @@ class PolicySource:
 
 
 def check_annotated(make: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Check arguments that are annotated as numbers or truth values, which other texts than JSON on
-    a command line are not.
+    """Check the types of arguments that are annotated as ``bool``, ``int``, ``float`` or ``str``.
 
     Raises:
-        ClevrSkillsError: One is of another kind.
+        ClevrSkillsError: An argument has another type.
     """
     for name, parameter in signature(make).parameters.items():
         of, value = parameter.annotation, given.get(name)
@@ -301,7 +291,7 @@ def check_annotated(make: Callable[..., Any], given: Mapping[str, Any]) -> None:
 
 
 def absolute_name(name: str) -> str:
-    """Return the name of a policy with an absolute path, if it has one; ``zoo/NAME`` stays."""
+    """Return the name of a policy with its path made absolute, except for ``zoo/NAME``."""
     head, _, rest = name.partition(":")
     if name.startswith(SCRIPT):
         head, rest = SCRIPT[:-1], name.removeprefix(SCRIPT)
@@ -312,15 +302,15 @@ def absolute_name(name: str) -> str:
 
 
 def _others() -> Mapping[str, EntryPoint]:
-    """Return the policies that other distributions add: alone, or with a folder, ``NAME:DIR``."""
+    """Return the policies of other distributions, ``NAME`` or ``NAME:DIR``."""
     return others("policies", {**BUILT_IN, **OF_FOLDER})
 
 
 def _declared(policy: Any, name: str) -> PolicyInfo:
-    """Return what a policy declares about itself.
+    """Return the declaration of a policy.
 
     Raises:
-        ClevrSkillsError: A value is of a wrong type, or not allowed.
+        ClevrSkillsError: A value has the wrong type or is not allowed.
     """
     given = {f.name: getattr(policy, f.name) for f in fields(PolicyInfo) if hasattr(policy, f.name)}
     try:
@@ -332,7 +322,7 @@ def _declared(policy: Any, name: str) -> PolicyInfo:
 
 
 def _attribute(name: str) -> Any:
-    """Import what ``module:attribute`` names.
+    """Import ``module:attribute``.
 
     Raises:
         ClevrSkillsError: There is no such module or attribute.
@@ -343,7 +333,7 @@ def _attribute(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise ClevrSkillsError(
-                f"policy {name}: there is no module {error.name}, here or installed"
+                f"policy {name}: there is no module {error.name}, neither here nor installed"
             ) from None
         raise
     for part in path.split("."):
@@ -355,17 +345,17 @@ def _attribute(name: str) -> Any:
 
 
 def policy_arguments(pairs: Sequence[str]) -> dict[str, Any]:
-    """Parse ``NAME=VALUE``; a value that is JSON is read as such, others are text.
+    """Parse ``NAME=VALUE`` pairs; values are JSON or else text.
 
     Raises:
-        ClevrSkillsError: One has another form, or a name comes twice.
+        ClevrSkillsError: A pair has another form, or a name is repeated.
     """
     values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         named = all(part.isidentifier() for part in name.split("."))  # planner.model: of a part
         if not equals or not named or name in values:
-            raise ClevrSkillsError(f"{pair!r} is no argument; allowed: NAME=VALUE, each name once")
+            raise ClevrSkillsError(f"{pair!r} is not NAME=VALUE, or its name is repeated")
         try:
             values[name] = json.loads(text)
         except ValueError:

@@ -1,26 +1,24 @@
-"""Registry of what other distributions add to the package, found by their entry points.
+"""Registry of the entry points by which other distributions extend the package.
 
-A distribution adds to a group ``clevrskills.<kind>``:
+The groups are ``clevrskills.<kind>``:
 
 ==============  ====================================  ============================================
-kind            entry                                 what it names
+kind            entry                                 value
 ==============  ====================================  ============================================
-``tasks``       ``key = "package.module:Class"``      a task; or a package, each file of which is
-                                                      one: ``own = "package.tasks"``
+``tasks``       ``key = "package.module:Class"``      a task; or a package with one task per file:
+                                                      ``own = "package.tasks"``
 ``predicates``  ``own = "package.predicates"``        a module or a package of modules
 ``skills``      ``own = "package.skills"``            the same
 ``suites``      ``name = "package.module:Class"``     a suite
 ``robots``      ``name = "package.module:ROBOT"``     a ``RobotDescription``
-``objects``     ``name = "package.module:function"``  what builds a ``Solid``, an ``Item`` or the
-                                                      path of a GLB or URDF file
-``textures``    ``name = "package.module:function"``  what draws an image, or the path of one
+``objects``     ``name = "package.module:function"``  a function that returns a ``Solid``, an
+                                                      ``Item`` or the path of a GLB or URDF file
+``textures``    ``name = "package.module:function"``  a function that returns an image or its path
 ``cameras``     ``name = "package.module:CAMERA"``    a ``FixedCamera``
 ``policies``    ``name = "package.module:Class"``     a policy
 ==============  ====================================  ============================================
 
-and to ``learned_policies`` what ``train --policy NAME`` trains, ``name = "package.module:Class"``.
-
-Worker processes find the same, as they read the same metadata.
+and ``learned_policies`` for ``train --policy NAME``, ``name = "package.module:Class"``.
 """
 
 import importlib
@@ -43,21 +41,21 @@ from clevrskills.errors import (
 )
 
 OWN = "clevrskills"
-"""Name of this package, and of its distribution."""
+"""Name of this package and of its distribution."""
 PROJECT = "pyproject.toml"
 EPISODES = "episodes"
-"""Folder of frozen episodes in the package of another distribution."""
+"""Folder of frozen episodes in the package of a distribution."""
 
 
 def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
-    """Return what other distributions add, by name.
+    """Return the entry points of other distributions by name.
 
     Args:
         kind: ``suites``, ``robots``, ``cameras``, ``policies`` or ``learned_policies``.
-        own: Names that the package has itself.
+        own: Names used by this package.
 
     Raises:
-        NameTakenError: A name is the package's own, or two distributions have it.
+        NameTakenError: A name is used twice.
     """
     found: dict[str, EntryPoint] = {}
     for entry in additions(kind):
@@ -70,14 +68,14 @@ def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
 
 
 def load(entry: EntryPoint, kind: type | None = None) -> Any:
-    """Import what an entry point names.
+    """Import the value of an entry point.
 
     Args:
         entry: The entry point.
-        kind: What it must be an instance of.
+        kind: Required type.
 
     Raises:
-        ClevrSkillsError: It cannot be imported, or is something else.
+        ClevrSkillsError: The value cannot be imported, or has another type.
     """
     with errors_in(described(entry)):
         found = entry.load()
@@ -89,11 +87,10 @@ def load(entry: EntryPoint, kind: type | None = None) -> Any:
 
 
 def load_modules(entry: EntryPoint) -> list[ModuleType]:
-    """Import the module that an entry point names, or all of a package but those whose names begin
-    with an underscore.
+    """Import the module of an entry point, or the public modules of its package.
 
     Raises:
-        ClevrSkillsError: One cannot be imported.
+        ClevrSkillsError: A module cannot be imported.
     """
     with errors_in(described(entry)):
         first = importlib.import_module(entry.module)
@@ -101,7 +98,7 @@ def load_modules(entry: EntryPoint) -> list[ModuleType]:
 
 
 def modules_in(package: ModuleType) -> Iterator[str]:
-    """Yield the names of a package's modules, but those that begin with an underscore."""
+    """Yield the names of a package's modules that do not begin with an underscore."""
     for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
         if not module.name.startswith("_"):
             yield f"{package.__name__}.{module.name}"
@@ -113,10 +110,10 @@ def is_own(defined: Any) -> bool:
 
 
 def check_new(kind: str, name: str, known: Any, defined: Any) -> None:
-    """Check that a class or function may have a name.
+    """Check that a name is free; the same class or function may be defined again.
 
     Raises:
-        NameTakenError: Another one has it; the same one, defined again, may keep it.
+        NameTakenError: The name is used by another one.
     """
     if known is not None and _path(known) != _path(defined):
         first, second = (defined, known) if is_own(defined) else (known, defined)
@@ -129,7 +126,7 @@ def _path(defined: Any) -> str:
 
 @dataclass(frozen=True)
 class OwnDistribution:
-    """A distribution in the folder in which it is worked on."""
+    """Source folder of a distribution with tasks."""
 
     folder: Path  # folder of its ``pyproject.toml``
     package: Path  # folder of its package
@@ -141,10 +138,10 @@ class OwnDistribution:
         return self.package / EPISODES
 
     def select(self, tasks: Sequence[str]) -> tuple[str, ...]:
-        """Return the tasks that are named, or all.
+        """Return the given tasks, or all if none are given.
 
         Raises:
-            UnknownNameError: One is no task of the distribution.
+            UnknownNameError: The distribution has no such task.
         """
         for name in tasks:
             if name not in self.tasks:
@@ -153,10 +150,10 @@ class OwnDistribution:
 
     @classmethod
     def at(cls, folder: Path) -> Self:
-        """Return the distribution of a folder.
+        """Return the distribution in a folder.
 
         Raises:
-            ClevrSkillsError: It has no tasks, or is not installed.
+            ClevrSkillsError: The distribution has no tasks or is not installed.
         """
         modules = [value.partition(":")[0] for value in entry_points_at(folder, "tasks").values()]
         if not modules:
@@ -178,20 +175,20 @@ class OwnDistribution:
 
 
 def entry_points_at(folder: Path, kind: str) -> dict[str, str]:
-    """Return the entry points of a kind in the ``pyproject.toml`` of a folder, by name.
+    """Return the entry points of a kind in a folder's ``pyproject.toml``, by name.
 
     Raises:
-        ClevrSkillsError: There is no such file, or it is damaged.
+        ClevrSkillsError: The file is missing or damaged.
     """
     found = _project(folder).get("entry-points", {}).get(f"{OWN}.{kind}", {})
     return {str(name): str(value) for name, value in found.items()}
 
 
 def project_name(folder: Path) -> str:
-    """Return the name of the distribution of a folder.
+    """Return the name of the distribution in a folder.
 
     Raises:
-        ClevrSkillsError: There is no ``pyproject.toml``, or it is damaged.
+        ClevrSkillsError: ``pyproject.toml`` is missing or damaged.
     """
     return str(_project(folder)["name"])
 
@@ -205,16 +202,16 @@ def _project(folder: Path) -> dict[str, Any]:
 
 
 def episodes_of(defined: type) -> Path:
-    """Return the folder of frozen episodes of the distribution that a class is of."""
+    """Return the folder of frozen episodes of a class's distribution."""
     package = importlib.import_module(defined.__module__.partition(".")[0])
     return Path(package.__file__ or "").parent / EPISODES
 
 
 def source(entry: EntryPoint) -> str:
-    """Return the name of the distribution that an entry point is of."""
+    """Return the name of an entry point's distribution."""
     return entry.dist.name if entry.dist else entry.value
 
 
 def described(entry: EntryPoint) -> str:
-    """Return an entry point in words, for errors."""
+    """Return a description of an entry point for errors."""
     return f"{entry.group.partition('.')[2]}: {entry.name} = {entry.value} of {source(entry)}"

@@ -1,4 +1,4 @@
-"""Reader of replies: the command that a language model gives, without its reasoning and markup."""
+"""Parser of a language model's replies: finds the command among reasoning and markup."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from itertools import takewhile
 from clevrskills.core.policy import TextAction
 
 Grammar = Callable[[str], str]
-"""Returns a command as its environment writes it; empty: the text is no command."""
+"""Function that returns the canonical form of a command, empty for an invalid one."""
 DONE = "done"
-"""Command of a policy that declares that it is done."""
+"""Command by which a policy declares success."""
 REPLIES = {"repaired": "replies repaired", "unreadable": "unreadable", "cut_off": "cut off"}
 """Counters of replies, with their labels."""
 LINE = 200
-"""Characters of a reply that is shown to its model as it was, at most."""
+"""Maximum number of characters of a reply quoted in a later prompt."""
 
 _TAGS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|seed:think"
 _OPEN = rf"<(?:{_TAGS})\b[^<>]*>|\[THINK\]|◁think▷|<\|channel\|>\s*analysis"
@@ -44,9 +44,7 @@ _ASIDE = re.compile(r"(.*\w) \([^()]*\)")
 
 
 def clean_command(text: str) -> str:
-    """Return a command without Markdown, LaTeX, quotes or brackets around it, a full stop at its
-    end, and doubled blanks.
-    """
+    """Return a command without Markdown, LaTeX, quotes, brackets, full stop and extra blanks."""
     text = " ".join(_without_markup(text).split()).strip(_AROUND)
     while text[:1] + text[-1:] in ("()", "__"):
         text = text[1:-1].strip(_AROUND)
@@ -63,31 +61,33 @@ def _without_markup(text: str) -> str:
 
 
 def answer_of(reply: str) -> str:
-    """Return a reply without reasoning, finished or not; of several, its last ``<answer>``."""
+    """Return a reply without its reasoning, even if unfinished; the last ``<answer>`` if any."""
     text = _ENDED.split(_CLOSED.sub("\n", reply))[-1]
     text = _ANSWER.split(_OPENED.split(text, 1)[0])[-1]
     return _ANSWERED.split(text, 1)[0]
 
 
 def first_words(reply: str) -> str:
-    """Return the beginning of a reply, without its reasoning if there is anything else, as a line
-    of at most :data:`LINE` characters.
+    """Return the first :data:`LINE` characters of a reply as one line, if possible without its
+    reasoning.
     """
     line = " ".join((answer_of(reply).strip() or reply).split()) or "(an empty reply)"
     return line if len(line) <= LINE else f"{line[:LINE]}…"
 
 
 def read_reply(reply: str, grammar: Grammar | None = None) -> TextAction:
-    """Read the command of a reply: the last well-formed one behind ``action:`` or the like at the
-    start of a line; else the last that has a line of its own and is no entry of a list.
+    """Read the command of a reply.
+
+    This is the last valid command after a mark such as ``action:`` at the start of a line, else the
+    last one on a line of its own that is not a list item.
 
     Args:
         reply: The whole reply.
-        grammar: Tells what a command is; ``None``: any text behind a mark is one.
+        grammar: Grammar of the commands; ``None``: any text after a mark is a command.
 
     Returns:
-        Its action is empty if there is none, and what stands behind the last mark if that is not
-        well formed. Its usage counts ``repaired`` and ``unreadable`` replies.
+        The action: the text after the last mark if no command is valid, empty without a mark. Its
+        usage counts ``repaired`` and ``unreadable`` replies.
     """
     text = _ELEMENT.sub(r"\n\1: ", answer_of(reply))
     text = _TOKEN.sub("\n", _JSON.sub(r"\n\2: \4\n", text))
@@ -108,7 +108,7 @@ def read_reply(reply: str, grammar: Grammar | None = None) -> TextAction:
 
 
 def _last(blocks: list[list[str]], grammar: Grammar | None) -> str:
-    """Return the last well-formed command of those that blocks of lines begin with."""
+    """Return the last valid command at the start of a block of lines."""
     for block in blocks[::-1]:
         first = clean_command(block[0])
         if first.lower() == DONE:
@@ -123,7 +123,7 @@ def _last(blocks: list[list[str]], grammar: Grammar | None) -> str:
 
 
 def _before_remark(text: str, grammar: Grammar) -> str:
-    """Return the command before a remark that is no other one."""
+    """Return the command before a remark, unless the remark is a command too."""
     aside = _ASIDE.fullmatch(text)
     parts = [aside[1]] if aside and not grammar(clean_command(text)) else _SENTENCE.split(text)
     read = [grammar(clean_command(part)) for part in parts]
@@ -131,7 +131,7 @@ def _before_remark(text: str, grammar: Grammar) -> str:
 
 
 def _behind_mark(lines: list[str]) -> list[str]:
-    """Return what stands behind a mark at the start of the first line, with the lines after it."""
+    """Return the text after a mark at the start of the first line, and the lines that follow."""
     first = _bare(lines[0])
     if not _MARK.match(first):
         return []
@@ -150,8 +150,8 @@ def _bare(line: str) -> str:
 
 
 def _alone(lines: list[str], grammar: Grammar) -> Iterator[str]:
-    """Yield the lines that are a command, do not follow or precede another, and are not listed,
-    unless there is nothing else.
+    """Yield the lines that are commands, but not in a list or next to another command, or the only
+    line.
     """
     commands = [line for line in lines if clean_command(line)]
     if len(commands) == 1:

@@ -1,7 +1,4 @@
-"""Rollout: one episode in an environment, turn by turn.
-
-Recording, evaluating, screening and replaying all run episodes by this.
-"""
+"""Rollout of one episode, for recording, evaluation, screening and replay."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,22 +11,22 @@ STEP_LIMIT = "step limit"
 
 
 class Rollout:
-    """One episode, from where the environment stands after its reset.
+    """One episode in an environment that was just reset.
 
     Args:
         env: The environment.
-        limit: Limit of turns; ``None``: that of the actuator.
-        stop_on_success: Whether the episode ends when the goal holds; else at the limit.
-        actuator: What takes the actions; ``None``: they are one control step each.
+        limit: Maximum number of turns; ``None``: that of the actuator.
+        stop_on_success: Whether the episode ends when the goal holds; otherwise at the limit.
+        actuator: Executor of the actions; ``None``: one control step each.
 
     Attributes:
-        turns: Turns taken.
-        steps: Control steps made.
+        turns: Number of turns so far.
+        steps: Number of control steps so far.
         total_reward: Sum of the rewards.
         success: Whether the goal holds now.
-        success_once: Whether it has held after any turn.
-        cause: Why the environment itself ended the episode; empty: it did not.
-        last_turn: What came of the last turn; ``None``: there was none yet.
+        success_once: Whether the goal has held after any turn.
+        cause: Why the environment itself ended the episode; empty if it did not.
+        last_turn: Result of the last turn; ``None`` before the first one.
     """
 
     def __init__(
@@ -49,21 +46,20 @@ class Rollout:
 
     @property
     def watches(self) -> bool:
-        """``True`` if :meth:`on_control_step` is called; else steps may be cheaper."""
+        """``True`` if :meth:`on_control_step` is called; steps may be cheaper without it."""
         return False
 
     def on_control_step(self, step: Step) -> None:
-        """Take note of a control step of a turn, after it was made."""
+        """Process a control step after it was executed."""
 
     @property
     def ended(self) -> bool:
-        """``True`` if there is nothing left to do."""
-        if self.cause or (self.success and self._stop_on_success):
-            return True
-        return self.turns >= self.limit
+        """``True`` if the episode is over."""
+        done = self.cause or (self.success and self._stop_on_success)
+        return bool(done) or self.turns >= self.limit
 
     def step(self, action: Any) -> Turn:
-        """Take one turn."""
+        """Run one turn."""
         turn = self._actuator.act(action, self.on_control_step if self.watches else None)
         self.turns, self.steps = self.turns + 1, self.steps + turn.steps
         self.total_reward += turn.reward
@@ -74,14 +70,14 @@ class Rollout:
     def run(
         self, act: Callable[[], Any], on_step: Callable[[Any, Turn], bool | None] | None = None
     ) -> tuple[str, str]:
-        """Go on to the end.
+        """Run the episode to its end.
 
         Args:
-            act: Gives the next action; it may give up.
-            on_step: Called with each action and what came of it; true ends the episode.
+            act: Function that returns the next action; it may raise :class:`GaveUp`.
+            on_step: Called with each action and its result; a true return value ends the episode.
 
         Returns:
-            Why the goal does not hold, and what kind of failure that is; both empty if it does.
+            Reason and kind of the failure; both empty if the goal holds.
         """
         while not self.ended:
             try:

@@ -1,4 +1,4 @@
-"""Statistics: intervals of rates."""
+"""Confidence intervals of rates."""
 
 import math
 
@@ -10,8 +10,8 @@ def wilson(successes: float, n: float) -> tuple[float, float]:
     """Return Wilson's 95 % score interval of a rate (Wilson 1927).
 
     Args:
-        successes: Number of successes; need not be whole, for effective numbers.
-        n: Number of trials; with none, anything is possible.
+        successes: Number of successes; fractional for effective sample sizes.
+        n: Number of trials; the interval is [0, 1] without any.
     """
     if n <= 0:
         return 0.0, 1.0

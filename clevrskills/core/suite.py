@@ -1,7 +1,4 @@
-"""Suites of tasks: the contract behind which all tools find environments, oracles and episodes.
-
-A suite is found by its name, so that no tool imports one.
-"""
+"""Suites of tasks: base class and optional protocols; tools load suites by name."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from clevrskills.core.episode import FrozenEpisodes
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Prompter
 from clevrskills.core.registry import load, others
-from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, errors_in
 
 __all__ = ["Suite", "TaskInfo", "load_suite", "register_envs"]
 
@@ -36,22 +33,22 @@ SUITES = {
 """Class of each suite of the package, by name."""
 DEFAULT = "clevrskills"
 NO_ROBOT = "none"
-"""Robot of suites and tasks in which no arm acts."""
+"""Name of the robot where no arm acts."""
 RATE = "rate_hz"
-"""Entries of the spec of an interface whose actions are one control step each."""
+"""Key in the spec of an interface whose actions are one control step each."""
 WORDINGS = ("own", "seen", "held_out", "empty", "other_task")
-"""Content of a prompt in an evaluation: what the episode holds; the wordings that are seen in
-training, or held out, in turn; nothing; what another task asks for."""
+"""Prompts of an evaluation: that of the episode; training wordings or held-out wordings in turn; an
+empty prompt; the prompt of another task."""
 DEFAULT_PRESET = "default"
-"""Name of the preset whose options hold unless a run or another preset gives them."""
+"""Name of the preset with the default options of runs."""
 IMAGES_ONLY = "images_only"
-"""Tag of the tasks that are left out where prompts are in words alone."""
+"""Tag of tasks that are skipped when prompts are text only."""
 SINGLE_SKILL = "single_skill"
-"""Kind of the tags ``single_skill:LEAF`` of the task whose first leaf asks for the same skill."""
+"""Prefix of the tags ``single_skill:LEAF`` of a task whose first leaf needs the same skill."""
 
 
 class Labels(Protocol):
-    """Subgoal, motion and objects of an action, as texts with placeholders and as names."""
+    """Labels of an action: subgoal, motion and objects, as texts with placeholders and names."""
 
     subtask: str
     step: str
@@ -63,9 +60,9 @@ class Labels(Protocol):
 
 
 class EpisodeOracle(Labels, Protocol):
-    """Solver of a task in an environment; labels are those of the action just returned. One that
-    picks and places may have a ``pose`` (6,): x, y and turn of the pick and of the place, in the
-    world.
+    """Solver of a task in an environment, with the labels of the action just returned.
+
+    One that picks and places may have a ``pose`` (6,): x, y and yaw of pick and place in the world.
     """
 
     @property
@@ -75,7 +72,7 @@ class EpisodeOracle(Labels, Protocol):
 
 
 class CommandOracle:
-    """Labels of an oracle whose actions are commands: of motions it tells nothing."""
+    """Base of oracles whose actions are commands, without labels of motions."""
 
     subtask = step = predicate = skill = action_class = ""
     subgoal, attempt = -1, 0
@@ -97,57 +94,57 @@ class MomentRenderer(Protocol):
 
     @property
     def renderer(self) -> str:
-        """Name and driver of the device that draws, and the digest of its shaders."""
+        """Name and driver of the rendering device, and the digest of its shaders."""
 
     def open(self, scene: Mapping[str, Any]) -> Sequence[Any]:
-        """Start an episode, from its description of the scene; returns the objects' meshes."""
+        """Start an episode from its scene description and return the meshes of the objects."""
 
     def render(
         self, qpos: NDArray[Any], body_poses: NDArray[Any], textures: Mapping[str, str]
     ) -> Mapping[str, Any]:
-        """Return each camera's image: joint angles (n,), poses (K, ...), textures by key."""
+        """Return the image of each camera for joint angles (n,), poses (K, ...) and textures."""
 
     def draw(
         self, qpos: NDArray[Any], body_poses: NDArray[Any], textures: Mapping[str, str]
     ) -> None:
-        """Begin to draw a moment, which goes on beside what is done until :meth:`views`."""
+        """Start rendering a moment in the background; :meth:`views` waits for it."""
 
     def views(self) -> Mapping[str, Any]:
-        """Return the view of each camera of the state that was drawn last."""
+        """Return the view of each camera of the moment drawn last."""
 
     def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
-        """Return the images of a prompt given as JSON data, by placeholder."""
+        """Return the images of a prompt, given as JSON data, by placeholder."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A named bundle of options of a run, such as an ablation."""
+    """Named set of options of a run, such as an ablation."""
 
-    sentence: str  # what it is
-    options: Mapping[str, Any]  # arguments of the command that it sets, by name
-    # options of the suite's prompts that it sets for policies that ask a language model
+    sentence: str  # description
+    options: Mapping[str, Any]  # arguments of the command by name
+    # options of the suite's prompts for language models
     prompt: Mapping[str, Any] = field(default_factory=dict)
-    # arguments of endpoints that it sets, such as ``temperature``
+    # sampling parameters of language models, such as ``temperature``
     sampling: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Axis(Protocol):
-    """A way to perturb episodes."""
+    """Axis of perturbation of episodes."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def levels(self) -> Sequence[Mapping[str, float]]:
-        """Greatest change at each level, from 1, by name."""
+        """Greatest changes by name, for each level from 1."""
 
     @property
     def visual(self) -> bool:
-        """Return whether it changes images."""
+        """``True`` if it changes images."""
 
     @property
     def physical(self) -> bool:
-        """Return whether it changes the physics."""
+        """``True`` if it changes the physics."""
 
 
 @dataclass(frozen=True)
@@ -155,17 +152,17 @@ class TaskInfo:
     """Description of a task, as data.
 
     Attributes:
-        level: Its level.
-        sentence: What it asks for.
-        splits: How many episodes of each of its splits are frozen unless a number is given.
-        interfaces: What policies may act by, by name, the default one first.
-        limit: When its episodes end, in words.
-        robots: Names of its robots, the default one first; ``none``: no arm acts.
-        cameras: Names of the cameras that film it unless others are named.
-        views: Kind of each view of its environments, by name; images are those of cameras, and the
-            first takes the images of key-steps.
-        tags: Names that group it with other tasks; a tag ``KIND:VALUE`` is no group.
-        details: What else tables of tasks list, as JSON data.
+        level: Level of the task.
+        sentence: Description of its goal.
+        splits: Default number of frozen episodes of each split.
+        interfaces: Action interfaces by name, the default one first.
+        limit: Step or turn limit, in words.
+        robots: Names of its robots, the default one first; ``none`` if no arm acts.
+        cameras: Names of the default cameras.
+        views: Kind of each view of its environments by name; images are those of cameras, the first
+            of which renders the images of key-steps.
+        tags: Names of its groups; a tag ``KIND:VALUE`` is not a group.
+        details: Further columns of task tables, as JSON data.
     """
 
     level: str
@@ -181,11 +178,11 @@ class TaskInfo:
 
 
 class TaskTable(Mapping[str, TaskInfo]):
-    """Tasks of a suite by key, each described when it is first asked for.
+    """Tasks of a suite by key, described on access.
 
     Args:
         keys: Keys of the tasks.
-        describe: What describes one.
+        describe: Function that describes a task.
     """
 
     def __init__(self, keys: Iterable[str], describe: Callable[[str], TaskInfo]) -> None:
@@ -204,41 +201,41 @@ class TaskTable(Mapping[str, TaskInfo]):
 
 
 class Suite(ABC):
-    """A set of tasks with their environments and episodes; picklable, for worker processes.
+    """Set of tasks with their environments and episodes; picklable, for worker processes.
 
-    What only some suites can do is a protocol of its own, such as :class:`Perturbable`.
+    Optional features are separate protocols, such as :class:`Perturbable`.
     """
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """Its name."""
+        """Name of the suite."""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """Its title."""
+        """Title of the suite."""
 
     @property
     @abstractmethod
     def tasks(self) -> Mapping[str, TaskInfo]:
-        """Its tasks by key."""
+        """Tasks of the suite by key."""
 
     @abstractmethod
     def make(self, config: EnvConfig) -> Env:
-        """Build an environment; it draws images only if there are cameras.
+        """Make an environment; it renders images only if there are cameras.
 
         Raises:
-            ClevrSkillsError: It cannot be built.
+            ClevrSkillsError: The environment cannot be made.
         """
 
     @abstractmethod
     def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
-        """Return what solves the task of an environment.
+        """Return the oracle of an environment.
 
         Args:
             env: The environment.
-            interface: What it acts by; ``None``: that of the suite's demonstrations.
+            interface: Its action interface; ``None``: that of the suite's demonstrations.
         """
 
     @abstractmethod
@@ -252,17 +249,16 @@ class Suite(ABC):
         task_args: Mapping[str, Any] | None = None,
         wording: int | None = 0,
     ) -> Episode:
-        """Draw the episode of a seed.
+        """Sample the episode of a seed.
 
         Args:
             task: Key of the task.
             split: Name of the split.
             seed: The seed.
             index: Number of the episode, for its name.
-            robot: Name of the robot; empty: the task's first one.
+            robot: Name of the robot; empty: the first one of the task.
             task_args: Arguments of the task.
-            wording: Number of the wording; ``None``: the seed draws it. Suites with one wording
-                ignore it.
+            wording: Index of the wording; ``None``: sampled. Suites with one wording ignore it.
         """
 
     @abstractmethod
@@ -270,7 +266,7 @@ class Suite(ABC):
         """Read an episode from JSON data.
 
         Raises:
-            ValueError, KeyError, TypeError: It is damaged.
+            ValueError, KeyError, TypeError: The data is damaged.
         """
 
     @abstractmethod
@@ -286,19 +282,17 @@ class Suite(ABC):
         return ("paper",)
 
     def presets(self) -> Mapping[str, Preset]:
-        """Return named bundles of options; those of ``default`` are for runs that do not give
-        them.
-        """
+        """Return presets by name; the options of ``default`` are the defaults of runs."""
         return {}
 
     def policies(self) -> Mapping[str, str]:
-        """Return the suite's own policies, ``module:attribute`` by name; they take the place of
-        those of the same name that all suites have.
+        """Return the suite's own policies, ``module:attribute`` by name; they replace those that
+        all suites have.
         """
         return {}
 
     def check(self, config: EnvConfig) -> None:
-        """Check the arguments of a task and the noise.
+        """Check the task arguments and the noise of a configuration.
 
         Raises:
             ClevrSkillsError: One is not allowed.
@@ -312,14 +306,13 @@ class Suite(ABC):
 
 @runtime_checkable
 class Prompting(Protocol):
-    """Suite with prompts of its own for language models."""
+    """Suite with its own prompts for language models."""
 
     def prompter(self, interface: Interface, options: Mapping[str, Any]) -> Prompter | None:
-        """Return what prompts language models that act by an interface; ``None``: nothing of the
-        suite's own.
+        """Return the prompter of an interface; ``None`` for the default one.
 
         Raises:
-            UnknownNameError: There is no such option of the prompts.
+            UnknownNameError: There is no such option.
         """
 
 
@@ -328,10 +321,10 @@ class Perturbable(Protocol):
     """Suite whose episodes can be perturbed."""
 
     def axes(self) -> Mapping[str, Axis]:
-        """Return the axes along which episodes can be perturbed, by name."""
+        """Return the axes of perturbation by name."""
 
     def perturb(self, episode: Episode, axes: Mapping[str, int]) -> Episode | str:
-        """Return an episode perturbed along some axes, or why it cannot be.
+        """Return an episode perturbed along some axes, or the reason why it cannot be.
 
         Args:
             episode: The episode.
@@ -343,7 +336,7 @@ class Perturbable(Protocol):
         """
 
     def visibility_fault(self, episode: Episode) -> str:
-        """Return what images do not show at the start of a perturbed episode; empty: nothing."""
+        """Return what is not visible at the start of a perturbed episode; empty if all is."""
 
 
 @runtime_checkable
@@ -358,11 +351,11 @@ class Worded(Protocol):
         Args:
             episode: The episode.
             wording: One of :data:`WORDINGS`.
-            number: Which one of several, counted on beyond the last.
-            look: How its images look.
+            number: Index among several wordings, modulo their number.
+            look: Look of its images.
 
         Raises:
-            ClevrSkillsError: There is none.
+            ClevrSkillsError: There is no such wording.
         """
 
 
@@ -371,22 +364,22 @@ class Renderable(Protocol):
     """Suite whose recorded episodes can be rendered."""
 
     def trajectory_renderer(self, config: EnvConfig) -> MomentRenderer | None:
-        """Build the renderer of a configuration's cameras; ``None``: it has none."""
+        """Return the renderer of a configuration's cameras; ``None`` without cameras."""
 
 
 @runtime_checkable
 class OriginalFormat(Protocol):
-    """Re-implementation that reads and writes the files of the original."""
+    """Re-implemented suite that reads and writes the files of the original."""
 
     def read_original(self, task: str, split: str, folder: Path) -> Sequence[Episode]:
-        """Read the episodes of a folder of files.
+        """Read the episodes of a folder.
 
         Raises:
             ClevrSkillsError: There are none, or one is damaged.
         """
 
     def write_original(self, episode: Episode) -> tuple[str, Mapping[str, Any]]:
-        """Return name and JSON data of the file of an episode."""
+        """Return the file name and JSON data of an episode."""
 
 
 def unsupported(suite: Suite, what: str) -> ClevrSkillsError:
@@ -395,7 +388,7 @@ def unsupported(suite: Suite, what: str) -> ClevrSkillsError:
 
 
 def perturbed(suite: Suite, episode: Episode, axes: Mapping[str, int]) -> Episode | str:
-    """Return an episode perturbed along some axes, or why it cannot be; along none, the same one.
+    """Return an episode perturbed along some axes, or the reason why it cannot be.
 
     Raises:
         ClevrSkillsError: The suite has no such axis or level.
@@ -408,26 +401,26 @@ def perturbed(suite: Suite, episode: Episode, axes: Mapping[str, int]) -> Episod
 
 
 def make_renderer(suite: Suite, config: EnvConfig) -> MomentRenderer | None:
-    """Build the renderer of a configuration's cameras; ``None``: there is none."""
+    """Return the renderer of a configuration's cameras; ``None`` if there is none."""
     return suite.trajectory_renderer(config) if isinstance(suite, Renderable) else None
 
 
 def default_options(suite: Suite) -> Mapping[str, Any]:
-    """Return the options of runs that do not give them, see :meth:`Suite.presets`."""
+    """Return the default options of runs, see :meth:`Suite.presets`."""
     preset = suite.presets().get(DEFAULT_PRESET)
     return {} if preset is None else preset.options
 
 
 def default_splits(suite: Suite) -> tuple[str, ...]:
-    """Return the names of the splits that are evaluated unless others are named."""
+    """Return the names of the splits that are evaluated by default."""
     return tuple(default_options(suite).get("split", ())) or all_splits(suite)
 
 
 def suite_names() -> tuple[str, ...]:
-    """Return names of all suites, those of the package first.
+    """Return the names of all suites, those of the package first.
 
     Raises:
-        NameTakenError: Two have the same name.
+        NameTakenError: Two suites have the same name.
     """
     return (*SUITES, *others("suites", SUITES))
 
@@ -463,18 +456,18 @@ def image_views(views: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def default_cameras(suite: Suite) -> tuple[str, ...]:
-    """Return the names of the cameras that film a suite's first task unless others are named."""
+    """Return the names of the default cameras of a suite's first task."""
     return next(iter(suite.tasks.values())).cameras
 
 
 def all_interfaces(suite: Suite) -> dict[str, Interface]:
-    """Return what policies may act by in a suite's tasks, by name, the default one first."""
+    """Return the action interfaces of a suite's tasks by name, the default one first."""
     tasks = suite.tasks.values()
     return {name: one for task in tasks for name, one in task.interfaces.items()}
 
 
 def find_interface(suite: Suite, name: str | None = None) -> Interface:
-    """Return what policies act by in a suite, by default by the first of its interfaces.
+    """Return an action interface of a suite, by default the first one.
 
     Raises:
         UnknownNameError: There is no such interface.
@@ -487,23 +480,23 @@ def find_interface(suite: Suite, name: str | None = None) -> Interface:
 
 
 def task_groups(suite: Suite) -> tuple[str, ...]:
-    """Return the names of the groups that a suite's tasks are in."""
+    """Return the names of the groups of a suite's tasks."""
     tags = (tag for task in suite.tasks.values() for tag in task.tags)
     return tuple(dict.fromkeys(tag for tag in tags if ":" not in tag))
 
 
 def tagged(suite: Suite, tag: str) -> tuple[str, ...]:
-    """Return the keys of a suite's tasks that have a tag."""
+    """Return the keys of the tasks with a tag."""
     return tuple(key for key, task in suite.tasks.items() if tag in task.tags)
 
 
 def single_skill_task(suite: Suite, leaf: str) -> str:
-    """Return the task in which a kind of leaf is the first thing to do; empty: there is none."""
+    """Return the task whose first leaf needs the same skill as a leaf type; empty if none does."""
     return next(iter(tagged(suite, f"{SINGLE_SKILL}:{leaf}")), "")
 
 
 def suite_of(tasks: Sequence[str]) -> str:
-    """Return the name of the suite that has all of some tasks; the default one if none does."""
+    """Return the name of the suite with all of these tasks; the default one if there is none."""
     names = (DEFAULT, *(name for name in suite_names() if name != DEFAULT))
     for name in names:
         if tasks and set(tasks) <= set(task_names(name)):
@@ -512,7 +505,7 @@ def suite_of(tasks: Sequence[str]) -> str:
 
 
 def task_names(suite: str) -> Sequence[str]:
-    """Return the names of a suite's tasks; of the package's own suites without loading them."""
+    """Return the keys of a suite's tasks, without loading the suites of the package."""
     if suite == DEFAULT:
         return task_keys()
     if suite in SUITES:
@@ -522,11 +515,11 @@ def task_names(suite: str) -> Sequence[str]:
 
 
 def find_suite(name: str | None, tasks: Sequence[str], **arguments: Any) -> Suite:
-    """Make the suite of some tasks; an unknown task is refused before anything is loaded.
+    """Make the suite of some tasks; unknown tasks are refused before anything is loaded.
 
     Args:
-        name: Name of the suite; ``None``: the one that has the tasks.
-        tasks: Names of tasks.
+        name: Name of the suite; ``None``: the suite that has the tasks.
+        tasks: Keys of tasks.
         arguments: Arguments of its class.
 
     Raises:
@@ -553,7 +546,7 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
 
     Raises:
         UnknownNameError: There is no such suite.
-        ClevrSkillsError: That of another distribution cannot be imported, or lacks a member.
+        ClevrSkillsError: The suite cannot be imported, or lacks an abstract member.
     """
     foreign = {} if name in SUITES else others("suites", SUITES)
     module, colon, attribute = SUITES.get(name, name).partition(":")
@@ -564,7 +557,7 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
     else:
         raise UnknownNameError("suite", name, suite_names())
     if not (isinstance(kind, type) and issubclass(kind, Suite)):
-        raise ClevrSkillsError(f"{name} is no suite; allowed: a class derived from Suite")
+        raise ClevrSkillsError(f"{name} is not a suite; allowed: a class derived from Suite")
     if missing := sorted(kind.__abstractmethods__):
         raise ClevrSkillsError(f"suite {kind.__qualname__} lacks {', '.join(missing)}")
     suite: Suite = kind(**arguments)
@@ -581,8 +574,8 @@ def register_envs(suite: Suite) -> None:
 
 
 def gym_id(suite: Suite, task: str) -> str:
-    """Return the Gymnasium id of a task, ``<Suite>/<Task>-v1``: ``<Suite>`` is the name of the
-    suite's class, without ``Suite`` at its end.
+    """Return the Gymnasium id of a task, ``<Suite>/<Task>-v1``; ``<Suite>`` is the name of the
+    suite's class without the ending ``Suite``.
     """
     return env_id(task, _namespace(suite))
 
@@ -592,22 +585,22 @@ def _namespace(suite: Suite) -> str:
 
 
 def step_interface(suite: Suite) -> Interface:
-    """Return the interface of one control step each; where there is no arm, the default one."""
+    """Return the interface of control steps; without an arm, the default interface."""
     known = tuple(all_interfaces(suite).values())
     return next((one for one in known if RATE in one.spec), known[0])
 
 
 def data_file(suite: Suite, name: str) -> Path | None:
-    """Return the path of a file that a suite ships beside its module; ``None``: it ships none."""
+    """Return the path of a file beside a suite's module; ``None`` if it is missing."""
     path = Path(inspect.getfile(type(suite))).with_name(name)
     return path if path.is_file() else None
 
 
 def check_axes(suite: Suite, given: Sequence[str]) -> dict[str, int]:
-    """Return levels of axes from ``NAME:LEVEL``; level 0 is the clean episode.
+    """Parse levels of axes, ``NAME:LEVEL``; level 0 is the unperturbed episode.
 
     Raises:
-        ClevrSkillsError: There is no such axis or level, or one is named twice.
+        ClevrSkillsError: There is no such axis or level, or an axis is repeated.
     """
     known = suite.axes() if isinstance(suite, Perturbable) else {}
     found: dict[str, int] = {}
@@ -628,24 +621,12 @@ def check_axes(suite: Suite, given: Sequence[str]) -> dict[str, int]:
 
 
 def path_of(suite: Suite) -> str:
-    """Return the name that :func:`load_suite` finds a suite by, or the place of its class."""
+    """Return the name or ``module:Class`` by which :func:`load_suite` finds a suite."""
     kind = type(suite)
     known = suite.name in suite_names()
     return suite.name if known else f"{kind.__module__}:{kind.__qualname__}"
 
 
-@contextlib.contextmanager
-def building(task: str) -> Iterator[None]:
-    """Turn any error while the environment of a task is built into one for users.
-
-    Raises:
-        ClevrSkillsError: In place of any other exception.
-    """
-    try:
-        yield
-    except ClevrSkillsError:
-        raise
-    except Exception as error:
-        raise ClevrSkillsError(
-            f"cannot build the environment of {task}: {one_line(error)}"
-        ) from error
+def building(task: str) -> contextlib.AbstractContextManager[None]:
+    """Return a context that turns errors in making a task's environment into errors for users."""
+    return errors_in(f"cannot build the environment of {task}")

@@ -1,4 +1,4 @@
-"""Keeping torch from starting threads for tensors that are too small for them."""
+"""Limit on torch's threads for operations on small tensors."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,17 +11,15 @@ R = TypeVar("R")
 
 
 def single_threaded(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function with one torch thread, and give the caller's number back.
+    """Run a function with one torch thread, and restore the number of threads.
 
-    On a busy machine the threads of small operations wait for each other: a reset took forty times
+    On a busy machine the threads of small operations wait for each other; a reset took forty times
     as long.
     """
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         threads = torch.get_num_threads()
-        if threads == 1:
-            return function(*args, **kwargs)
         torch.set_num_threads(1)
         try:
             return function(*args, **kwargs)

@@ -1,8 +1,8 @@
-"""Tasks of inspect_ai: frozen episodes of suites in words, with our environments as the loop.
+"""Tasks of inspect_ai: frozen episodes with text interfaces.
 
-``inspect eval clevrskills/ivispar --model openai/gpt-4o -T preset=text``: what a model is sent, how
-its replies are read, limits and success are those of ``clevrskills evaluate --policy chat:…``.
-Needs the extra ``inspect``.
+``inspect eval clevrskills/ivispar --model openai/gpt-4o -T preset=text`` sends the same messages,
+parses replies and applies limits as ``clevrskills evaluate --policy chat:…``. Requires the extra
+``inspect``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from clevrskills.evaluation.request import EvaluationRequest
 from clevrskills.integrations.word_episodes import make_policy, word_request
 
 RESULT = "result"
-"""Key of an episode's result in the store of its sample."""
+"""Key of an episode's result in the sample's store."""
 _MESSAGES = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -48,14 +48,14 @@ _MEASURES = ("success", "goal_fraction", "progress", "refused")
 
 @task
 def episodes(suite: str = "ivispar", **options: Any) -> Task:
-    """Return episodes of any suite in words.
+    """Return the episodes of any suite with a text interface.
 
     Args:
         suite: Name of the suite.
         options: See :func:`~clevrskills.integrations.word_episodes.word_request`.
 
     Raises:
-        ClevrSkillsError: Something is not allowed.
+        ClevrSkillsError: An option is not allowed.
     """
     request = word_request(suite, **options)
     found = request.config.suite
@@ -90,27 +90,27 @@ def asgardbench(preset: str = "baseline", **options: Any) -> Task:
 
 @task
 def clevrskills(preset: str = "words", **options: Any) -> Task:
-    """Return the 33 tasks of ClevrSkills, acted in words."""
+    """Return the 33 tasks of ClevrSkills with commands in words."""
     return episodes("clevrskills", preset=preset, **options)
 
 
 @solver
 def played(request: EvaluationRequest) -> Solver:
-    """Play an episode: each turn the model is sent what it is sent in an evaluation.
+    """Play episodes with the messages of an evaluation.
 
     Args:
         request: The evaluation.
     """
-    make_policy(request)  # tells of a wrong argument before anything begins
+    make_policy(request)  # reports wrong arguments before anything starts
     free: list[EnvPool] = []
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        del generate  # it would add to the messages; ours are told anew each turn
+        del generate  # it would append to the messages; here they are rebuilt each turn
         place = {name: state.metadata[name] for name in _EPISODE}
         ref = EpisodeRef(**place, repeat=state.epoch - 1)
         loaded = make_policy(request)
         policy: ChatPolicy = loaded.policy
-        # each has an environment, which is used again when its episode is over
+        # environments are reused after an episode
         pool = free.pop() if free else EnvPool(request.config, loaded.options)
         try:
             rollout = pool.start(0, ref)
@@ -137,10 +137,10 @@ def played(request: EvaluationRequest) -> Solver:
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def outcome(measures: Sequence[str]) -> Scorer:
-    """Return scores of an episode: whether it was solved, and what else its result says.
+    """Score an episode by success and other numbers of its result.
 
     Args:
-        measures: Names of numbers of the result, or of its measures.
+        measures: Names of numbers or measures of the result.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -155,7 +155,7 @@ def outcome(measures: Sequence[str]) -> Scorer:
 
 
 def as_inspect(message: Message) -> ChatMessage:
-    """Return a message as inspect_ai has it, images as data."""
+    """Convert a message to that of inspect_ai, with images as data URLs."""
     (sent,) = to_openai([message])
     kind, content = _MESSAGES[message.role], sent["content"]
     if isinstance(content, str):

@@ -1,7 +1,7 @@
-"""ClevrSkills as LeRobot's evaluation wants environments; LeRobot itself is not needed here.
+"""Environments for LeRobot's evaluation; LeRobot itself is not required here.
 
-Images, state and actions are those of data sets that ``clevrskills export --to lerobot`` writes,
-so what was trained on them can be evaluated as it is.
+Images, state and actions match datasets of ``clevrskills export --to lerobot``, so policies trained
+on them can be evaluated without changes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,42 +38,42 @@ from clevrskills.sim.state_vector import state_parts
 __all__ = ["LeRobotEnv", "make_vector_envs", "state_size"]
 
 NEW_ROLLOUT = "lerobot_new_rollout"
-"""Option by which LeRobot tells a new rollout from what vector environments reset by themselves."""
+"""Option by which LeRobot marks the reset of a new rollout, unlike automatic resets."""
 SUCCESS = "is_success"
 MULTIMODAL = "`clevrskills evaluate --prompt multimodal`"
-"""Remedy for tasks that must be shown: LeRobot's policies read theirs in words."""
+"""Alternative for tasks that need images in the prompt, which LeRobot's policies do not read."""
 
 
 def state_size(robot: str | None = None) -> int:
-    """Return numbers in ``agent_pos`` of a robot, by default of the suite's first one."""
+    """Return the size of a robot's ``agent_pos``, by default of the suite's first robot."""
     return sum(part.size for part in state_parts(robot or "").values())
 
 
 class LeRobotEnv(gym.Env):
-    """One task on its frozen episodes, the prompt in words.
+    """Environment of one task on its frozen episodes, with text-only prompts.
 
     Seed s starts episode s modulo their number. Without a seed, each new rollout starts the next
-    one, and any other reset the same one again; so which episodes are run does not depend on how
-    others ended. The simulation is made by the first reset.
+    episode and any other reset repeats the current one, so that the choice does not depend on how
+    others ended. The simulation is created by the first reset.
 
     Args:
         task: Key of the task.
-        split: Name of the split; ``None``: the suite's first one.
-        robot: Name of the robot; ``None``: the suite's first one.
-        cameras: Names of cameras, the first of which is what :meth:`render` shows; ``None``: those
-            that the suite names.
+        split: Name of the split; ``None``: the first one of the suite.
+        robot: Name of the robot; ``None``: the first one of the suite.
+        cameras: Names of cameras, of which :meth:`render` shows the first; ``None``: those of the
+            suite.
         size_px: Width and height of the images.
-        episodes: How many of the frozen episodes are run; ``None``: all.
-        first: Which is the first one without seeds.
-        stride: From one to the next without seeds.
-        frozen: Where the frozen episodes are; ``None``: those of the package.
+        episodes: Number of frozen episodes; ``None``: all.
+        first: Index of the first episode without seeds.
+        stride: Increment of the index without seeds.
+        frozen: Folder of the frozen episodes; ``None``: those of the package.
 
     Attributes:
         task: Key of the task.
-        task_description: What is asked for in the present episode.
+        task_description: Prompt of the current episode.
 
     Raises:
-        ClevrSkillsError: A name or value is not allowed, or the task can't be said in words.
+        ClevrSkillsError: A name or value is not allowed, or the task has no text-only prompts.
     """
 
     render_mode = "rgb_array"
@@ -99,7 +99,7 @@ class LeRobotEnv(gym.Env):
         check_names(camera=(cameras, all_cameras(suite)))
         if not cameras:
             raise ClevrSkillsError("LeRobot needs at least one camera")
-        ObservationOptions(cameras, size_px)  # which checks them
+        ObservationOptions(cameras, size_px)  # checks them
         self._config = EnvConfig(task, split, robot, suite.criteria()[0], cameras, size_px)
         self._first, self._stride = first, stride
         self._episodes = count_episodes(suite, task, split, robot, episodes)
@@ -143,11 +143,11 @@ class LeRobotEnv(gym.Env):
         return (self._index + self._stride * bool(options.get(NEW_ROLLOUT))) % self._episodes
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Run one control step with an action (A,), rewarded by the progress made; it ends when the
-        goal is reached.
+        """Run one control step with an action (A,); the reward is the gain in progress, and success
+        ends the episode.
 
         Raises:
-            ActionError: The action is none of the arm's.
+            ActionError: The action is invalid.
             ResetNeededError: No episode is running.
             ClosedError: The environment is closed.
         """
@@ -195,13 +195,12 @@ def _suite(folder: str | None) -> Suite:
 
 
 class LazyVectorEnv(VectorEnv):
-    """A vector environment that is made when it is first used: many tasks can be made ready, and
-    only those that run have processes.
+    """Vector environment that is created on first use, so that only running tasks have processes.
 
     Args:
-        make: Makes it.
-        num_envs: How many environments it will have.
-        example: One of them, which is only asked for its spaces.
+        make: Function that makes it.
+        num_envs: Number of environments.
+        example: One of them, for its spaces.
     """
 
     def __init__(self, make: Callable[[], VectorEnv], num_envs: int, example: gym.Env) -> None:
@@ -242,7 +241,7 @@ class LazyVectorEnv(VectorEnv):
         return self.made.render()
 
     def close(self, **kwargs: Any) -> None:
-        """End the processes; using it again makes them anew."""
+        """End the processes; they are restarted on further use."""
         made, self._made = self._made, None
         if made is not None:
             made.close(**kwargs)
@@ -259,16 +258,15 @@ def make_vector_envs(
     around: Callable[[EnvMaker], EnvMaker] = lambda make: make,
     **options: Any,
 ) -> dict[str, dict[int, VectorEnv]]:
-    """Return the vector environments of some tasks as LeRobot wants them: task key -> 0 ->
-    environment.
+    """Return vector environments in LeRobot's layout: task key -> 0 -> environment.
 
     Args:
-        tasks: Keys of tasks; none: those of the levels.
-        level: One or several of L0, L1, L2; none: all. Tasks that show their goal in key-steps are
-            left out.
-        n_envs: How many environments each has.
-        use_async_envs: Whether each runs in a process of its own, if there are several.
-        around: Puts a wrapper around what makes an environment.
+        tasks: Keys of tasks; ``None``: those of the levels.
+        level: One or several of L0, L1, L2; ``None``: all. Tasks without text-only prompts are left
+            out.
+        n_envs: Number of environments of each task.
+        use_async_envs: Whether several environments run in separate processes.
+        around: Wrapper of functions that make an environment.
         options: Other arguments of :class:`LeRobotEnv`.
 
     Raises:

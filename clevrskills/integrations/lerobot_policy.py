@@ -1,7 +1,7 @@
-"""Checkpoint of LeRobot as a policy: ``lerobot:PATH`` of ``clevrskills evaluate``, in process.
+"""LeRobot checkpoints as policies, ``lerobot:PATH`` of ``clevrskills evaluate``.
 
-The checkpoint's own pre- and postprocessors do all that they do in ``lerobot-eval``. Needs LeRobot
-0.6.1 or later, so Python 3.12 and numpy 2; the oracle is not needed.
+The checkpoint's pre- and postprocessors run as in ``lerobot-eval``. Requires LeRobot 0.6.1 or
+later, and so Python 3.12 and numpy 2.
 """
 
 import contextlib
@@ -30,37 +30,37 @@ IMAGES = "observation.images."
 STATE = "observation.state"
 ACTION = "action"
 RENAMES = "rename_observations_processor"
-"""Name of the step of a preprocessor that gives observations other names."""
+"""Name of the preprocessor step that renames observations."""
 AHEAD = (
     *("act", "eo1", "evo1", "groot", "molmoact2"),
     *("pi0", "pi05", "pi0_fast", "smolvla", "xvla"),
 )
-"""Types of policies that look at nothing while they make the actions they have decided on, so that
-nothing needs to be drawn for them meanwhile. All others are shown every step."""
+"""Types of policies that ignore observations while they execute an action chunk, so that no images
+are rendered meanwhile."""
 EMPTY_CAMERA = f"{IMAGES}empty_camera_"
-"""Names of cameras of policies that are never there."""
+"""Prefix of placeholder cameras, which do not exist."""
 
 
 class LeRobotPolicy:
-    """Policy that acts as a checkpoint of LeRobot does in ``lerobot-eval``.
+    """Policy that acts like a LeRobot checkpoint in ``lerobot-eval``.
 
-    Cameras, size of the images, state and chunk are those of its configuration. Where it was
-    trained on an export that is still there, so is the look of the images.
+    Cameras, image size, state and chunk size are those of its configuration. The look of the images
+    is that of its training dataset, if this export still exists.
 
     Args:
         path: Folder of the checkpoint: ``pretrained_model``, or the output folder of
-            ``lerobot-train`` with its last one.
-        suite: What it acts in.
-        interface: What it acts by.
-        device: Where it computes; ``None``: as its configuration says, or what there is.
-        rename: Our cameras by the names that the checkpoint has for them; ``None``: as its
-            preprocessor says.
-        settings: Fields of its configuration in place of its own, as with ``--policy.NAME`` of
-            ``lerobot-eval``, such as ``n_action_steps``.
+            ``lerobot-train``, whose last checkpoint is used.
+        suite: The suite.
+        interface: The action interface.
+        device: Device; ``None``: that of its configuration, or an available one.
+        rename: Names of the checkpoint's cameras by those of the suite; ``None``: as in its
+            preprocessor.
+        settings: Fields that override its configuration, like ``--policy.NAME`` of
+            ``lerobot-eval``, e.g. ``n_action_steps``.
 
     Raises:
-        ClevrSkillsError: There is no checkpoint, LeRobot is not installed, or the checkpoint needs
-            what is not shown here or acts otherwise.
+        ClevrSkillsError: There is no checkpoint, LeRobot is not installed, or the checkpoint has
+            other observations or actions.
     """
 
     def __init__(
@@ -97,16 +97,16 @@ class LeRobotPolicy:
         self._random: list[torch.Tensor] = []
 
     def reset(self, prompt: PromptInput) -> None:
-        """Begin an episode: actions that were still to come are forgotten."""
+        """Begin an episode and discard queued actions."""
         self._text = prompt.text
         with self._own_random(prompt.seed):
             self._model.reset()
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the next action (n,), or, where the policy decided on several, these (H, n).
+        """Return the next action (n,) or a chunk of actions (H, n).
 
         Raises:
-            PolicyError: The state of the robot has another size than the checkpoint takes.
+            PolicyError: The checkpoint expects a state of another size.
         """
         batch = self._batch(observation)
         with self._own_random():
@@ -116,7 +116,7 @@ class LeRobotPolicy:
         return np.concatenate(actions) if len(actions) > 1 else actions[0][0]
 
     def _configure(self, settings: Mapping[str, Any], rename: Mapping[str, str] | None) -> None:
-        """Read all but the weights."""
+        """Read the configuration and the processors."""
         try:
             from lerobot.configs import PreTrainedConfig
             from lerobot.envs.utils import freeze_after_episode_end  # noqa: F401 (since 0.6.1)
@@ -147,7 +147,7 @@ class LeRobotPolicy:
         from lerobot.policies import get_policy_class
 
         kind, folder = get_policy_class(self._config.type), str(self._folder)
-        with contextlib.redirect_stdout(io.StringIO()):  # it tells what it loads
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints while loading
             if self._config.use_peft:
                 from peft import PeftConfig, PeftModel
 
@@ -220,7 +220,7 @@ class LeRobotPolicy:
 
     @contextlib.contextmanager
     def _own_random(self, seed: int | None = None) -> Iterator[None]:
-        """Seed what is drawn inside by the episode alone, whatever else runs here."""
+        """Use random states of the episode inside, independent of other code."""
         device = torch.device(self._config.device)
         on_gpu = [device] if device.type == "cuda" else []
         with torch.random.fork_rng(on_gpu):
@@ -237,19 +237,19 @@ class LeRobotPolicy:
 
 
 def find_checkpoint(path: Path) -> Path:
-    """Return the folder of a checkpoint that has its configuration.
+    """Return the folder of a checkpoint with its configuration.
 
     Raises:
-        ClevrSkillsError: There is none.
+        ClevrSkillsError: There is no checkpoint.
     """
     for folder in (path, path / "pretrained_model", path / "checkpoints/last/pretrained_model"):
         if (folder / CONFIG_FILE).is_file():
             return folder
-    raise ClevrSkillsError(f"{path} is no checkpoint of LeRobot: it has no {CONFIG_FILE}")
+    raise ClevrSkillsError(f"{path} is not a checkpoint of LeRobot: it has no {CONFIG_FILE}")
 
 
 def trained_on(folder: Path) -> Mapping[str, Any]:
-    """Return the ``info.json`` of a checkpoint's training dataset, if it is still there."""
+    """Return the ``info.json`` of a checkpoint's training dataset, if it still exists."""
     file = folder / "train_config.json"
     config = read_json(file) if file.is_file() else {}
     root = (config.get("dataset") or {}).get("root")
@@ -261,7 +261,7 @@ def trained_on(folder: Path) -> Mapping[str, Any]:
 
 
 def _renames(preprocess: Any) -> Mapping[str, str]:
-    """Return new names of observations by ours, as a preprocessor gives them."""
+    """Return the renamed observations of a preprocessor."""
     maps = [step.rename_map for step in preprocess.steps if hasattr(step, "rename_map")]
     return {ours: name for names in maps for ours, name in names.items()}
 
@@ -273,6 +273,6 @@ def _acts_ahead(config: Any, preprocess: Any) -> bool:
 
 
 def _queue(model: Any) -> Any:
-    """Return actions that were decided on and are still to be made."""
+    """Return the queue of remaining actions."""
     queues = getattr(model, "_queues", None) or {}
     return queues.get(ACTION, ()) or getattr(model, "_action_queue", None) or ()

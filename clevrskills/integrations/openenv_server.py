@@ -1,7 +1,7 @@
-"""Environment server of OpenEnv: episodes of suites in words, for trainers and harnesses.
+"""OpenEnv server for episodes with text interfaces.
 
 ``python -m clevrskills.integrations.openenv_server --suite ivispar --tasks geoms --preset text``:
-what is shown, limits and success are those of ``clevrskills evaluate --policy chat:…``. Needs the
+observations, limits and success are those of ``clevrskills evaluate --policy chat:…``. Requires the
 extra ``openenv``.
 """
 
@@ -30,79 +30,81 @@ from clevrskills.jobs.options import Repeated, parse
 
 @dataclass(frozen=True, kw_only=True)
 class OpenEnvArgs:
-    """Serve episodes in words as OpenEnv does; Ctrl-C ends it."""
+    """Serve episodes with text interfaces through OpenEnv until Ctrl-C."""
 
     suite: str = "ivispar"
     """The suite."""
     tasks: Repeated[str] = ()
-    """Keys of tasks; may be given several times; by default all that have frozen episodes."""
+    """Keys of tasks; may be given several times; by default all with frozen episodes."""
     level: Repeated[str] = ()
     """Only tasks of this level; may be given several times."""
     split: Repeated[str] = ()
-    """Splits; may be given several times; by default those that the suite evaluates."""
+    """Splits; may be given several times; by default those evaluated by the suite."""
     seed: int | None = None
-    """Draw episodes from this seed on, in place of frozen ones: for training, of split `train`."""
+    """Sample episodes from this seed instead of using frozen ones, e.g. for training."""
     count: int | None = None
-    """Episodes of each task and split; by default as many as are evaluated."""
+    """Episodes of each task and split; by default as in an evaluation."""
     preset: str | None = None
-    """Named bundle of options, see docs/agents.md."""
+    """Preset of options, see docs/agents.md."""
     view: Repeated[str] = ()
-    """View that is shown; may be given several times."""
+    """View to show; may be given several times."""
     feedback: Literal["none", "simple", "detailed"] | None = None
     """Feedback of turns."""
     interface: str | None = None
-    """Interface; it has to be in words."""
+    """Text interface."""
     host: str = "127.0.0.1"
-    """Address to listen at; 0.0.0.0: all of this machine's."""
+    """Address to listen at; 0.0.0.0 for all network interfaces."""
     port: int = 8000
     """Port to listen at."""
     sessions: int = 8
-    """Clients at the same time; each has an environment of its own."""
+    """Maximum number of clients, each with its own environment."""
 
 
 class WordAction(Action):
-    """A turn: a command, or a model's reply to the messages, of which the command is read."""
+    """Action of a turn: a command, or a model's reply to the messages."""
 
-    command: str | None = Field(default=None, description="a command, as it is")
+    command: str | None = Field(default=None, description="a command")
     reply: str | None = Field(default=None, description="a reply to `messages`")
 
 
 class WordObservation(Observation):
-    """Observation before a turn, and the outcome of the last one."""
+    """Observation before a turn, and the result of the last one."""
 
-    prompt: str = Field(default="", description="what is asked for")
+    prompt: str = Field(default="", description="the task")
     messages: list[dict[str, Any]] = Field(
         default_factory=list,
-        description="what a model is sent, as OpenAI's chat completions have it, images as data",
+        description="messages for a model as in OpenAI's chat completions, images as data URLs",
     )
-    ok: bool = Field(default=True, description="whether the last turn was done, if feedback tells")
-    code: str = Field(default="", description="what came of it, with detailed feedback")
-    message: str = Field(default="", description="the same in words, as far as feedback tells")
+    ok: bool = Field(default=True, description="success of the last turn, if there is feedback")
+    code: str = Field(default="", description="its result code, with detailed feedback")
+    message: str = Field(default="", description="its feedback in words")
     success: bool = False
     progress: float = Field(
-        default=0.0, description="of the goal; at the end where it tells hidden states"
+        default=0.0, description="of the goal; only at the end if it reveals hidden states"
     )
 
 
 class WordState(State):
-    """State of an episode in progress."""
+    """State of the current episode."""
 
     task: str = ""
     split: str = ""
     limit: int = 0
-    result: dict[str, Any] | None = Field(default=None, description="of an episode that is over")
+    result: dict[str, Any] | None = Field(default=None, description="of a finished episode")
 
 
 class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
-    """Episodes of a suite in words; ``reset`` takes the next one, or ``episode_id`` names one, such
-    as ``geoms_base_007``, or a ``seed`` draws one, whose name holds it.
+    """Environment with a text interface.
+
+    ``reset`` starts the next episode, the one of an ``episode_id`` such as ``geoms_base_007``, or
+    the sampled one of a ``seed``.
 
     Args:
-        order: Numbers of the episodes that are next; clients that share them play different ones.
+        order: Indices of the next episodes; clients that share them play different ones.
         options: See :func:`~clevrskills.integrations.word_episodes.word_request`.
 
     Raises:
-        ClevrSkillsError: Something is not allowed.
+        ClevrSkillsError: An option is not allowed.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -125,7 +127,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
         """Start an episode.
 
         Raises:
-            ClevrSkillsError: There is no episode of this name.
+            ClevrSkillsError: There is no such episode.
         """
         ref = self._chosen(seed, episode_id)
         self._rollout = rollout = self._pool.start(0, ref)
@@ -149,16 +151,16 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
         return frozen[next(self._order) % len(frozen)]
 
     def step(self, action: WordAction, timeout_s: float | None = None, **_: Any) -> WordObservation:
-        """Take a turn.
+        """Run a turn.
 
         Raises:
-            ClevrSkillsError: No episode is running, or the action is none.
+            ClevrSkillsError: No episode is running, or the action is invalid.
         """
         rollout = self._rollout
         if rollout is None or rollout.ended:
             raise ClevrSkillsError("no episode is running: reset first")
         if (action.command is None) == (action.reply is None):
-            raise ClevrSkillsError("an action has either a command or a reply")
+            raise ClevrSkillsError("an action must have either a command or a reply")
         reward, observation = rollout.total_reward, rollout.observation
         if action.reply is not None:
             messages = self._policy.request(observation)
@@ -190,7 +192,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
 
     @property
     def state(self) -> WordState:
-        """Episode and turn."""
+        """State of the episode."""
         return self._state
 
 
@@ -198,16 +200,16 @@ _NO_USAGE = {"requests": 1.0, "prompt_tokens": 0.0, "completion_tokens": 0.0}
 
 
 def make_app(sessions: int = 8, **options: Any) -> FastAPI:
-    """Return the server as an application, for uvicorn and the like.
+    """Return the server as an ASGI application.
 
     Args:
-        sessions: Clients at the same time.
+        sessions: Maximum number of clients.
         options: See :func:`~clevrskills.integrations.word_episodes.word_request`.
 
     Raises:
-        ClevrSkillsError: Something is not allowed.
+        ClevrSkillsError: An option is not allowed.
     """
-    make_policy(word_request(**options))  # tells of it before anything is served
+    make_policy(word_request(**options))  # reports wrong options before serving
     order = count()
     return create_fastapi_app(
         lambda: WordEnvironment(order, **options),

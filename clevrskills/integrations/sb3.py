@@ -1,6 +1,6 @@
-"""The environments for Stable-Baselines3 (extra ``rl-adapters``).
+"""Vector environments for Stable-Baselines3 (extra ``rl-adapters``).
 
-For instance::
+Example::
 
     from stable_baselines3 import PPO
     from clevrskills.integrations.sb3 import SB3VecEnv
@@ -8,7 +8,7 @@ For instance::
 
     PPO("MlpPolicy", SB3VecEnv(make_vec("trace", num_envs=16))).learn(500_000)
 
-With images the policy is a ``MultiInputPolicy``.
+Images need ``MultiInputPolicy``.
 """
 
 import time
@@ -33,17 +33,17 @@ except ImportError as error:
 
 
 class SB3VecEnv(VecEnv):
-    """Vector environments as Stable-Baselines3 has them.
+    """Vector environment with the API of Stable-Baselines3.
 
-    Where an episode ends, its ``info`` has ``terminal_observation``, ``TimeLimit.truncated``,
-    ``is_success`` (whether the goal held at the end) and, as from a ``Monitor``, ``episode`` with
-    return ``r``, length ``l``, seconds ``t``, ``success_once`` and ``success_at_end``.
+    The ``info`` of a finished episode has ``terminal_observation``, ``TimeLimit.truncated``,
+    ``is_success`` (at the end) and, as from a ``Monitor``, ``episode`` with return ``r``, length
+    ``l``, seconds ``t``, ``success_once`` and ``success_at_end``.
 
     Args:
         envs: The environments, with the autoreset mode ``SAME_STEP``.
 
     Raises:
-        ClevrSkillsError: They have another one.
+        ClevrSkillsError: They have another autoreset mode.
     """
 
     def __init__(self, envs: VectorEnv) -> None:
@@ -78,7 +78,7 @@ class SB3VecEnv(VecEnv):
         return observation, reward.astype(np.float32), ended, outcomes
 
     def _last(self, infos: dict[str, Any], env: int) -> dict[str, Any]:
-        """Return the outcome of an episode that ended."""
+        """Return the info of a finished episode."""
         episode = {name: of_all[env] for name, of_all in infos["final_info"]["episode"].items()}
         final = infos["final_obs"]
         once, at_end = bool(episode["success_once"]), bool(episode["success_at_end"])
@@ -113,5 +113,5 @@ class SB3VecEnv(VecEnv):
         raise ClevrSkillsError(f"{method_name} cannot be called: the environments are one object")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Return whether environments do what a wrapper does; what ``Monitor`` does they do."""
+        """Return whether environments have a wrapper; they act like ``Monitor``."""
         return [issubclass(wrapper_class, Monitor)] * len(list(self._get_indices(indices)))

@@ -1,6 +1,6 @@
-"""The environments for skrl (extra ``rl-adapters``).
+"""Vector environments for skrl (extra ``rl-adapters``).
 
-For instance::
+Example::
 
     from skrl.agents.torch.ppo import PPO
     from clevrskills.integrations.skrl import FinalObservations, SkrlEnv
@@ -10,7 +10,7 @@ For instance::
 
     envs = SkrlEnv(make_vec("trace", num_envs=16))
 
-Images are flattened together with the state, as skrl's models have them.
+Images and state are flattened together, as skrl's models expect.
 """
 
 from typing import Any
@@ -31,18 +31,18 @@ except ImportError as error:
 
 
 class SkrlEnv(GymnasiumWrapper):
-    """Vector environments as skrl has them.
+    """Vector environment with the API of skrl.
 
-    ``infos["clipped"]`` says of which an entry of the action lay outside [-1, 1] and was clipped.
-    Where episodes ended, ``infos["episode"]`` has the means of their return, length,
-    ``success_once`` and ``success_at_end``, which skrl's trainers log, and ``infos["final_obs"]``
-    their last observations, for :class:`FinalObservations`.
+    ``infos["clipped"]`` marks actions that were clipped to [-1, 1]. For finished episodes,
+    ``infos["episode"]`` has the means of return, length, ``success_once`` and ``success_at_end``,
+    which skrl's trainers log, and ``infos["final_obs"]`` the last observations for
+    :class:`FinalObservations`.
 
     Args:
         envs: The environments, with the autoreset mode ``SAME_STEP``.
 
     Raises:
-        ClevrSkillsError: They have another one.
+        ClevrSkillsError: They have another autoreset mode.
     """
 
     def __init__(self, envs: VectorEnv) -> None:
@@ -65,16 +65,16 @@ class SkrlEnv(GymnasiumWrapper):
         return observation, reward, terminated, truncated, infos
 
     def render(self, *args: Any, **kwargs: Any) -> None:
-        """Draw nothing; trainers that are not ``headless`` ask for it."""
+        """Do nothing; trainers that are not ``headless`` call it."""
 
 
 class FinalObservations:
-    """Mixin for a class of agents, which then learn what an episode that ended led to from its last
-    observation, not from the first one of the next episode.
+    """Mixin for agents, which makes them bootstrap from the last observation of a finished episode
+    instead of the first one of the next episode.
     """
 
     def record_transition(self, *, next_observations: Tensor, infos: Any, **others: Any) -> None:
-        """Take note of a step."""
+        """Record a transition."""
         if "final_obs" in infos:
             ended = torch.as_tensor(infos["_final_obs"], device=next_observations.device)
             next_observations = torch.where(ended[:, None], infos["final_obs"], next_observations)

@@ -1,14 +1,14 @@
-"""ClevrSkills as a benchmark of vla-eval, https://github.com/allenai/vla-evaluation-harness (0.8).
+"""Benchmark for vla-eval 0.8, https://github.com/allenai/vla-evaluation-harness.
 
-A configuration of vla-eval names the class, nothing is registered::
+A configuration of vla-eval names the class::
 
     benchmarks:
       - benchmark: "clevrskills.integrations.vla_eval:ClevrSkillsBenchmark"
         episodes_per_task: 100
         params: {level: L0, split: test}
 
-Its episode k of a task is the frozen episode k, so a policy gets the same episodes as from
-``clevrskills evaluate``. Actions and observations are those of our remote policies in that dialect.
+Episode k of a task is the frozen episode k, as in ``clevrskills evaluate``. Actions and
+observations are those of remote policies in this dialect.
 """
 
 import secrets
@@ -37,46 +37,44 @@ from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import DIM_STATE, action_dims
 from clevrskills.sim.state_vector import state_parts
 
-# SAPIEN is imported by nothing at the top: it would choose the renderer before it can be chosen
+# no import at the top loads SAPIEN, which would choose the renderer too early
 if TYPE_CHECKING:
     from clevrskills.core.env import Env, Episode
     from clevrskills.evaluation.rollout import PolicyRollout
 
 
 ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
-"""Environment variable that names the driver for ``render: cpu`` where it is in no usual place."""
+"""Environment variable with the path of the driver for ``render: cpu``."""
 EPISODE = ("episode", "seed")
-"""Further fields of an episode: by these it can be paired with the same one elsewhere."""
+"""Further fields that identify an episode."""
 METRICS = ("success", "success_at_end", "goal_fraction", "progress", "total_reward", "clipped")
 
 
 class ClevrSkillsBenchmark(StepBenchmark):
-    """The tasks of some levels, or tasks by name, on their frozen episodes.
+    """Benchmark of tasks on their frozen episodes.
 
-    Servers may set arguments that the configuration does not, as those of ``clevrskills serve`` do
-    with what their policy is to be shown.
+    Servers may set arguments that the configuration leaves out, as ``clevrskills serve`` does for
+    the observations of its policy.
 
     Args:
-        tasks: Keys of tasks; none: those of the levels.
-        level: One or several of L0, L1, L2; none: all. Tasks that show their goal in key-steps are
-            left out of a level if prompts are in words alone.
-        split: Name of the split; ``None``: the suite's first one.
-        episodes: How many frozen episodes of a task may be asked for; ``None``: all there are.
-        robot: Name of the robot; ``None``: the suite's first one.
-        criteria: Name of the success criteria; ``None``: the suite's first ones.
-        prompt: ``multimodal``, with images, or ``language``, all in words.
+        tasks: Keys of tasks; ``None``: those of the levels.
+        level: One or several of L0, L1, L2; ``None``: all. With text-only prompts, tasks that need
+            images are left out.
+        split: Name of the split; ``None``: the first one of the suite.
+        episodes: Number of frozen episodes of a task; ``None``: all.
+        robot: Name of the robot; ``None``: the first one of the suite.
+        criteria: Name of the success criteria; ``None``: the first ones of the suite.
+        prompt: ``multimodal`` with images, or ``language`` with text only.
         prompt_images: Whether the images of the prompt are shown with the ``first`` observation
             of an episode or ``always``.
-        cameras: Names of cameras; ``None``: those that the suite names.
+        cameras: Names of cameras; ``None``: those of the suite.
         size_px: Width and height of their images; ``None``: 256.
-        history: Number of control steps in each observation; if several, they are the first
-            dimension of images and state, the latest last.
-        send_state: Whether the robot's own state is shown.
-        stop_on_success: Whether an episode ends when the goal is reached; else at the task's step
-            limit.
-        frozen: Where the frozen episodes are; ``None``: those of the package.
-        identify: Whether observations name the episode, for recorded actions behind a server; seeds
-            alone differ from one run to the next.
+        history: Number of control steps in each observation; if several, the first dimension of
+            images and state, the latest last.
+        send_state: Whether proprioception is sent.
+        stop_on_success: Whether success ends an episode; otherwise the step limit does.
+        frozen: Folder of the frozen episodes; ``None``: those of the package.
+        identify: Whether observations name the episode, for servers that replay recorded actions.
 
     Raises:
         ClevrSkillsError: A name or value is not allowed.
@@ -132,16 +130,15 @@ class ClevrSkillsBenchmark(StepBenchmark):
         self._rollout: PolicyRollout | None = None
         self._frozen: tuple[str, Sequence[Episode]] = "", ()
 
-    # ---- what there is ----
-
     def get_tasks(self) -> list[dict[str, Any]]:
-        """Return the tasks; their suite is their level."""
+        """Return the tasks, with their levels as suites."""
         split, of = self._config.split, self._suite.tasks
         return [{"name": task, "suite": of[task].level, "split": split} for task in self._tasks]
 
     def get_metadata(self) -> dict[str, Any]:
-        """Return the step limits and what the episodes are. The harness knows one limit for all
-        tasks; each task ends at its own.
+        """Return step limits and settings of the episodes.
+
+        The harness has one limit for all tasks, but each task ends at its own.
         """
         limits = {task: self._suite.tasks[task].details["max_steps"] for task in self._tasks}
         split = self._config.split
@@ -160,11 +157,11 @@ class ClevrSkillsBenchmark(StepBenchmark):
         }
 
     def get_metric_keys(self) -> dict[str, str]:
-        """Return the metrics that are averaged."""
+        """Return the averaged metrics."""
         return dict.fromkeys(METRICS, "mean")
 
     def get_action_spec(self) -> dict[str, DimSpec]:
-        """Return the meaning of an action's numbers."""
+        """Return the spec of the actions."""
         spec = find_interface(self._suite).spec
         parts = {part["name"]: part for part in spec["parts"]}
         frame, form = spec["frame"], parts["rotation"]["form"]
@@ -190,8 +187,6 @@ class ClevrSkillsBenchmark(StepBenchmark):
             size = sum(part.size for part in parts.values())
             specs["state"] = replace(_spec(DIM_STATE), dims=size, description=meaning)
         return specs
-
-    # ---- episodes ----
 
     def reset(self, task: Mapping[str, Any]) -> Any:
         """Start the frozen episode ``task["episode_idx"]``.
@@ -226,10 +221,10 @@ class ClevrSkillsBenchmark(StepBenchmark):
         return self._rollout.observation
 
     def step(self, action: Mapping[str, Any]) -> StepResult:
-        """Do one action (A,).
+        """Run one control step with an action (A,).
 
         Raises:
-            ClevrSkillsError: It is none.
+            ClevrSkillsError: The action is invalid.
         """
         rollout = self._rollout
         assert rollout is not None, "no episode was started"
@@ -259,9 +254,9 @@ class ClevrSkillsBenchmark(StepBenchmark):
         return StepResult(rollout.observation, reward, done, asdict(result))
 
     def make_obs(self, raw_obs: Any, task: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the observation as it is sent: ``images`` by camera, ``task_description``,
-        ``states``, ``proprioception`` by name, ``step``, ``seed`` and, see the arguments,
-        ``prompt_images`` and ``episode``.
+        """Return the message of an observation: ``images`` by camera, ``task_description``,
+        ``states``, ``proprioception`` by name, ``step``, ``seed`` and optionally ``prompt_images``
+        and ``episode``.
         """
         from clevrskills.serving.message_fields import identity
         from clevrskills.serving.vla_eval import to_payload
@@ -282,7 +277,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         return {"success": info["success_once"], **metrics, "cause": cause}
 
     def get_hold_action(self, last_action: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Stay and go on holding, or not holding, as in the action before."""
+        """Return the action that stays in place with the suction of the last action."""
         interface = find_interface(self._suite)
         before = last_action["actions"] if last_action else [interface.spec["low"]]
         after = np.broadcast_to(np.asarray(before).reshape(-1), interface.spec["shape"])
@@ -294,11 +289,9 @@ class ClevrSkillsBenchmark(StepBenchmark):
         if env is not None:
             env.close()
 
-    # ---- images ----
-
     @classmethod
     def configure_render(cls, mode: str) -> dict[str, str]:
-        """Choose the renderer: ``gpu``, that of the machine, or ``cpu``, Mesa's lavapipe."""
+        """Choose the renderer: ``gpu`` for that of the machine, ``cpu`` for Mesa's lavapipe."""
         applied: dict[str, str] = configure_sapien_render(mode, ICD_VARIABLE)
         cls._render_backend = "cpu" if mode == "cpu" else None
         return applied

@@ -1,4 +1,4 @@
-"""Episodes in words for other harnesses: an evaluation, of which they run the loop."""
+"""Episodes with text interfaces for other harnesses, which run the loop of an evaluation."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.request import EvaluationRequest, make_request
 
 _POLICY = "chat:garbage"
-"""The policy: it tells and reads; who replies is up to the harness."""
+"""Policy that builds messages and parses the replies from the harness."""
 Names = str | Sequence[str]
-"""Names as a list, or as a text with commas between them."""
+"""Names as a list or separated by commas."""
 
 
 def word_request(
@@ -34,20 +34,20 @@ def word_request(
 
     Args:
         suite: Name of the suite.
-        tasks: Keys of tasks; with neither tasks nor a level all that have frozen episodes.
+        tasks: Keys of tasks; without tasks and levels, all with frozen episodes.
         level: Levels of tasks.
-        split: Splits; by default those that the suite evaluates.
-        preset: Named bundle of options.
-        view: What is shown, in place of what the preset says.
+        split: Splits; by default those evaluated by the suite.
+        preset: Name of a preset.
+        view: Views that replace those of the preset.
         feedback: ``none``, ``simple`` or ``detailed``.
-        interface: What is acted by; it has to be in words.
-        criteria: When an episode counts as solved.
-        count: Episodes of each task and split; ``None``: as the command.
-        seed: Draw episodes from this seed on, in place of frozen ones.
+        interface: Name of a text interface.
+        criteria: Name of the success criteria.
+        count: Episodes of each task and split; ``None``: as in the command.
+        seed: First seed of sampled episodes, instead of frozen ones.
         policy_arg: Arguments of the policy, ``NAME=VALUE``, such as ``max_images=4``.
 
     Raises:
-        ClevrSkillsError: Something is not allowed.
+        ClevrSkillsError: An option is not allowed.
     """
     chosen, levels = _names(tasks), _names(level)
     args = EvaluateArgs(
@@ -71,11 +71,10 @@ def word_request(
 
 
 def make_policy(request: EvaluationRequest) -> LoadedPolicy:
-    """Make the :class:`~clevrskills.agents.policy.ChatPolicy` that writes the messages of an
-    episode, and reads the replies.
+    """Make the :class:`~clevrskills.agents.policy.ChatPolicy` of an episode.
 
     Raises:
-        ClevrSkillsError: The interface is not in words, or an argument is not allowed.
+        ClevrSkillsError: The interface is not textual, or an argument is not allowed.
     """
     return request.config.policy.make(request.config.suite, request.run.interface)
 

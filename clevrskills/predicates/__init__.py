@@ -1,4 +1,4 @@
-"""Goals as trees of predicates; one file for each kind."""
+"""Goals as trees of predicates, one file per predicate type."""
 
 import importlib
 from collections.abc import Mapping
@@ -80,11 +80,10 @@ __all__ = [
 
 
 def predicate_types() -> Mapping[str, type[Predicate]]:
-    """Return all predicate types by name: those of the modules of this package, those that other
-    distributions add, and those of suites that were imported.
+    """Return the predicate types of this package, other distributions and imported suites by name.
 
     Raises:
-        ClevrSkillsError: Another distribution adds what cannot be imported, or a name twice.
+        ClevrSkillsError: A module of another distribution cannot be imported, or a name is taken.
     """
     _import_all()
     return PREDICATES
@@ -92,7 +91,6 @@ def predicate_types() -> Mapping[str, type[Predicate]]:
 
 @cache
 def _import_all() -> None:
-    """Import the modules of this package, then those of other distributions."""
     for module in modules_in(importlib.import_module(__name__)):
         importlib.import_module(module)
     for entry in additions("predicates"):

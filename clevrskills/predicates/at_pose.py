@@ -1,4 +1,4 @@
-"""An object stands at a place of the table in a given orientation."""
+"""Predicate: an object stands at a position on the table in an orientation."""
 
 from dataclasses import dataclass
 
@@ -13,15 +13,15 @@ from clevrskills.predicates.shaping import NEAR_M, carry
 from clevrskills.sim.world import World
 
 M_PER_RAD = 0.1
-"""Length of way that a turn counts as."""
+"""Distance that a rotation of one radian counts as."""
 
 
 @dataclass(frozen=True, eq=False)
 class AtPose(AtPosition):
-    """Position as in :class:`AtPosition`, and an orientation within ``criteria.angle_rad``.
+    """Position as in :class:`AtPosition`, with an orientation within ``criteria.angle_rad``.
 
-    Reward: as of :class:`AtPosition`; but held 0.03 m or more aside of the place, or turned by 9
-    degrees or more, 2 to 4: half of it for height, the other half for distance and angle alike.
+    Reward: as for :class:`AtPosition`. While the body is held at least 0.03 m beside the position
+    or 9 degrees off the orientation, 2 to 4: half for height, half for distance and angle.
 
     Args:
         orientation: World orientation, (B, 4).
@@ -31,7 +31,7 @@ class AtPose(AtPosition):
     orientation: Tensor
 
     def angle(self, world: World, state: GoalState) -> Tensor:
-        """Return the rotation in radians that is left to the orientation, in [0, pi], (B,)."""
+        """Return the remaining rotation in radians, in [0, pi], (B,)."""
         del state
         return geometry.rotation_angle(world.orientation(self.object), self.orientation)
 

@@ -1,4 +1,4 @@
-"""An object rests on another one, at a place and in an orientation given in the world."""
+"""Predicate: an object rests on another one at a world pose."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,9 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class AtPoseOnTop(AtPose):
-    """Pose as in :class:`AtPose`, on another body instead of the table. Reward: as of
-    :class:`AtPose`.
+    """Pose as in :class:`AtPose`, but on another body instead of the table.
+
+    Reward: as for :class:`AtPose`.
 
     Args:
         bottom: Index of the body below, (B,).

@@ -1,4 +1,4 @@
-"""An object stands at a place of the table."""
+"""Predicate: an object stands at a position on the table."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class AtPosition(Placing):
-    """A body rests on the table within ``criteria.position_m`` of a place, let go; height and
-    orientation are free.
+    """A body rests on the table within ``criteria.position_m`` of a position, released, in any
+    orientation.
 
-    Reward: reach 0 to 2, carry 2 to 5, in place but held 5, let go 6.
+    Reward: reach 0 to 2, carry 2 to 5, in place but held 5, released 6.
 
     Args:
         object: Index of the body, (B,).
@@ -53,11 +53,11 @@ class AtPosition(Placing):
         return (geometry.length(offset) < self.criteria.position_m) & self.resting(world)
 
     def resting(self, world: World) -> Tensor:
-        """Return whether the object rests on what it should, (B,) bool."""
+        """Return whether the object rests on its support, (B,) bool."""
         return world.on_table(self.object)
 
     def way(self, world: World, state: GoalState) -> Tensor:
-        """Return the metres that are left while the object is held, (B,)."""
+        """Return the remaining distance in metres while the object is held, (B,)."""
         del state
         return descent(world.position(self.object) - self.position)
 
@@ -72,7 +72,6 @@ class AtPosition(Placing):
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
-        lift = pose[:, 2] - world.bottom(self.object)
         pose[:, :2] = self.position[:, :2]
-        pose[:, 2] = lift
+        pose[:, 2] -= world.bottom(self.object)
         world.set_body_pose(self.object, pose, where)

@@ -1,4 +1,4 @@
-"""An object was pushed to a place of the table."""
+"""Predicate: an object was pushed to a position on the table."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class AtPositionPushed(Pushed):
-    """A body was pushed to within ``criteria.pushed_position_m`` of a place; it was never
-    held or struck, the gripper does not touch it, and it is at rest on the table. It may be pushed
-    by another body that the gripper pushes.
+    """A body was pushed to within ``criteria.pushed_position_m`` of a position. It was never held
+    or struck, is not touched by the gripper, and is at rest on the table. Another body that the
+    gripper pushes may push it.
 
-    Reward: exp(-5 distance of the cups in m) + exp(-5 distance to the place in m) + exp(b - 1), up
-    to 3, b being 1 where the gripper is behind the body, -1 where it is in front; at the place
-    3.9 to 4, not touched 4.9 to 4.95; done 5; 0 for good if it was held or struck.
+    Reward: exp(-5 distance of the cups in m) + exp(-5 distance to the position in m) + exp(b - 1),
+    up to 3. b is 1 if the gripper is behind the body, -1 if it is in front. At the position 3.9 to
+    4, not touched 4.9 to 4.95, done 5. It stays 0 once the body was held or struck.
 
     Args:
         position: World position of the body's origin, (B, 3).

@@ -1,4 +1,4 @@
-"""Avoidance: a goal is achieved, and the robot has never touched some bodies."""
+"""Predicate: a goal holds, and the robot has never touched some bodies."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,13 @@ TOUCHED = "an object that is not to be touched was"
 
 @dataclass(frozen=True, eq=False)
 class Avoiding(Wrapper):
-    """The child holds, and no part of the robot has touched any of some bodies since the start.
+    """The child holds, and the robot has never touched any of some bodies.
 
-    A touch can't be undone: from then on it never holds, and reward and progress are 0.
+    After a touch, it can no longer hold, and reward and progress are 0.
 
     Args:
-        child: What is to be achieved.
-        objects: Indices of the bodies, (B, n); those of empty slots are never touched.
+        child: The goal.
+        objects: Indices of the bodies, (B, n); empty slots are never touched.
     """
 
     name = "avoiding"
@@ -49,7 +49,7 @@ class Avoiding(Wrapper):
         return {**super().unsolvable(state), TOUCHED: state["touched"]}
 
     def next_index(self, outcome: Outcome) -> Tensor:
-        # after a touch nothing is left to do, but it does not hold either
+        # after a touch the child may be done although the predicate does not hold
         left = self.child.next_index(outcome.children[0]).clamp(min=0)
         return torch.where(outcome.holds, -1, left)
 

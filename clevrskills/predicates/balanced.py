@@ -1,4 +1,4 @@
-"""A scale carries some objects and is level."""
+"""Predicate: a scale carries some objects and is level."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -17,46 +17,44 @@ from clevrskills.sim.world import World
 REWARD_PER_BODY = 6.0
 HELD_REWARD = 3.0
 MASS_SHARE = 1e-3
-"""Difference of the two loads, as a share of their sum, up to which they are equal (released
-code)."""
+"""Greatest difference of two equal loads, relative to their sum (released code)."""
 LIFTED_M = 1.0
 
 
 @dataclass(frozen=True)
 class Loads:
-    """Objects on the plates, and where they should be."""
+    """Loads of the two plates, compared with the nearest balanced splits."""
 
-    used: Tensor  # which objects there are, (B, n) bool
-    on: Tensor  # which object rests on which plate, itself or on others that do, (B, n, 2) bool
-    # plates to which an object may go so that, with most of the others left where they are, the
-    # loads become equal, (B, n, 2) bool
+    used: Tensor  # objects that exist, (B, n) bool
+    on: Tensor  # objects that rest on a plate, directly or on others, (B, n, 2) bool
+    # plates of an object in the balanced splits that move the fewest objects, (B, n, 2) bool
     open: Tensor
-    wrong: Tensor  # which objects rest on a plate that they must leave, (B, n) bool
-    correct: Tensor  # how many objects rest on a plate where they may stay, (B,)
+    wrong: Tensor  # objects that must leave their plate, (B, n) bool
+    correct: Tensor  # number of objects that may stay on their plate, (B,)
 
 
 @cache
 def _splits(count: int) -> Tensor:
-    """Return all ways to give each of some objects one of two plates, (2 ** count, count)."""
+    """Return all assignments of objects to two plates, (2 ** count, count)."""
     return torch.tensor(list(product((0, 1), repeat=count)))
 
 
 @dataclass(frozen=True, eq=False)
 class Balanced(PhysicalPredicate):
-    """Objects rest on the two plates of a scale, let go, with equal masses on both, and its beam is
+    """Released objects rest on the two plates of a scale with equal masses on both, and its beam is
     level and at rest.
 
-    An object counts for a plate if it rests on it, or on another object that does.
+    Objects that rest on other objects count for the plate below them.
 
-    Reward: 6 for each object that may stay where it lies, less 6 for each that must leave its
-    plate, and for the next one 0 to 3 by how near the gripper is to it, 3 to 6 held, by how near it
-    is to its plate; done 6 for each object.
+    Reward: 6 for each object that may stay on its plate, less 6 for each that must leave it. The
+    next object adds 0 to 3 for the distance of the gripper or, if held, 3 to 6 for the distance to
+    its plate. Done 6 for each object.
 
     Args:
         beam: Index of the beam, (B,).
         plates: Indices of the two plates, (B, 2).
         objects: Indices of the objects, -1 for none, (B, n).
-        level: World poses of the beam and the two plates when the scale is level, (B, 3, 7).
+        level: World poses of the beam and the two plates of the level scale, (B, 3, 7).
     """
 
     name = "balanced"
@@ -91,7 +89,7 @@ class Balanced(PhysicalPredicate):
         return self.outcome(holds, self._shaping(world, loads).clamp(min=0.0))
 
     def loads(self, world: World) -> Loads:
-        """Return which objects are on which plate, and where they should be."""
+        """Return the loads of the plates."""
         used = self.objects >= 0
         on = self._lying(world, used)
         splits = _splits(self.objects.shape[1]).to(self.objects.device)
@@ -104,7 +102,7 @@ class Balanced(PhysicalPredicate):
         chosen = best.int().argmax(0)  # (B,)
         rows = torch.arange(world.num_envs, device=world.device)
         keeps = right[chosen, rows]
-        stays = (right == keeps).all(-1) & best  # splits that leave the same objects in place
+        stays = (right == keeps).all(-1) & best  # splits that keep the same objects in place
         return Loads(
             used,
             on,
@@ -114,9 +112,7 @@ class Balanced(PhysicalPredicate):
         )
 
     def _lying(self, world: World, used: Tensor) -> Tensor:
-        """Return which of the used objects rests on which plate, itself or on others,
-        (B, n, 2) bool.
-        """
+        """Return which objects rest on a plate, directly or on others, (B, n, 2) bool."""
         objects = self._objects
         count = objects.shape[1]
         fit = ~world.is_held(objects) & ~world.on_table(objects) & used
@@ -130,7 +126,7 @@ class Balanced(PhysicalPredicate):
         return on
 
     def highest(self, world: World, loads: Loads, plate: int) -> tuple[Tensor, Tensor]:
-        """Return index (B,) and height (B,) of the highest body on a plate, or the plate's."""
+        """Return index and height of the highest body on a plate, or of the plate, (B,) each."""
         bodies = torch.cat((self.plates[:, plate, None], self._objects), dim=-1)
         lying = torch.nn.functional.pad(loads.on[..., plate], (1, 0), value=True)
         height, which = torch.where(lying, world.top(bodies), -geometry.PAD).max(-1)
@@ -138,18 +134,16 @@ class Balanced(PhysicalPredicate):
 
     @cached_property
     def _objects(self) -> Tensor:
-        """Return the objects (B, n); the beam stands for one that is not there."""
+        """Indices of the objects, (B, n); the beam in place of missing ones."""
         return torch.where(self.objects < 0, self.beam[:, None], self.objects)
 
     def _difference(self, world: World, side: Tensor, used: Tensor) -> Tensor:
-        """Return the share (...) of all load by which the sides, 0 or 1 (..., n), differ."""
+        """Return the relative difference of the loads (...) for sides 0 or 1 (..., n)."""
         mass = world.at(world.solids.mass, self._objects) * used
         return ((2 * side - 1) * mass).sum(-1).abs() / mass.sum(-1)
 
     def _shaping(self, world: World, loads: Loads) -> Tensor:
-        """Return the published reward short of success, (B,): for what lies right or wrong, and for
-        how near the next object is to its place.
-        """
+        """Return the published reward before success, (B,)."""
         objects = self._objects
         position = world.at(world.body_pose, objects)[..., :3]
         plates = world.at(world.body_pose, self.plates)[..., :2]
@@ -161,7 +155,7 @@ class Balanced(PhysicalPredicate):
         away = geometry.length((position - tip)[..., :2])
         reach = _approach(away, tip[..., 2] - world.top(objects), 0.0)
         held = world.is_held(objects) & loads.used
-        # what is held comes first, then what lies wrong, then the nearest
+        # held objects come first, then those on the wrong plate, then the nearest
         rank = away - geometry.PAD * (2.0 * held + 1.0 * loads.wrong)
         done = ~loads.wrong & loads.on.any(-1) | ~loads.used
         first = torch.where(done, 10 * geometry.PAD, rank).argmin(-1, keepdim=True)
@@ -200,7 +194,9 @@ class Balanced(PhysicalPredicate):
 
 
 def _approach(aside: Tensor, height: Tensor, gap_m: float) -> Tensor:
-    """Return how near a place below is, in [0, 3]: beside, above, down to a gap (released code)."""
+    """Return the proximity to a place below, in [0, 3]: beside, above, down to a gap (released
+    code).
+    """
     above = 2.0 + torch.exp(-5.0 * (height - gap_m).clamp(min=0.0))
     low = torch.exp(-5.0 * (NEAR_M - height).clamp(min=0.0))
     beside = 1.0 + torch.exp(-5.0 * (aside - NEAR_M).clamp(min=0.0))

@@ -1,6 +1,6 @@
-"""Tolerances of the success criteria, all in one place.
+"""Tolerances of the success criteria.
 
-The paper and its released code disagree on some numbers. ``paper`` is the default and the stricter.
+The paper and its released code disagree on some numbers; ``paper`` is the default and stricter.
 """
 
 from dataclasses import dataclass
@@ -14,46 +14,36 @@ class Criteria:
     """Tolerances of the predicates."""
 
     name: str  # key of this table
-    # distance from everything else at which an object counts as picked
-    pick_clearance_m: float = 0.02
-    # speed that the gripper must stay below for what it holds to count as picked: the paper gives
-    # none, but arms that flail about lift things by chance
+    pick_clearance_m: float = 0.02  # distance of a picked object from everything else
+    # greatest speed of the gripper with a picked object; not in the paper, prevents picks by chance
     pick_speed_m_per_s: float = 0.2
-    support_share: float = 0.5  # share of an object's weight that the body below must carry
-    # distance that the suction cups must keep from an object that is put down
-    release_distance_m: float = 0.002
-    # how far an object may reach over the edge of the area that it is in
-    inside_overhang_m: float = 0.01
+    support_share: float = 0.5  # least share of an object's weight carried by the body below
+    release_distance_m: float = 0.002  # least distance of the suction cups from a released object
+    inside_overhang_m: float = 0.01  # greatest overhang of an object beyond its area
     position_m: float = 0.05  # horizontal distance to a target position
     angle_rad: float = radians(5.0)  # rotation away from a target orientation
-    any_direction: bool = False  # whether of a turn only the end counts, not the direction
+    any_direction: bool = False  # whether the direction of a rotation is ignored
     end_effector_m: float = 0.05  # distance of the tool centre point from a position
     # distance of the tool centre point in m plus norm of the difference of the quaternions
     end_effector_pose: float = 0.05
-    touch_displacement_m: float = 0.03  # how far an object that is only touched may move
-    # how far it may turn; the paper does not say, so as in the released code
+    touch_displacement_m: float = 0.03  # greatest displacement of a touched object
+    # greatest rotation of a touched object, from the released code; not in the paper
     touch_turn_rad: float = 0.1 * radians(180.0)
-    # speed of the gripper from which it strikes what it touches, see
-    # :meth:`~clevrskills.sim.world.World.strike_speed`; the paper asks for a gentle touch and gives
-    # no number, and the released code has none
+    # speed at which a touch is a strike, see :meth:`~clevrskills.sim.world.World.strike_speed`; the
+    # paper requires a gentle touch without a number
     touch_speed_m_per_s: float = 0.7
-    push_displacement_m: float = 0.10  # how far an object that is touched and pushed must move
-    topple_angle_rad: float = radians(45.0)  # tilt from which an object has fallen over
-    # how far a toppled object must move; the paper does not ask for it
-    topple_displacement_m: float = 0.0
-    push_gain: float = 0.3  # share of the distance by which a push must bring an object nearer
-    # share of the way to the other object at which that distance ends; the released code measures
-    # it to the midpoint
+    push_displacement_m: float = 0.10  # least displacement of a touched and pushed object
+    topple_angle_rad: float = radians(45.0)  # least tilt of a toppled object
+    topple_displacement_m: float = 0.0  # least displacement of a toppled object
+    push_gain: float = 0.3  # least share of the distance covered by a push
+    # end of that distance on the way to the other object; the midpoint in the released code
     push_target_share: float = 1.0
-    pushed_position_m: float = 0.03  # horizontal distance to a place that an object is pushed to
-    # how far a thrown object must fly horizontally before it hits; the paper does not say, and the
-    # released code accepts any contact
+    pushed_position_m: float = 0.03  # horizontal distance to the target position of a push
+    # least horizontal flight of a thrown object; not in the paper, any contact in the released code
     fly_distance_m: float = 0.15
-    # how far an object that is set down may fly horizontally, as it is let go; neither the paper
-    # nor the released code says anything of it
+    # greatest horizontal flight of an object that is set down; in neither of them
     fling_distance_m: float = 0.15
-    # tilt of a scale that is in balance; the released code accepts all but the last degree before
-    # the beam's stops
+    # tilt of a balanced scale; the released code accepts all but the last degree before the stops
     tilt_rad: float = radians(2.0)
 
 
@@ -79,10 +69,10 @@ CRITERIA = {c.name: c for c in (PAPER, RELEASED)}
 
 
 def criteria(name: str) -> Criteria:
-    """Look up a table of tolerances.
+    """Return the tolerances with a name.
 
     Raises:
-        UnknownNameError: No table has this name.
+        UnknownNameError: There are none with this name.
     """
     if name not in CRITERIA:
         raise UnknownNameError("criteria", name, tuple(CRITERIA))

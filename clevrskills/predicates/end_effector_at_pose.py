@@ -1,4 +1,4 @@
-"""The end effector is at a pose."""
+"""Predicate: the end effector is at a pose."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,10 @@ from clevrskills.sim.world import World
 class EndEffectorAtPose(EndEffectorAtPosition):
     """The combined error of the end effector's pose is below ``criteria.end_effector_pose``.
 
-    The error is the distance of the tool centre point in metres plus the norm of the difference of
-    the quaternions, the nearer of the two that stand for the same rotation: half the angle in
-    radians, if small. Reward: 2 less this error, no less than 0, done 2.
+    The error is the distance of the tool centre point in metres plus the smaller norm of the
+    difference of the quaternions, which is half the angle in radians for small angles.
+
+    Reward: max(0, 2 - error), done 2.
 
     Args:
         orientation: World orientation, (B, 4).

@@ -1,4 +1,4 @@
-"""The end effector is at a position."""
+"""Predicate: the end effector is at a position."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class EndEffectorAtPosition(PhysicalPredicate):
-    """The tool centre point is within ``criteria.end_effector_m`` of a position, however it is
-    turned.
+    """The tool centre point is within ``criteria.end_effector_m`` of a position, in any
+    orientation.
 
-    Reward: 2 less the distance in m, no less than 0, done 2.
+    Reward: max(0, 2 - distance in m), done 2.
 
     Args:
         position: World position, (B, 3).
@@ -36,11 +36,11 @@ class EndEffectorAtPosition(PhysicalPredicate):
 
     @property
     def tolerance(self) -> float:
-        """Return the error from which it does not hold."""
+        """Least error at which the predicate does not hold."""
         return self.criteria.end_effector_m
 
     def pose(self, world: World) -> Tensor:
-        """Return a pose of the end effector at which it holds, turned as now, (B, 7)."""
+        """Return the target pose, by default with the current orientation, (B, 7)."""
         return torch.cat((self.position, world.end_effector_pose[:, 3:]), dim=-1)
 
     def error(self, world: World) -> Tensor:

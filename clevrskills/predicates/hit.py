@@ -1,4 +1,4 @@
-"""An object was thrown at another one, and hit it."""
+"""Predicate: a thrown object has hit another one."""
 
 from dataclasses import dataclass
 
@@ -14,31 +14,30 @@ from clevrskills.sim.placement import put
 from clevrskills.sim.world import GRAVITY, World
 
 ARC_POINTS = 21
-"""At how many points the flight of what is held, or flies, is looked at."""
+"""Number of points at which a trajectory is evaluated."""
 HELD_REWARD, AIMED_REWARD = 4.0, 4.0
 REACHED_PROGRESS = 0.1
 HELD_PROGRESS, AIMED_PROGRESS, FLYING_PROGRESS = 0.15, 0.5, 0.8
-"""Progress of what the cups have reached; of what is held, or flies, as far from its target as can
-be; of what would fly right at it if it were let go; and of what does.
+"""Progress of an object that is reached; held or flying far from the target; held so that it would
+hit the target when released; and flying towards it.
 
-Holding is worth little and letting go something, as otherwise a miss costs more than a hit brings:
-PPO swung the object at its target and never let go."""
+Holding is worth little and releasing something. Otherwise a miss costs more than a hit gains, and
+PPO never released the object."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hit(PhysicalPredicate):
-    """A body was thrown and has hit another one, once.
+    """A thrown body has hit another one, once.
 
-    It touched the other body at the end of a flight: since it was let go it had touched nothing,
-    and came ``criteria.fly_distance_m`` further horizontally. That is more than the gripper moves
-    in a control step. So a body that is dropped, pushed, slid, carried there or bounced off
-    something hits nothing.
+    It touched the other body at the end of a flight. Since its release it had touched nothing else
+    and moved at least ``criteria.fly_distance_m`` horizontally, more than the gripper moves in a
+    control step. So dropping, pushing, sliding, carrying or bouncing is not a hit.
 
-    Reward: reach 0 to 2; held or flying 4 + 4 exp(-10 x), where x is how many metres its flight, if
-    it is let go now, misses the other body by; done 12.
+    Reward: reach 0 to 2; held or flying 4 + 4 exp(-10 x), where x is the distance in metres by
+    which the flight, if released now, misses the other body; done 12.
 
     Args:
-        object: Index of the body that is thrown, (B,).
+        object: Index of the thrown body, (B,).
         target: Index of the other body, (B,).
     """
 
@@ -62,12 +61,12 @@ class Hit(PhysicalPredicate):
         return self.outcome(state["hit"], *self.aiming(world, state), state)
 
     def remember(self, world: World, state: GoalState) -> GoalState:
-        """Return the next state: whether it has hit, may fly next, and where a flight began."""
+        """Return the next state: whether it has hit, may fly, and where the flight began."""
         position, held = world.position(self.object), world.is_held(self.object)
         ready, flies = held | world.is_static(self.object), state["flies"]
         way = geometry.length((position - state["from"])[:, :2])
         far = way >= self.criteria.fly_distance_m
-        # who touches whom is costly, and matters only for what may hit or may fly next
+        # contacts are costly, and matter only for bodies that may hit or fly
         about = self.object, self.target
         strikes = world.and_where(flies & (far | ~ready), lambda w, *two: w.touches(*two), *about)
         strikes = strikes & ~held
@@ -85,11 +84,11 @@ class Hit(PhysicalPredicate):
         }
 
     def aiming(self, world: World, state: GoalState) -> tuple[Tensor, Tensor]:
-        """Return reward before the hit, in [0, 8], and progress, in [0, 0.8], (B,).
+        """Return reward, in [0, 8], and progress, in [0, 0.8], before the hit, (B,).
 
-        First they are for reaching the object, then for how near to the target it flies, or would
-        if it were let go now. Progress is less where that would be no flight: with the published
-        reward it pays to hold the object over the target.
+        They first depend on reaching the object, then on the distance by which its flight, now or
+        if released, misses the target. Progress also requires the least length of a flight, which
+        the published reward does not.
         """
         held = world.is_held(self.object)
         flying = state["flies"] & ~held & ~world.is_static(self.object)
@@ -105,9 +104,9 @@ class Hit(PhysicalPredicate):
         return shaping, torch.where(aimed, way, reaching)
 
     def _misses(self, world: World, body: Tensor, target: Tensor, begun: Tensor) -> Tensor:
-        """Return by how many metres a body's flight, as far as the table, misses a target, (B, 2):
-        the least distance, and the least sum of it and of what the flight, which began at a
-        position (B, 3), is then too short by to count.
+        """Return by how many metres a flight down to the table misses the target, (B, 2): the least
+        distance, and the least sum of distance and missing length of the flight begun at a position
+        (B, 3).
         """
         position, velocity = world.position(body), world.velocity(body)[:, :3]
         up, height = velocity[:, 2], position[:, 2].clamp(min=0.0)

@@ -1,4 +1,4 @@
-"""An object was thrown at another one, which fell over."""
+"""Predicate: a thrown object has toppled another one."""
 
 from dataclasses import dataclass
 
@@ -13,17 +13,17 @@ from clevrskills.sim.world import World
 
 FELL_BEFORE = "an object lay before it was hit"
 FALLING_PROGRESS = 0.95
-"""Progress of an object that was hit and is about to fall."""
+"""Progress of an object that was hit and is about to fall over."""
 
 
 @dataclass(frozen=True, eq=False)
 class HitToppled(Hit):
-    """A thrown body has hit another one as in :class:`Hit`, and that one is tilted by at least
-    ``criteria.topple_angle_rad`` from how it stood at first (upside down counts), at rest or not.
+    """A thrown body has hit another one as in :class:`Hit`, which is now tilted by at least
+    ``criteria.topple_angle_rad`` from its initial orientation (upside down counts).
 
-    It must not lie before it is hit: then it can't be achieved any more.
+    If the other body lies before it is hit, the predicate can no longer hold.
 
-    Reward: as of :class:`Hit` until it hits, then 8 to 11.88 by the share of the tilt; done 12.
+    Reward: as for :class:`Hit` until the hit, then 8 to 11.88 for the tilt, done 12.
     """
 
     name = "hit_toppled"

@@ -1,4 +1,4 @@
-"""An object rests within the outline of an area."""
+"""Predicate: an object rests within the outline of an area."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,10 +13,10 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class Inside(OnTop):
-    """A body rests on another, or on what rests on it, and, seen from above, stays within its
+    """A body rests on another one, directly or on others, and seen from above stays within its
     outline up to ``criteria.inside_overhang_m``.
 
-    Reward: as of :class:`OnTop`.
+    Reward: as for :class:`OnTop`.
     """
 
     name = "inside"
@@ -31,8 +31,8 @@ class Inside(OnTop):
         )
 
     def with_pile(self, world: World, body: Tensor, carried: Tensor) -> Tensor:
-        """Return whether the lower body carries a body (B,), as ``carried`` (B,) says, or that
-        rests, let go, on what rests on the lower one, (B,) bool.
+        """Return whether a body (B,) is ``carried`` (B,) by the lower one or rests, released, on
+        others that are, (B,) bool.
         """
         if not world.piled:
             return carried
@@ -42,9 +42,7 @@ class Inside(OnTop):
         return world.evaluate_where(loose, carried, self._in_pile, body, self.bottom)
 
     def _in_pile(self, world: World, body: Tensor, bottom: Tensor) -> Tensor:
-        """Return whether a body is among those that rest on the lower one, directly or on others,
-        (B,) bool.
-        """
+        """Return whether a body rests on the lower one, directly or on others, (B,) bool."""
         count = len(world.keys)
         slots = torch.arange(count, device=body.device).expand(len(body), count)
         loose = world.at(world.solids.movable, slots) & (slots != world.held[:, None])

@@ -1,4 +1,4 @@
-"""An object rests in an area into which another one was put before it."""
+"""Predicate: an object was put in an area after another one."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,12 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class InsideAfter(Inside):
-    """Place as in :class:`Inside`, after another body: that has rested on the lower one for as long
-    as this one; whatever came too early must be taken out, clear of the outline of the lower one as
-    seen from above, and put there anew.
+    """Placement as in :class:`Inside`, after another body was put there.
 
-    Reward: as of :class:`Inside`; for what came too early reach 0 to 2.
+    A body that was put there too early must be taken out, clear of the outline seen from above, and
+    put there again.
+
+    Reward: as for :class:`Inside`; for a body that came too early, reach 0 to 2.
 
     Args:
         before: Index of the body that comes first, (B,).
@@ -40,7 +41,7 @@ class InsideAfter(Inside):
         return self.spoil(world, super().evaluate(world, {}), early, {"early": early})
 
     def _rests(self, world: World, body: Tensor) -> Tensor:
-        """Return whether a body rests on the lower one, or on what rests on it, (B,) bool."""
+        """Return whether a body rests on the lower one, directly or on others, (B,) bool."""
         carried = world.supports(self.bottom, body) >= self.criteria.support_share
         return self.with_pile(world, body, carried)
 

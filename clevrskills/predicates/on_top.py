@@ -1,4 +1,4 @@
-"""An object rests on another one."""
+"""Predicate: an object rests on another one."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -24,11 +24,12 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class OnTop(Placing):
-    """A body rests on another: carried by it (at least `support_share` of its weight), not by the
-    table, both at rest and let go (the cups `release_distance_m` away).
+    """A body rests on another one, which carries at least ``criteria.support_share`` of its weight.
+    It does not touch the table, both are at rest, and the cups are at least
+    ``criteria.release_distance_m`` away.
 
     Reward: reach 0 to 2, carry towards the origin of the lower body 2 to 5, in place but held 5,
-    let go 6.
+    released 6.
 
     Args:
         top: Index of the upper body, (B,).
@@ -73,8 +74,8 @@ class OnTop(Placing):
         return world.carries(self.bottom, self.top, self.criteria.support_share)
 
     def spoil(self, world: World, outcome: Outcome, where: Tensor, state: GoalState) -> Outcome:
-        """Return an outcome with a state that does not hold ``where`` (B,) the upper body must be
-        taken again; its reward is that of reach there.
+        """Return an outcome that does not hold ``where`` (B,) the upper body must be picked up
+        again, with the reward of reaching it there.
         """
         if not any_true(where):
             return replace(outcome, state=state)
@@ -99,7 +100,7 @@ class OnTop(Placing):
 
 
 def _carried(world: World, top: Tensor, bottom: Tensor) -> Tensor:
-    """Return reward, and metres that are left, while the upper body is held, (B, 2)."""
+    """Return reward and remaining distance in metres while the upper body is held, (B, 2)."""
     position = world.position(bottom)
     offset = world.position(top) - position
     height = world.bottom(top) - world.top(bottom)

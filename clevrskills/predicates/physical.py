@@ -1,4 +1,4 @@
-"""Physical predicate: a leaf about bodies and the robot."""
+"""Base of predicates about bodies and the robot."""
 
 import dataclasses
 from abc import abstractmethod
@@ -13,16 +13,15 @@ from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Types
 from clevrskills.predicates.criteria import PAPER, Criteria, criteria
 
 SHORT_OF_MOST = 0.999
-"""Share of a greatest reward that differs between environments that is given before it holds."""
+"""Bound of the reward before success, relative to a greatest reward given as a tensor."""
 
 
 @dataclass(frozen=True, eq=False)
 class PhysicalPredicate(Leaf):
-    """A predicate about bodies and the robot of a :class:`~clevrskills.sim.world.World`."""
+    """Predicate about bodies and the robot of a :class:`~clevrskills.sim.world.World`."""
 
     handles: ClassVar[tuple[str, ...]] = ()
-    """Names of the fields with bodies that the robot is to take, push, touch or throw; none: all
-    :meth:`bodies`."""
+    """Names of the fields with bodies that the robot manipulates; empty: all :meth:`bodies`."""
     unsettles: ClassVar[tuple[str, ...]] = ()
     """Names of the fields with bodies that may slide, fly or fall over on the way."""
 
@@ -32,7 +31,7 @@ class PhysicalPredicate(Leaf):
         return self if self.criteria is table else dataclasses.replace(self, criteria=table)
 
     def bodies(self) -> tuple[str, ...]:
-        """Return the names of the fields with slots of bodies, whole numbers, -1 for none."""
+        """Return the names of the fields with body indices; -1 is an empty entry."""
         return self._body_names
 
     @cached_property
@@ -55,16 +54,15 @@ class PhysicalPredicate(Leaf):
         progress: Tensor | None = None,
         state: GoalState | None = None,
     ) -> Outcome:
-        """Return the outcome. Where it holds, the reward is ``max_reward`` and the progress 1;
-        elsewhere the reward is the shaping, and the progress is ``progress``, at most 0.99.
+        """Return the outcome, with ``max_reward`` and progress 1 where the predicate holds.
 
         Args:
-            holds: Whether it holds, (B,).
-            shaping: The reward short of success, on the published scale, (B,); cut at 0.999
-                ``max_reward`` where that is a tensor.
-            progress: How far it is short of success, in [0, 1], (B,); ``None``: ``shaping /
+            holds: Whether the predicate holds, (B,).
+            shaping: Reward elsewhere, on the published scale, (B,); clipped at 0.999 ``max_reward``
+                if that is a tensor.
+            progress: Progress elsewhere, (B,), clipped to [0, 0.99]; ``None``: ``shaping /
                 max_reward``.
-            state: What is remembered; ``None``: nothing.
+            state: The next goal state.
         """
         most = self.max_reward
         short = (shaping / most if progress is None else progress).clamp(0.0, 0.99)
@@ -77,12 +75,12 @@ class PhysicalPredicate(Leaf):
 
 @dataclass(frozen=True, eq=False)
 class Placing(PhysicalPredicate):
-    """Base of predicates about one body, the first of ``handles``, that is to rest somewhere."""
+    """Base of predicates about placing one body, the first of ``handles``."""
 
     @abstractmethod
     def placed(self, world: Any, state: GoalState) -> Tensor:
-        """Return whether the body is where it should be, held or not, (B,) bool."""
+        """Return whether the body is in place, held or not, (B,) bool."""
 
     def located(self, world: Any, state: GoalState) -> Tensor:
-        """Return whether it is where it should be, held or not, at any angle, (B,) bool."""
+        """Return whether the body is in place at any angle, held or not, (B,) bool."""
         return self.placed(world, state)

@@ -1,4 +1,4 @@
-"""The gripper holds an object, clear of everything else."""
+"""Predicate: the gripper holds an object clear of everything else."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class Picked(PhysicalPredicate):
-    """An object is held, at least ``criteria.pick_clearance_m`` away from everything else, by a
-    gripper that is slower than ``criteria.pick_speed_m_per_s``.
+    """An object is held at least ``criteria.pick_clearance_m`` away from everything else, by a
+    gripper slower than ``criteria.pick_speed_m_per_s``.
 
     Reward: reach 0 to 2, held 2, lifted up to the clearance 2 to 3, done 4.
 

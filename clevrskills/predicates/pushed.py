@@ -1,4 +1,4 @@
-"""Base of pushed objects: never held or struck, let alone, at rest."""
+"""Base of predicates about pushed objects."""
 
 from dataclasses import dataclass
 
@@ -13,17 +13,16 @@ from clevrskills.predicates.touched import Handled
 from clevrskills.sim.world import World
 
 SLACK_M = 0.01
-"""Distance of the gripper behind a body that is as good as touching it: within
-it, progress does not tell the way on."""
+"""Distance of the gripper behind a body that counts as contact for progress."""
 BACKWARDS = -0.25
-"""Share of the way, and no more, that counts as lost where a body was pushed the wrong way: who
-loses as much by pushing badly as is gained by pushing well learns not to push."""
+"""Bound of the negative progress of a push in the wrong direction. If bad pushes lost as much as
+good ones gain, policies would learn not to push."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pushed(Handled):
-    """A body was pushed: it was never held or struck, the gripper does not touch it, it is at rest
-    on the table.
+    """A pushed body was never held or struck, is not touched by the gripper, and is at rest on the
+    table.
     """
 
     max_reward = 5.0
@@ -34,11 +33,11 @@ class Pushed(Handled):
         """Return the outcome.
 
         Args:
-            world: Where everything is.
-            arrived: Whether the body is where it should be, (B,).
-            target: Where it should be pushed to, (B, 2).
-            share: Share of the way there that is enough.
-            state: What is remembered, with this look at the world.
+            world: The world.
+            arrived: Whether the body is at its target, (B,).
+            target: The target of the push, (B, 2).
+            share: Share of the way that is sufficient.
+            state: The next goal state.
         """
         away, still = ~state["touching"], world.is_static(self.object)
         holds = arrived & away & still & world.on_table(self.object) & ~state["spoiled"]
@@ -61,7 +60,9 @@ class Pushed(Handled):
         return self.handled(world, holds, shaping, state, progress)
 
     def _way_behind(self, world: World, target: Tensor) -> Tensor:
-        """Return the metres from the gripper to behind the body, seen from a target (B, 2)."""
+        """Return the distance in metres from the gripper to the side of the body away from a target
+        (B, 2).
+        """
         place = world.position(self.object)
         ahead = torch.nn.functional.normalize(target - place[:, :2], dim=-1)
         half = world.at(world.solids.size, self.object)[:, :2].amax(-1, keepdim=True) / 2

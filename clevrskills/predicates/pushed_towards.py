@@ -1,4 +1,4 @@
-"""An object was pushed towards another one."""
+"""Predicate: an object was pushed towards another one."""
 
 from dataclasses import dataclass
 
@@ -10,22 +10,23 @@ from clevrskills.predicates.pushed import Pushed
 from clevrskills.sim.world import World
 
 REALIZED_SHARE = 0.4
-"""Share of the distance by which a body is moved to realize it; enough for all criteria."""
+"""Share of the distance that a body is moved by to realize the predicate; enough for all criteria.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class PushedTowards(Pushed):
-    """A body was pushed towards where another one was at first: ``criteria.push_gain`` of the way
-    nearer to a target that lies ``criteria.push_target_share`` of the way; and the two are nearer
-    to each other, so that it does not help to move the other.
+    """A body was pushed towards the initial position of another one: by ``criteria.push_gain`` of
+    the distance to a target at ``criteria.push_target_share`` of the way. The two are also nearer
+    to each other, so that moving the other body does not help.
 
-    A body that has come 30 percent nearer was moved within asin(0.7) = 44.4 degrees of the way, so
-    the cone of 45 degrees (paper) or 60 degrees (released code) needs no test.
+    A body that came 30 percent nearer moved within asin(0.7) = 44.4 degrees of the way, so the cone
+    of 45 degrees (paper) or 60 degrees (released code) needs no test.
 
-    The gripper itself pushes it ("the agent is tasked to push"): what another body, or the
-    arm behind the gripper, moves it by does not count, the way begins where that leaves it.
+    The gripper itself must push. Motion caused by another body or by the arm behind the gripper
+    does not count; the way starts where that motion ends.
 
-    Reward: as of :class:`AtPositionPushed`, the place being the target.
+    Reward: as for :class:`AtPositionPushed` with the target as the position.
 
     Args:
         towards: Index of the other body, (B,).
@@ -56,12 +57,12 @@ class PushedTowards(Pushed):
         return start + self.criteria.push_target_share * (goal - start)
 
     def reached(self, place: Tensor, start: Tensor, goal: Tensor) -> Tensor:
-        """Return whether a place is far enough towards another body, (...,).
+        """Return whether a body is pushed far enough, (...,).
 
         Args:
-            place: Where the body is now, (..., 2).
-            start: Where it was at first, (..., 2).
-            goal: Where the other one was at first, (..., 2).
+            place: Its current position, (..., 2).
+            start: Its initial position, (..., 2).
+            goal: Initial position of the other body, (..., 2).
         """
         target = self._target(start, goal)
         left, way = geometry.length(target - place), geometry.length(target - start)

@@ -1,4 +1,4 @@
-"""An object was turned by an angle, in a direction."""
+"""Predicate: an object was rotated by an angle in a direction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,18 +17,18 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class Rotated(AtPose):
-    """Pose as in :class:`AtPose`, reached by a turn by an angle about the vertical, not the other
-    way round and not by a whole turn more.
+    """Pose as in :class:`AtPose`, reached by a rotation about the vertical axis, not in the other
+    direction or with additional full turns.
 
-    The goal state counts the turn since the start of the episode, with whole turns. Tilting does
-    not count: it is the turn about the vertical of what is left when the tilt is undone.
+    The goal state counts the rotation since the start of the episode, including full turns and
+    without tilting.
 
-    Reward: as of :class:`AtPose`, its angle the greater of what is left to the orientation and what
-    is left of the turn.
+    Reward: as for :class:`AtPose`, with the greater of the remaining angles to the orientation and
+    of the rotation.
 
     Args:
-        angle_rad: The turn that leads to ``orientation``, positive is anti-clockwise seen from
-            above, (B,); less than half a turn.
+        angle_rad: Rotation that leads to ``orientation``, (B,), anti-clockwise seen from above;
+            less than half a turn.
     """
 
     name = "rotated"
@@ -37,7 +37,7 @@ class Rotated(AtPose):
 
     @classmethod
     def by(cls, object: Tensor, start: Tensor, angle_rad: Tensor, position: Tensor) -> Self:
-        """Build it from start poses (B, 7), angles to turn by (B,) and positions (B, 3)."""
+        """Return the predicate for initial poses (B, 7), rotations (B,) and positions (B, 3)."""
         turn = geometry.yaw_quaternion(angle_rad)
         return cls(object, position, geometry.quaternion_multiply(turn, start[:, 3:]), angle_rad)
 
@@ -56,14 +56,14 @@ class Rotated(AtPose):
 
     @cached_property
     def _half_turn(self) -> Tensor:
-        """Return the map of orientations to cosine, sine of half the turn about z, (B, 4, 2)."""
+        """Map from orientations to cosine and sine of half the rotation about z, (B, 4, 2)."""
         undo = geometry.yaw_quaternion(-self.angle_rad)
         w, x, y, z = geometry.quaternion_multiply(undo, self.orientation).unbind(-1)
         columns = torch.stack((w, x, y, z), dim=-1), torch.stack((-z, -y, x, w), dim=-1)
         return torch.stack(columns, dim=-1)
 
     def _turned(self, world: World, before_rad: Tensor) -> Tensor:
-        """Return the turn about z since the start that is nearest to an earlier one, (B,)."""
+        """Return the rotation about z since the start that is nearest to an earlier one, (B,)."""
         cosine, sine = torch.einsum(
             "bi,bij->jb", world.orientation(self.object), self._half_turn
         ).unbind(0)
@@ -78,6 +78,6 @@ class Rotated(AtPose):
 
 
 def turn_in_words(angle_rad: float) -> str:
-    """Describe a turn about world z, from above: ``30 degrees clockwise`` for -30 degrees."""
+    """Describe a rotation about world z, e.g. ``30 degrees clockwise`` for -30 degrees."""
     direction = "anti-clockwise" if angle_rad > 0 else "clockwise"
     return f"{round(abs(degrees(angle_rad)))} degrees {direction}"

@@ -1,4 +1,4 @@
-"""Objects are stacked on top of each other, in any order."""
+"""Predicate: objects form one stack, in any order."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,26 +17,26 @@ REWARD_PER_BODY = 6.0
 
 @dataclass(frozen=True)
 class Towers:
-    """Towers of ``n`` objects."""
+    """Towers formed by ``n`` objects, by the object at their foot."""
 
-    used: Tensor  # which of the objects there are, (B, n) bool
-    # which objects, second, form the tower with a foot, first: each of them rests on exactly one of
-    # the others and nothing else of them beside it, (B, n, n) bool
+    used: Tensor  # objects that exist, (B, n) bool
+    # members (second) of the tower of each foot (first), each alone on the next, (B, n, n) bool
     members: Tensor
-    height: Tensor  # how many objects the tower of a foot has, 0 for what is no foot, (B, n)
-    top: Tensor  # the highest object of it, as a number from 0 to n - 1, (B, n)
+    height: Tensor  # number of objects in the tower, 0 without one, (B, n)
+    top: Tensor  # index of its highest object, 0 to n - 1, (B, n)
 
 
 @dataclass(frozen=True, eq=False)
 class SameStack(PhysicalPredicate):
-    """Objects form one tower: exactly one is on the table, and each other one rests on exactly one
-    that carries no other; all at rest and let go.
+    """Objects form one tower, at rest and released. Exactly one is on the table, and each other one
+    rests on exactly one that carries no other.
 
-    Reward: 6 for each object above the lowest of the highest tower, and for the next one reach 0 to
-    2, carry to the top object of that tower 2 to 5; done 6 for each object but one.
+    Reward: 6 for each object above the lowest one of the highest tower. The next object adds 0 to 2
+    for reaching it and 2 to 5 for carrying it to the top of that tower. Done 6 for each object but
+    one.
 
     Args:
-        objects: Indices of the objects, -1 for none, the least two first, (B, n).
+        objects: Indices of at least two objects, -1 for none, (B, n).
     """
 
     name = "same_stack"
@@ -49,7 +49,7 @@ class SameStack(PhysicalPredicate):
 
     @cached_property
     def _slots(self) -> Tensor:
-        """Return the objects (B, m), m the most in any environment, the first for missing ones."""
+        """Indices of the objects, (B, m); the first one in place of missing ones."""
         count = int((self.objects >= 0).any(0).sum())
         return torch.where(self.objects < 0, self.objects[:, :1], self.objects)[:, :count]
 
@@ -88,7 +88,7 @@ class SameStack(PhysicalPredicate):
         return Towers(used, members, members.sum(-1) * foot, top)
 
     def _approach(self, world: World, towers: Towers) -> Tensor:
-        """Return how near the next object is to being put on the highest tower, in [0, 5], (B,)."""
+        """Return the reward for putting the next object on the highest tower, in [0, 5], (B,)."""
         slots = self._slots
         foot = towers.height.argmax(-1, keepdim=True)
         rows = torch.arange(len(slots), device=slots.device)

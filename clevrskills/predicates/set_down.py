@@ -1,4 +1,4 @@
-"""An object was set on another one, not flung there."""
+"""Predicate: an object was set down on another one, not thrown."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class SetDown(OnTop):
-    """Place as in :class:`OnTop`, body was not thrown there: since the gripper held it last it has
-    not flown ``criteria.fling_distance_m`` or more, horizontally. What was thrown counts once it
-    has been held again. An object that drops straight down is not thrown.
+    """Placement as in :class:`OnTop` by a body that was not thrown: since it was last held, it flew
+    less than ``criteria.fling_distance_m`` horizontally. A thrown body counts again after it was
+    held. An object that drops straight down is not thrown.
 
-    Reward: as of :class:`OnTop`; for what was thrown reach 0 to 2.
+    Reward: as for :class:`OnTop`; for a thrown body reach 0 to 2.
     """
 
     name = "set_down"
@@ -31,12 +31,10 @@ class SetDown(OnTop):
         return self.spoil(world, super().evaluate(world, {}), state["thrown"], state)
 
     def _remember(self, world: World, state: GoalState) -> GoalState:
-        """Return the next state: whether it was thrown, is in its first flight, and from where it
-        flies.
-        """
+        """Return the next state: whether it was thrown, is in flight, and the flight's start."""
         held, position = world.is_held(self.top), world.position(self.top)
         flies = state["flies"] & ~held & ~world.touches(self.top, self.bottom)
-        # what it touched before takes longer to tell, and matters of what flies alone
+        # earlier contacts are costly, and matter only for flying bodies
         flies = world.and_where(
             flies, lambda w, *two: ~w.touches_before(*two), self.top, self.bottom
         )

@@ -1,7 +1,7 @@
-"""Reward and progress terms that several predicates share, on the scale of the published numbers.
+"""Reward and progress terms shared by several predicates, on the published scale.
 
-Source: released code of ClevrSkills 1.0.0 (arXiv 2411.09052), reward functions of the predicates,
-    without their defects.
+Source: reward functions in the released code of ClevrSkills 1.0.0 (arXiv 2411.09052), without their
+    defects.
 """
 
 from collections.abc import Callable
@@ -17,32 +17,31 @@ __all__ = ["carry", "reach"]
 
 NEAR_M = 0.03
 ABOVE_M = 0.1
-"""Height over a body in which it is approached."""
+"""Height above a body at which it is approached."""
 HALF_WAY_M = 0.2
-"""Distance, or angle in radians, at which closeness is a half.
+"""Distance in metres, or angle in radians, at which closeness is a half.
 
-It falls steeply near a goal, so that the way there is worth something beside the end of it, and
-slowly far away, so that there is a way to be found: with the published rewards, which fall by 1 per
-metre, PPO found few of the goals of a kinematic stand-in of ``trace`` in 200,000 steps, and with
-what is nearly flat from 0.6 on none of ``match_pose`` in 100,000."""
+Closeness is steep near the goal and still has a gradient far away. With the published rewards,
+which fall by 1 per metre, PPO reached few goals of a kinematic version of ``trace`` in 200,000
+steps. With a curve that is nearly flat from 0.6 on, it reached none of ``match_pose``."""
 
 
 def closeness(distance: Tensor) -> Tensor:
-    """Return the progress by distance in metres, or radians, (B,): 1 at none, 0 far away."""
+    """Return the progress for a distance in metres or radians, (B,): 1 at 0, 0 far away."""
     return HALF_WAY_M / (HALF_WAY_M + distance)
 
 
 HELD_REWARD, PUT_DOWN_REWARD = 5.0, 6.0
-"""For what is where it should be, but still held; and let go."""
+"""Reward of a body in place that is still held, and that is released."""
 REACHED_PROGRESS, HELD_PROGRESS, PUT_DOWN_PROGRESS, AT_REST_PROGRESS = 0.3, 0.9, 0.95, 0.99
-"""Progress of what the cups have reached; of what is where it should be, but held; let go, but not
-yet at rest; and at rest, but not yet let alone."""
+"""Progress of a body that is reached; in place but held; released but still moving; and at rest
+with the gripper still near."""
 
 
 @broadcast_slots
 def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
-    """Return how near the cups are to a body, in [0, 2], (B,), exact only ``where`` (B,): first
-    beside it, to its origin, then above it, to its highest point.
+    """Return the reward for reaching a body with the cups, in [0, 2], (B,), exact only ``where``
+    (B,): first for moving above its origin, then for descending to its highest point.
     """
     if not world.rewards:
         return _nothing(world)
@@ -52,20 +51,20 @@ def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
 
 
 def _lower(world: World, body: Tensor) -> Tensor:
-    """Return the same for cups that are above a body, or lower than its top."""
+    """Return the reward for cups above a body."""
     above = (world.end_effector_pose[:, 2] - world.top(body)).clamp(min=0.0)
     return torch.where(above < 0.005, 2.0, 1.0 + torch.exp(-above))
 
 
 def approach(world: World, body: Tensor) -> Tensor:
-    """Return how close the suction cups are to where one seals on a body, in [0, 1], (B,)."""
+    """Return the closeness of the suction cups to the grasp point on a body, in [0, 1], (B,)."""
     if not world.rewards:
         return _nothing(world)
     return closeness(descent(-world.at(world.offset, body)[:, 1]))
 
 
 def descent(offset: Tensor) -> Tensor:
-    """Return the metres of a way that comes down on a place, (B,), from an offset (B, 3) to it."""
+    """Return the length in m of a path that descends on a point, (B,), for an offset (B, 3)."""
     aside = geometry.length(offset[:, :2])
     above = aside.clamp(max=ABOVE_M)
     return aside + (offset[:, 2] - above).abs() + above
@@ -74,16 +73,15 @@ def descent(offset: Tensor) -> Tensor:
 def put_down(
     world: World, body: Tensor, held: Tensor, placed: Tensor, carried: Callable[[], Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Return reward and progress of putting a body down somewhere, each (B,): for reaching for it,
-    then carrying it there, then letting go.
+    """Return reward and progress of reaching for a body, carrying it and releasing it, each (B,).
 
     Args:
-        world: Where everything is.
+        world: The world.
         body: The body, (B,).
         held: Whether it is held, (B,).
-        placed: Whether it is where it should be, held or not, (B,).
-        carried: Called if any is held: the reward on the way and the metres left of it, (B, 2);
-            they count only where the body is held.
+        placed: Whether it is in place, held or not, (B,).
+        carried: Function that returns reward and remaining distance in metres of a held body,
+            (B, 2).
     """
     if not world.rewards:
         return _nothing(world), _nothing(world)
@@ -103,8 +101,8 @@ def put_down(
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
-    """Return how near the origin of a held body, the centre of its bounding box, is to a position
-    (B, 3), in [2, 5], (B,): first above it, then down.
+    """Return the reward for carrying the origin of a held body, the centre of its bounding box, to
+    a position (B, 3), in [2, 5], (B,): first above it, then down.
     """
     if not world.rewards:
         return _nothing(world)
@@ -117,13 +115,13 @@ def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
 
 
 def towards(world: World, slots: Tensor, left: Tensor, onto: Tensor) -> Tensor:
-    """Return how near the next body is to where it is to be put, in [0, 5], (B,).
+    """Return the reward for reaching and carrying the next body, in [0, 5], (B,).
 
     Args:
         world: The world.
         slots: Slots of the bodies, (B, n).
         left: Which of them may be next, (B, n) bool.
-        onto: Slot of what it is put on, (B,).
+        onto: Slot of the body below, (B,).
     """
     nearest = torch.where(left, reach(world, slots, left), 0.0).amax(-1)
     held = world.is_held(slots) & left
@@ -133,5 +131,4 @@ def towards(world: World, slots: Tensor, left: Tensor, onto: Tensor) -> Tensor:
 
 
 def _nothing(world: World) -> Tensor:
-    """Return zeros (B,)."""
     return world.body_pose.new_zeros(world.num_envs)

@@ -1,4 +1,4 @@
-"""Two objects have swapped places."""
+"""Predicate: two objects have swapped places."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,22 +12,21 @@ from clevrskills.core.goal.predicate import GoalState, Outcome, Predicate
 from clevrskills.sim.world import World
 
 GAP_M = 0.01
-"""Room that an object needs around it where it is to be put, seen from above."""
+"""Clearance around an object at its target, seen from above."""
 SHORT_OF_SUCCESS = 0.99
-"""Share of a part's reward that it can have while it does not hold."""
+"""Greatest share of a child's reward while it does not hold."""
 
 
 @dataclass(frozen=True, eq=False)
 class Swapped(Composite):
-    """Two bodies are where they should be, the second in the place of the first and the first in
-    the place of the second.
+    """Two bodies are in each other's place.
 
-    Only these two have to hold, now. The way there leads over a third place as long as each body
-    stands in the other's way; which part comes next is told by where the bodies are, so that
-    anything may happen in between. Reward as in the published ``SwapPredicate``: the most of what
-    is done and the reward of what comes next, up to 99 % of its most; done the sum of
-    the most of all three. Where it can't be achieved any more, only a body that is in its place
-    counts.
+    While each body is in the other's way, one is first put at a third place. The positions of the
+    bodies determine the next child, so that anything may happen in between.
+
+    Reward as in the published ``SwapPredicate``: the greatest reward of finished children, plus the
+    reward of the next one up to 99 % of its greatest; done the sum of the greatest rewards of all
+    three. Where the goal can no longer be achieved, only bodies in place count.
 
     Args:
         children: First body to the free place, second body to the place of the first, first body to
@@ -35,7 +34,7 @@ class Swapped(Composite):
             (B, 3), such as :class:`~clevrskills.predicates.AtPosition`.
 
     Raises:
-        ValueError: There are not three children, or some are not active.
+        ValueError: There are not exactly three active children.
     """
 
     name = "swapped"
@@ -85,11 +84,11 @@ class Swapped(Composite):
 
 
 def _in_the_way(world: World, other: Predicate, goal: Predicate) -> Tensor:
-    """Return whether the body of ``other`` is held or stands where that of ``goal`` goes, (B,)."""
+    """Return whether the body of ``other`` is held or in the way of that of ``goal``, (B,) bool."""
     theirs, mine, place = other.object, goal.object, goal.position  # type: ignore[attr-defined]
     radius = geometry.length(world.at(world.solids.points, mine)[..., :2]).amax(-1) + GAP_M
     held = world.is_held(theirs)
-    # a lower bound of the distance, by the sphere around the body
+    # the bounding sphere gives a lower bound of the distance
     apart = geometry.length(world.position(theirs)[:, :2] - place[:, :2])
     close = ~held & (apart - world.at(world.solids.radius, theirs) < radius)
     return held | world.and_where(close, _near, theirs, place, radius)

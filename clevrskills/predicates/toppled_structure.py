@@ -1,4 +1,4 @@
-"""A structure was toppled: all of its bodies are on the table."""
+"""Predicate: all bodies of a structure were toppled."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,24 +16,24 @@ from clevrskills.sim.world import World
 
 REWARD_PER_BODY = 3.0
 MOST_OF_IT = 0.9
-"""Share of the weight of a body that stands on one other, or as good as that."""
+"""Share of a body's weight on a single body from which it stands on that body."""
 GRASPED = "an object of what is to be toppled was held"
 RINGS_M, DIRECTIONS = (0.11, 0.16, 0.21), 16
-"""Places of the bodies around the lowest one to realize it."""
+"""Candidate places around the lowest body, where others are put to realize the predicate."""
 
 
 @dataclass(frozen=True, eq=False)
 class ToppledStructure(PhysicalPredicate):
-    """All bodies of a structure are down, at rest; since the structure was first looked at, the
-    gripper has touched it, and held none of the bodies.
+    """All bodies of a structure are down and at rest. Since the first evaluation, the gripper has
+    touched the structure and held none of the bodies.
 
-    A body is down if it touches the table, or if it lies across others, out of touch with the
-    robot: tilted by at least ``criteria.topple_angle_rad`` from how it was at first, or on several
-    of which none carries 0.9 of its weight. As a later part of an ``Order``, at first is when its
-    turn came.
+    A body is down if it touches the table, or if it lies across others without contact to the
+    robot. Across means tilted by at least ``criteria.topple_angle_rad`` since the first evaluation,
+    or supported by several bodies of which none carries 0.9 of its weight. As a later step of an
+    ``Order``, it is first evaluated when its turn comes.
 
-    Reward: 3 for each body that is down, and up to 2.97 for the nearest to it of the
-    others, as of :class:`TouchedToppled`; 0 for good once one was held; done 3 for each body.
+    Reward: 3 for each body that is down, and up to 2.97 for the next one as for
+    :class:`TouchedToppled`; done 3 for each body. It stays 0 once a body was held.
 
     Args:
         objects: Indices of the bodies, the lowest first, -1 for none, (B, n).
@@ -53,7 +53,7 @@ class ToppledStructure(PhysicalPredicate):
 
     @cached_property
     def _bodies(self) -> Tensor:
-        """Return the bodies (B, n); the lowest in place of missing ones."""
+        """Indices of the bodies, (B, n); the lowest in place of missing ones."""
         return torch.where(self.objects < 0, self.objects[:, :1], self.objects)
 
     def _poses(self, world: World) -> Tensor:
@@ -94,9 +94,7 @@ class ToppledStructure(PhysicalPredicate):
     def _also_across(
         self, world: World, bodies: Tensor, down: Tensor, still: Tensor, tilted: Tensor
     ) -> Tensor:
-        """Return which bodies (B, n) are ``down``, touching the table, or lie across others,
-        (B, n) bool.
-        """
+        """Return which bodies (B, n) are ``down`` or lie across others, (B, n) bool."""
         lower, upper = bodies[:, None], bodies[:, :, None]
         share = world.supports(lower, upper).masked_fill(lower == upper, 0.0)  # (B, upper, lower)
         carried = share.sum(-1) >= self.criteria.support_share
@@ -104,7 +102,7 @@ class ToppledStructure(PhysicalPredicate):
         return down | (across & still & ~world.robot_touches(bodies))
 
     def _shaping(self, best: Tensor, down: Tensor) -> Tensor:
-        """Return the reward for what is down, and for the nearest to that of what is not, (B,)."""
+        """Return the reward for bodies that are down and for the next one, (B,)."""
         lying = REWARD_PER_BODY * (down & (self.objects >= 0)).sum(-1)
         return lying + torch.where(down, 0.0, SHAPING_SHARE * best).amax(-1)
 

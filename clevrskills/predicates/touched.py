@@ -1,4 +1,4 @@
-"""The gripper has touched an object, gently."""
+"""Predicate: the gripper has gently touched an object; base of similar ones."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,26 +14,25 @@ from clevrskills.predicates.shaping import closeness
 from clevrskills.sim.world import World
 
 SHAPING_SHARE = 0.99
-"""Share of the greatest reward that is given at most before it holds."""
+"""Bound of the reward before success, relative to the greatest reward."""
 DROP_M, OVERLAP_M = 8e-4, 4e-4
-"""An object that is to be touched is lifted into the cups and drops back from them: between the
-cups and the table it would never come to rest."""
+"""Distances by which a realized touch lifts the object into the cups, from which it drops back;
+clamped between cups and table it would never come to rest."""
 LEVEL_M = 3e-4
 """Range of heights that count as the top of an object."""
 SPOILED = "an object that is not to be held or struck was"
 MOVING_SHARE = 0.95
-"""Progress at most of what is not at rest."""
+"""Greatest progress of a moving object."""
 TIE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Handled(PhysicalPredicate):
-    """Base of touched and pushed objects: remembers where one was at first, whether the gripper has
-    touched it, and whether it has held it or struck it: either spoils it.
+    """Base of predicates about touched and pushed objects.
 
-    To strike it is to come towards it, in this control step or the one before, at
-    ``criteria.touch_speed_m_per_s`` or more, or to be as fast while touching it, at whichever
-    touch.
+    The goal state holds the initial pose, and whether the gripper has touched, held or struck the
+    object. A strike is a touch at ``criteria.touch_speed_m_per_s`` or more, in this or the previous
+    control step or at any time of the contact.
 
     Args:
         object: Index of the body, (B,).
@@ -43,9 +42,9 @@ class Handled(PhysicalPredicate):
     object: Tensor
 
     own_way: ClassVar[bool] = False
-    """True if only the way counts that the gripper moves it, not what another body or the rest of
-    the arm does: its start is moved along by that. The gripper moves what it touched after any of
-    those did, unless it pushes with what it holds."""
+    """True if only motion caused by the gripper counts. Motion caused by other bodies or by the
+    rest of the arm moves the start along. The last contact decides, unless the gripper pushes with
+    an object that it holds."""
 
     def initial_state(self, world: World) -> GoalState:
         never = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
@@ -60,7 +59,7 @@ class Handled(PhysicalPredicate):
         return state
 
     def remember(self, world: World, state: GoalState) -> GoalState:
-        """Return the next state."""
+        """Return the next goal state."""
         touching = world.gripper_touches(self.object)
         if self.own_way:
             state = self._remember_way(world, state, touching)
@@ -72,7 +71,7 @@ class Handled(PhysicalPredicate):
         return {**state, "touching": touching, "touched": touched, "spoiled": spoiled}
 
     def _remember_way(self, world: World, state: GoalState, touching: Tensor) -> GoalState:
-        """Return the state with the start moved along where another body moves this one."""
+        """Return the state, with the start moved along where another body moves this one."""
         place = world.position(self.object)[:, :2]
         swept = world.robot_touches(self.object) & ~touching
         passive = state["_passive"] | world.touches_body(self.object) | swept
@@ -100,8 +99,8 @@ class Handled(PhysicalPredicate):
         state: GoalState,
         progress: Tensor | None = None,
     ) -> Outcome:
-        """Return the outcome; reward and progress are 0 for an object that was held or struck, and
-        progress is less for one that is not at rest.
+        """Return the outcome, with reward and progress 0 for an object that was held or struck, and
+        less progress for a moving one.
         """
         most = float(self.max_reward)
         shaping = shaping.clamp(max=SHAPING_SHARE * most).masked_fill(state["spoiled"], 0.0)
@@ -112,21 +111,21 @@ class Handled(PhysicalPredicate):
         return self.outcome(holds, shaping, progress, state)
 
     def distance(self, world: World) -> Tensor:
-        """Return the metres from the suction cups to the object, (B,)."""
+        """Return the distance in metres from the suction cups to the object, (B,)."""
         return world.gripper_distance(self.object).clamp(min=0.0)
 
     def near(self, world: World) -> Tensor:
-        """Return how near the suction cups are to the object, in (0, 1], (B,)."""
+        """Return the proximity of the suction cups to the object, in (0, 1], (B,)."""
         return torch.exp(-5.0 * self.distance(world))
 
 
 @dataclass(frozen=True, eq=False)
 class Touched(Handled):
-    """The gripper has touched a body, which was never held or struck, is at rest, and lies within
-    ``criteria.touch_displacement_m`` and ``criteria.touch_turn_rad`` of where it was at first.
+    """The gripper has touched a body, which was never held or struck and is at rest. It lies within
+    ``criteria.touch_displacement_m`` and ``criteria.touch_turn_rad`` of its initial pose.
 
-    Reward: exp(-5 distance of the cups in m), 0.5 for its place and 0.5 for its orientation, up to
-    2 in all; done 3; 0 for good if it was held or struck.
+    Reward: exp(-5 distance of the cups in m), 0.5 for its position and 0.5 for its orientation;
+    done 3. It stays 0 once the body was held or struck.
     """
 
     name = "touched"
@@ -155,9 +154,7 @@ class Touched(Handled):
 
 
 def tilt(start: Tensor, orientation: Tensor) -> Tensor:
-    """Return the angle in radians between the vertical and what was vertical at first, from two
-    orientations (..., 4): (...).
-    """
+    """Return the tilt in rad from an initial to a current orientation, (..., 4) -> (...)."""
     turn = geometry.quaternion_multiply(orientation, geometry.quaternion_conjugate(start))
     up = geometry.rotate(turn, turn.new_tensor([0.0, 0.0, 1.0]).expand(*turn.shape[:-1], 3))
     return torch.atan2(geometry.length(up[..., :2]), up[..., 2])
@@ -166,17 +163,16 @@ def tilt(start: Tensor, orientation: Tensor) -> Tensor:
 def touch_top(
     world: World, body: Tensor, where: Tensor | None = None, drop_m: float = DROP_M
 ) -> None:
-    """Put the arm so that the suction cups touch a body (B,) from above, which then drops back from
-    them.
+    """Move the arm so that the suction cups touch a body (B,) from above, which then drops back.
 
     Raises:
-        ValueError: The arm does not reach it.
+        ValueError: The body is out of reach.
     """
     center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
     over = world.surface(body).height(center[..., :2])
     over = torch.cat((center[:, 0, :2], over), dim=-1)
-    # where it is not highest over its centre, at the nearest of its highest points; of the two
-    # ends of a prism, the one near the gripper
+    # if the centre is not the highest point, touch the highest point nearest to it, and of two
+    # equal ones that near the gripper
     points, top = world.world_points(body), world.top(body)
     tip = world.end_effector_pose[:, None, :3]
     aside = geometry.length((points - center)[..., :2])
@@ -195,11 +191,11 @@ def touch_top(
 
 
 def put_free(world: World, body: Tensor, poses: Tensor, where: Tensor | None = None) -> None:
-    """Put bodies (B,) on the table at the candidate pose (B, M, 7) nearest to the gripper at which
-    they keep clear of all others; heights are ignored.
+    """Put bodies (B,) on the table at the free candidate pose (B, M, 7) nearest to the gripper;
+    heights are ignored.
 
     Raises:
-        ValueError: There is none.
+        ValueError: No candidate is free.
     """
     points = geometry.to_world(poses, world.at(world.solids.points, body)[:, None])  # (B, M, P, 3)
     poses = poses.clone()

@@ -1,4 +1,4 @@
-"""The gripper has touched an object and pushed it away."""
+"""Predicate: the gripper has touched an object and pushed it away."""
 
 from dataclasses import dataclass
 from math import pi
@@ -17,14 +17,14 @@ MARGIN_M = 0.02
 
 @dataclass(frozen=True, eq=False)
 class TouchedPushed(Handled):
-    """The gripper has touched a body, which was never held or struck, is at rest at least
-    ``criteria.push_displacement_m`` from where it was at first, and did not fall over.
+    """The gripper has touched a body, which was never held or struck and did not fall over. It is
+    at rest at least ``criteria.push_displacement_m`` from its initial position.
 
-    The gripper itself moves it: what another body, or the arm behind the gripper, moves it by does
-    not count.
+    The gripper itself must push. Motion caused by another body or by the arm behind the gripper
+    does not count.
 
-    Reward: exp(-5 distance of the cups in m), the share of the way and how upright it is, 0 to 1
-    each, up to 2.97 in all; done 3; 0 for good if it was held or struck.
+    Reward: exp(-5 distance of the cups in m), 0 to 1 for the distance and 0 to 1 for standing
+    upright, up to 2.97 in all; done 3. It stays 0 once the body was held or struck.
     """
 
     name = "touched_pushed"

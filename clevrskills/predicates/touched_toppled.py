@@ -1,4 +1,4 @@
-"""The gripper has touched an object, which fell over."""
+"""Predicate: the gripper has touched an object, which fell over."""
 
 from dataclasses import dataclass
 
@@ -12,17 +12,17 @@ from clevrskills.sim.world import World
 
 MARGIN_M = 0.01
 DROP_M = 0.011
-"""As far as it takes for what may roll to come to rest: with the gripper near, it would tremble."""
+"""Distance of the cups at which rolling bodies come to rest; closer to the gripper they jitter."""
 
 
 @dataclass(frozen=True, eq=False)
 class TouchedToppled(Handled):
-    """The gripper has touched a body, which was never held or struck, is at rest, and is tilted by
-    at least ``criteria.topple_angle_rad`` (upside down counts) and
-    ``criteria.topple_displacement_m`` away from where it was at first, whatever toppled it.
+    """The gripper has touched a body, which was never held or struck and is at rest. It is tilted
+    by at least ``criteria.topple_angle_rad`` (upside down counts) and at least
+    ``criteria.topple_displacement_m`` from its initial position, whatever toppled it.
 
-    Reward: exp(-5 distance of the cups in m), the share of the tilt and the way it moved as a share
-    of 0.1 m, 0 to 1 each, up to 2.97 in all; done 3; 0 for good if it was held or struck.
+    Reward: exp(-5 distance of the cups in m), 0 to 1 for the tilt and 0 to 1 for a displacement of
+    0.1 m, up to 2.97 in all; done 3. It stays 0 once the body was held or struck.
     """
 
     name = "touched_toppled"
@@ -50,18 +50,18 @@ class TouchedToppled(Handled):
 
 
 def toppling(near: Tensor, tilted: Tensor, moved: Tensor) -> Tensor:
-    """Return the reward while a body is toppled, in [0, 3], (...).
+    """Return the reward before a body is toppled, in [0, 3], (...).
 
     Args:
-        near: How near the cups are, (...).
-        tilted: Tilt as a share of the one that counts, (...).
-        moved: How far it moved, in metres, (...).
+        near: Proximity of the cups, (...).
+        tilted: Tilt relative to the required one, (...).
+        moved: Displacement in metres, (...).
     """
     return near + tilted.clamp(max=1.0) + (moved / 0.10).clamp(max=1.0)
 
 
 def lying(world: World, body: Tensor, least_m: float) -> Tensor:
-    """Return poses (B, M, 7) of bodies tipped over each edge of their outline, at any height."""
+    """Return the poses (B, M, 7) of bodies tipped over each edge of their outline."""
     edges = world.at(world.solids.footprint, body)  # (B, M, 3)
     pose = world.pose(body)
     zero = torch.zeros_like(edges[..., :1])

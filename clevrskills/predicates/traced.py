@@ -1,4 +1,4 @@
-"""The end effector is at a goal in the air."""
+"""Predicate: the end effector is at a goal in the air."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ from clevrskills.sim.world import World
 @dataclass(frozen=True, eq=False)
 class Traced(PhysicalPredicate):
     """The tool centre point is within ``criteria.end_effector_m`` of the centre of a body, usually
-    one that can't be touched, however it is turned.
+    one without collisions, in any orientation.
 
-    Reward: 2 less the distance in m, no less than 0, done 6.
+    Reward: max(0, 2 - distance in m), done 6.
 
     Args:
         object: Index of the body, (B,).

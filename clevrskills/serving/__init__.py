@@ -1,4 +1,4 @@
-"""Policies behind a server: in the dialect of openpi's, of vla-eval's or of GR00T's."""
+"""Policy servers and clients in the dialects of openpi, vla-eval and GR00T."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["connect"]
 
 DIALECTS = ("openpi", "vla-eval")
-"""Those of ``clevrskills serve``."""
+"""Dialects of ``clevrskills serve``."""
 _PACKAGES = {dialect: ("msgpack", "websockets") for dialect in DIALECTS} | {
     "gr00t": ("msgpack", "zmq")
 }
@@ -30,22 +30,22 @@ def connect(
     rename: Mapping[str, str] | None = None,
     api_key_env: str | None = None,
 ) -> RemotePolicy:
-    """Return a policy behind a server.
+    """Connect to a policy server.
 
     Args:
         url: ``openpi://host:port``, ``vla-eval://host:port`` or ``gr00t://host:port``.
-        timeout_s: How long to wait for the server, in connecting and for each answer.
-        compress: How images are sent: ``none``, as they are; ``jpeg`` (quality 95) or ``png``, as
-            files. Servers of the openpi dialect other than ``clevrskills serve`` must expect those.
+        timeout_s: Timeout in seconds for connecting and for each answer.
+        compress: Encoding of images: ``none``, ``jpeg`` (quality 95) or ``png``. Files must be
+            supported by servers of the openpi dialect other than ``clevrskills serve``.
         prompt_images: Whether the images of the prompt are sent with the ``first`` observation of
             an episode or ``always``.
-        rename: What the server calls otherwise: our name -> its name.
-        api_key_env: Variable of the environment that holds the API key to show to the server.
+        rename: Names used by the server, by those of this package.
+        api_key_env: Environment variable with the API key.
 
     Raises:
-        PolicyError: The server cannot be reached, or does not talk its dialect.
-        ClevrSkillsError: An argument is not valid; the server's actions are not ours; a package is
-            not installed.
+        PolicyError: The server cannot be reached, or uses another dialect.
+        ClevrSkillsError: An argument is invalid, the server has other actions, or a package is not
+            installed.
     """
     dialect = url.partition("://")[0]
     check_names(dialect=((dialect,), tuple(_PACKAGES)))
@@ -54,7 +54,7 @@ def connect(
 
     rename = rename or {}
     if not isinstance(rename, Mapping) or not all(isinstance(v, str) for v in rename.values()):
-        raise ClevrSkillsError(f"rename={rename!r}; allowed: new names by name, as JSON")
+        raise ClevrSkillsError(f"rename={rename!r}; allowed: a JSON object of new names by name")
     key = read_api_key(api_key_env)
     if dialect == "gr00t":
         from clevrskills.serving.gr00t import Gr00tPolicy
@@ -78,7 +78,7 @@ def connect(
 
 
 def require_serve(dialect: str) -> None:
-    """Check that the packages of the extra ``serve`` that a dialect needs are there.
+    """Check that the packages of a dialect are installed.
 
     Raises:
         ClevrSkillsError: They are not.

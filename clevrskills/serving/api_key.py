@@ -1,4 +1,4 @@
-"""API keys of policy servers: read from a variable of the environment, shown, compared."""
+"""API keys of policy servers."""
 
 import hmac
 import logging
@@ -8,18 +8,18 @@ from collections.abc import Iterable
 from clevrskills.errors import ClevrSkillsError
 
 SCHEME = "Api-Key"
-"""Prefix of the key in the header ``Authorization``, as openpi's client writes it."""
+"""Prefix of the key in the header ``Authorization``, as in openpi's client."""
 
 
 def read_api_key(variable: str | None, option: str = "api_key_env") -> str | None:
-    """Return the key that a variable of the environment holds; ``None``: no variable is named.
+    """Return the key in an environment variable; ``None`` without a variable.
 
     Args:
-        variable: Its name.
-        option: What names it, for errors.
+        variable: Name of the variable.
+        option: Name of its option for error messages.
 
     Raises:
-        ClevrSkillsError: There is no such variable, or no key in it.
+        ClevrSkillsError: The variable is missing or holds no key.
     """
     if variable is None:
         return None
@@ -34,12 +34,12 @@ def read_api_key(variable: str | None, option: str = "api_key_env") -> str | Non
 
 
 def authorization(key: str | None) -> dict[str, str]:
-    """Return the headers that show a key."""
+    """Return the request headers with a key."""
     return {} if key is None else {"Authorization": f"{SCHEME} {key}"}
 
 
 def is_authorized(shown: Iterable[str], key: str | None) -> bool:
-    """Return whether a header ``Authorization`` shows the key, compared in constant time."""
+    """Return whether an ``Authorization`` header has the key, compared in constant time."""
     if key is None:
         return True
     expected = f"{SCHEME} {key}".encode()
@@ -49,7 +49,7 @@ def is_authorized(shown: Iterable[str], key: str | None) -> bool:
 
 
 def quiet_log() -> logging.Logger:
-    """Return a logger for websockets, whose debugging lines would show headers."""
+    """Return a logger for websockets without debug messages, which would reveal headers."""
     log = logging.getLogger("clevrskills.serving.websockets")
     log.setLevel(max(logging.INFO, log.getEffectiveLevel()))
     return log

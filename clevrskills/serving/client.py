@@ -1,4 +1,4 @@
-"""Policy behind a server, which acts as any other."""
+"""Base of policies behind a server."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -27,20 +27,19 @@ PROMPT_IMAGES = ("first", "always")
 
 
 class RemotePolicy(ABC):
-    """Policy that acts as a server does; see :func:`clevrskills.serving.connect`.
+    """Policy behind a server, see :func:`clevrskills.serving.connect`.
 
     Attributes:
         url: Address of the server.
-        action_spec: Meaning of the server's actions, if it declares one in the terms of an
-            interface.
-        observation: Observation options that the server asks for; ``None``: it does not say.
-        privileged: Whether the server declares that it needs the identity of episodes.
-        greeting: The whole greeting of the server.
+        action_spec: Action spec declared by the server, if it is that of an interface.
+        observation: Observation options requested by the server; ``None`` if not declared.
+        privileged: Whether the server needs the identity of episodes.
+        greeting: The server's greeting.
 
     Raises:
-        PolicyError: The server cannot be reached, or does not talk its dialect. So do all
-            methods; a connection that broke is opened again by the next :meth:`reset`.
-        ClevrSkillsError: An argument is not valid; the server's actions are not ours.
+        PolicyError: The server cannot be reached, or uses another dialect; raised by all methods.
+            The next :meth:`reset` reopens a broken connection.
+        ClevrSkillsError: An argument is invalid, or the server has other actions.
     """
 
     env_optional = True
@@ -59,14 +58,14 @@ class RemotePolicy(ABC):
         self._compress = compress
         self._always_shown = prompt_images == "always"
         self._wire = wire
-        finalize(self, wire.close)  # or the server would keep a policy for nobody
+        finalize(self, wire.close)  # otherwise the server would keep its policy
         self._prompt = PromptInput("", {})
         self._starts = True
         self._open()
 
     def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:
-        """Begin an episode; a broken connection is opened again. Only a privileged server is sent
-        which episode it is.
+        """Begin an episode and reopen a broken connection; only privileged servers are sent the
+        episode.
         """
         if not self._wire.is_open:
             before = self.observation
@@ -81,14 +80,16 @@ class RemotePolicy(ABC):
         """Return the actions of the server, (A,) or (H, A) float32.
 
         Raises:
-            GaveUp: The policy stops trying.
+            GaveUp: The policy gave up.
         """
         self.ask(observation)
         return self.answer()
 
     def ask(self, observation: Observation) -> None:
-        """Send the observation, the first half of :meth:`act`. A caller that asks several policies
-        before they answer lets a server with a batched policy act for all of them at once.
+        """Send the observation, the first half of :meth:`act`.
+
+        Asking several policies before receiving their answers lets a batched server act for all of
+        them at once.
         """
         sent = self._starts or self._always_shown
         prompt = self._prompt if sent else replace(self._prompt, images={})
@@ -111,7 +112,7 @@ class RemotePolicy(ABC):
             raise self._wire.failure(str(error)) from error
 
     def close(self) -> None:
-        """Leave the server."""
+        """Close the connection."""
         self._wire.close()
 
     def _open(self) -> None:
@@ -122,14 +123,14 @@ class RemotePolicy(ABC):
                 raise CodecError(_brief(greeting))
             self._check_action_spec(greeting.get("action_spec"))
         except CodecError as error:
-            raise self._wire.failure(f"greets in another dialect: {error}") from error
+            raise self._wire.failure(f"uses another dialect: {error}") from error
         except ClevrSkillsError:
             self.close()
             raise
         try:
             self.observation = options_from_json(greeting.get("observation_options"))
         except (ClevrSkillsError, TypeError, ValueError) as error:
-            raise self._wire.failure(f"asks for what cannot be shown: {error}") from error
+            raise self._wire.failure(f"requests invalid observations: {error}") from error
         self.greeting, self.privileged = greeting, bool(greeting.get("privileged"))
 
     def _greet(self) -> Any:
@@ -138,14 +139,14 @@ class RemotePolicy(ABC):
 
     @abstractmethod
     def _check_action_spec(self, declared: Any) -> None:
-        """Refuse a server whose actions are not ours."""
+        """Refuse a server with other actions."""
 
-    def _begin(self) -> None:  # noqa: B027 (not all dialects have words for it)
-        """Tell the server that an episode begins."""
+    def _begin(self) -> None:  # noqa: B027 (not all dialects have such a message)
+        """Notify the server of a new episode."""
 
     @abstractmethod
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
-        """Send an observation, with the images of a prompt."""
+        """Send an observation and a prompt."""
 
     @abstractmethod
     def _receive_answer(self) -> Any:
@@ -153,7 +154,7 @@ class RemotePolicy(ABC):
 
 
 def options_from_json(data: Mapping[str, Any] | None) -> ObservationOptions | None:
-    """Return the options of which ``asdict`` made the data."""
+    """Return observation options from the data of ``asdict``."""
     if data is None:
         return None
     values = dict(data)

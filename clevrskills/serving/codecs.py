@@ -1,13 +1,14 @@
-"""Messages with arrays as msgpack, as each dialect writes them.
+"""Codecs of messages with arrays as msgpack, one for each dialect.
 
-The dialects mark an array in different ways: openpi by a map with byte keys (``b"__ndarray__"``),
-vla-eval by one with text keys. vla-eval also knows images as PNG or JPEG files, see
-:mod:`~clevrskills.serving.message_fields`. GR00T N1.6 sends arrays as .npy files, N1.7 as
-the package msgpack-numpy does. Only numbers are read, never objects.
+The dialects encode arrays in different ways: openpi as maps with byte keys (``b"__ndarray__"``),
+vla-eval as maps with text keys, GR00T N1.6 as .npy files and N1.7 like the package msgpack-numpy.
+vla-eval also has images as PNG or JPEG files, see :mod:`~clevrskills.serving.message_fields`. Only
+numbers are read, never objects.
 """
 
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import msgpack
@@ -16,79 +17,48 @@ import numpy as np
 from clevrskills.serving.message_fields import decode_file
 
 KINDS = "biuf"
-"""Kinds of numbers an array may hold: bool, integer, unsigned, float."""
+"""Kinds of numbers in arrays: bool, integer, unsigned, float."""
 
 
 class CodecError(ValueError):
-    """Bytes that are no message, or data that no message can hold."""
+    """Error of bytes that are not a message, or of data that cannot be sent."""
 
 
-def pack_openpi(data: Any) -> bytes:
-    """Return a message in the openpi dialect."""
-    return _pack(data, _openpi_map)
+@dataclass(frozen=True)
+class Codec:
+    """Codec of a dialect."""
 
+    to_map: Callable[[Any], Any]  # encodes an array or a numpy number
+    from_map: Callable[[dict[Any, Any]], Any]  # decodes a map
 
-def unpack_openpi(message: bytes | str) -> Any:
-    """Read what :func:`pack_openpi` or openpi wrote.
+    def pack(self, data: Any) -> bytes:
+        """Encode a message.
 
-    Raises:
-        CodecError: It is damaged.
-    """
-    return _unpack(message, _from_openpi_map)
+        Raises:
+            CodecError: The data cannot be sent.
+        """
+        try:
+            packed: bytes = msgpack.packb(data, default=self.to_map)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise CodecError(f"cannot be sent: {error}") from error
+        return packed
 
+    def unpack(self, message: bytes | str) -> Any:
+        """Decode a message.
 
-def pack_vla_eval(data: Any) -> bytes:
-    """Return a message in the vla-eval dialect."""
-    return _pack(data, _vla_eval_map)
-
-
-def unpack_vla_eval(message: bytes | str) -> Any:
-    """Read what :func:`pack_vla_eval` or vla-eval wrote; images are decoded.
-
-    Raises:
-        CodecError: It is damaged.
-    """
-    return _unpack(message, _from_vla_eval_map)
-
-
-def pack_gr00t(data: Any, npy: bool) -> bytes:
-    """Return a message in the dialect of GR00T.
-
-    Args:
-        data: The message.
-        npy: Whether arrays are .npy files, as in N1.6, or as in N1.7.
-    """
-    return _pack(data, _npy_map if npy else _descriptor_map)
-
-
-def unpack_gr00t(message: bytes | str) -> Any:
-    """Read what :func:`pack_gr00t` or GR00T wrote, of either version.
-
-    Raises:
-        CodecError: It is damaged.
-    """
-    return _unpack(message, _from_gr00t_map)
-
-
-def _pack(data: Any, to_map: Callable[[Any], Any]) -> bytes:
-    try:
-        packed: bytes = msgpack.packb(data, default=to_map)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise CodecError(f"cannot be sent: {error}") from error
-    return packed
-
-
-def _unpack(message: bytes | str, from_map: Callable[[dict[Any, Any]], Any]) -> Any:
-    if isinstance(message, str):
-        raise CodecError(f"a text: {message[:200]!r}")
-    try:
-        return msgpack.unpackb(message, object_hook=from_map)
-    except Exception as error:  # whatever strangers' bytes lead to
-        raise CodecError(f"{len(message)} bytes that are no message: {error}") from error
+        Raises:
+            CodecError: The message is damaged.
+        """
+        if isinstance(message, str):
+            raise CodecError(f"a text: {message[:200]!r}")
+        try:
+            return msgpack.unpackb(message, object_hook=self.from_map)
+        except Exception as error:  # anything that foreign bytes may cause
+            raise CodecError(f"{len(message)} bytes are not a message: {error}") from error
 
 
 def _array_map(value: Any, key: Callable[[str], Any]) -> dict[Any, Any]:
-    """Return the map that marks an array; the dialects differ in its keys."""
+    """Return the map of an array; the dialects differ in its keys."""
     layout = {"dtype": _dtype(value).str, "shape": value.shape}
     entries = {"__ndarray__": True, "data": value.tobytes(), **layout}
     return {key(name): entry for name, entry in entries.items()}
@@ -143,22 +113,18 @@ def _from_gr00t_map(data: dict[Any, Any]) -> Any:
         _number(array.dtype)
         return array
     if b"nd" in data:
-        # a number is marked as an array that is none, and has no shape
+        # a number has b"nd" false and no shape
         return _array(data[b"data"], data[b"type"], data[b"shape"] if data[b"nd"] else [])
     return data
 
 
 def _array(data: bytes, dtype: str, shape: list[int]) -> np.ndarray:
-    """Return an array of its own memory, as policies may want to change it."""
+    """Return an array with its own memory, so that policies may change it."""
     return np.frombuffer(data, dtype=_number(np.dtype(dtype))).reshape(shape).copy()
 
 
 def _dtype(value: Any) -> np.dtype:
-    """Return the type of the numbers of an array.
-
-    Raises:
-        TypeError: It is no array, or not of numbers.
-    """
+    """Return the dtype of a numeric array."""
     if not isinstance(value, np.ndarray):
         raise TypeError(f"not data: {type(value).__name__}")
     return _number(value.dtype)
@@ -166,5 +132,11 @@ def _dtype(value: Any) -> np.dtype:
 
 def _number(dtype: np.dtype) -> np.dtype:
     if dtype.kind not in KINDS:
-        raise TypeError(f"an array of {dtype}, which are no numbers")
+        raise TypeError(f"an array of {dtype}, not of numbers")
     return dtype
+
+
+OPENPI = Codec(_openpi_map, _from_openpi_map)
+VLA_EVAL = Codec(_vla_eval_map, _from_vla_eval_map)
+GR00T_N16, GR00T_N17 = Codec(_npy_map, _from_gr00t_map), Codec(_descriptor_map, _from_gr00t_map)
+"""Codecs of both versions of GR00T; each decodes messages of either."""

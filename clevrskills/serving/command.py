@@ -1,4 +1,4 @@
-"""``clevrskills serve``: a policy for clients on the network."""
+"""``clevrskills serve``: server of a policy."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class ServeArgs:
-    """Serve a policy over WebSocket, to clients of openpi or vla-eval; Ctrl-C ends it."""
+    """Serve a policy over WebSocket to clients of openpi or vla-eval until Ctrl-C."""
 
     policy: str
     """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `zero`, `random`, or
-    `replay:DATASET`, the recorded actions of its episodes."""
+    `replay:DATASET` for the recorded actions of its episodes."""
     dialect: Literal["openpi", "vla-eval"] = "openpi"
     """Dialect of the clients."""
     host: str = "127.0.0.1"
-    """Address to listen at; by default only this machine can connect, `0.0.0.0` lets all."""
+    """Address to listen at; only this machine by default, `0.0.0.0` for all network interfaces."""
     port: int = 8000
-    """Port to listen at; 0: one that is free."""
+    """Port to listen at; 0 for any free port."""
     policy_arg: Repeated[str] = ()
     """Argument of the policy, NAME=VALUE; may be given several times."""
     batch_wait_ms: float = 5.0
-    """Time for which the first of several clients waits for the others if the policy is batched."""
+    """Time in milliseconds that a batched policy waits for further clients."""
     api_key_env: str | None = None
-    """Variable of the environment that holds an API key; who does not show it is refused."""
+    """Environment variable with the API key that clients must send."""
     unchecked: bool = False
-    """Pass on observations as they are; by default they must be what the policy asks for."""
+    """Pass observations on without comparing them with those requested by the policy."""
 
 
 def serve(args: ServeArgs) -> int:
     """Serve until Ctrl-C or SIGTERM; returns the exit code, 0.
 
     Raises:
-        ClevrSkillsError: The policy cannot be made, or must not be served; the port is taken.
+        ClevrSkillsError: The policy cannot be made or served, or the port is in use.
     """
     from clevrskills.core.policy_loader import PolicySource, policy_arguments
     from clevrskills.serving import require_serve
@@ -63,7 +63,7 @@ async def _serve(args: ServeArgs, source: PolicySource) -> None:
     def end(number: int) -> None:
         stop.set()
         loop.remove_signal_handler(number)
-        signal.signal(number, signal.SIG_DFL)  # a second one ends at once
+        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process immediately
 
     with ThreadPoolExecutor(1, "policy") as thread:
         given = (args.host, args.port, args.batch_wait_ms / 1000, key, args.unchecked)

@@ -1,4 +1,4 @@
-"""The client's end of a connection: whatever goes wrong is one line that names the server."""
+"""Client connections to policy servers, with one-line errors that name the server."""
 
 import contextlib
 from abc import ABC, abstractmethod
@@ -18,24 +18,24 @@ from clevrskills.serving.proxy import proxy_of, through
 
 MAX_MESSAGE_BYTES = 256 * 2**20
 DEFAULT_PORT = 8000
-REFUSED = "connection refused; does the server run?"
-CLOSED = "the connection was closed after an error; reset begins anew"
-NEEDS_KEY = "it asks for an API key: --policy-arg api_key_env=NAME names the variable that holds it"
-_CLOSE_S = 1.0  # how long to wait for a goodbye
+REFUSED = "connection refused; is the server running?"
+CLOSED = "the connection was closed after an error; reset reopens it"
+NEEDS_KEY = "it requires an API key: give its variable with --policy-arg api_key_env=NAME"
+_CLOSE_S = 1.0  # timeout of the closing handshake
 
 
 class Wire(ABC):
-    """A connection to a policy server; all but :meth:`close` raise what :meth:`failure` makes.
+    """Connection to a policy server; all methods but :meth:`close` raise errors of :meth:`failure`.
 
     Args:
         url: ``<dialect>://host:port``.
-        timeout_s: How long to wait for anything.
+        timeout_s: Timeout in seconds of each operation.
 
     Attributes:
-        errors: Errors of the connection.
+        errors: Types of connection errors.
 
     Raises:
-        ClevrSkillsError: The address or the time is not valid.
+        ClevrSkillsError: The address or the timeout is invalid.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
@@ -50,17 +50,17 @@ class Wire(ABC):
 
     @property
     def no_answer(self) -> str:
-        """Message about a server that does not answer."""
+        """Message of a timeout."""
         return f"no answer within {self._timeout_s:g} s"
 
     @property
     @abstractmethod
     def is_open(self) -> bool:
-        """``True`` if the connection stands, as far as is known."""
+        """``True`` if the connection is open, as far as known."""
 
     @abstractmethod
     def open(self) -> None:
-        """Connect anew."""
+        """Open a new connection."""
 
     @abstractmethod
     def send(self, message: bytes) -> None:
@@ -72,16 +72,14 @@ class Wire(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """End the connection, if there is one."""
+        """Close the connection."""
 
     @abstractmethod
     def _in_words(self, error: BaseException) -> str:
-        """Return what went wrong."""
+        """Return a message for a connection error."""
 
     def failure(self, what: str, kind: type[PolicyError] = PolicyError) -> PolicyError:
-        """Return an error of this server; the connection is closed, since answers may be out of
-        step.
-        """
+        """Return an error of this server and close the connection."""
         self.close()
         return kind(f"{self.url}: {what}")
 
@@ -92,8 +90,8 @@ class Wire(ABC):
 
     @contextlib.contextmanager
     def _errors(self, opening: bool = False) -> Iterator[None]:
-        """Turn errors of the connection into those of this server: a missing answer is a failure of
-        the policy, all else is the loss of the connection.
+        """Convert connection errors: a timeout is a failure of the policy, all others are a lost
+        connection.
         """
         try:
             yield
@@ -105,12 +103,12 @@ class Wire(ABC):
 
 
 class WebSocketWire(Wire):
-    """A WebSocket to a policy server.
+    """WebSocket connection to a policy server.
 
     Args:
-        url: ``<dialect>://host:port``; the port may be left out (8000).
-        timeout_s: How long to wait for anything.
-        key: The API key to show; ``None``: none.
+        url: ``<dialect>://host:port``; the default port is 8000.
+        timeout_s: Timeout in seconds of each operation.
+        key: API key; ``None`` for none.
     """
 
     errors = (OSError, EOFError, WebSocketException)
@@ -138,12 +136,12 @@ class WebSocketWire(Wire):
                     logger=quiet_log(),
                     open_timeout=self._timeout_s,
                     close_timeout=_CLOSE_S,
-                    ping_interval=None,  # a server that thinks may not answer pings
+                    ping_interval=None,  # a busy server may not answer pings
                     max_size=MAX_MESSAGE_BYTES,
                 )
             )
-        with contextlib.suppress(OSError):  # it may be over already, with a message left to read
-            # sending to a server that takes nothing ends, too
+        with contextlib.suppress(OSError):  # it may be closed already, with a message left to read
+            # the timeout also applies to sending
             self._connection.socket.settimeout(self._timeout_s)
 
     def send(self, message: bytes) -> None:
@@ -168,23 +166,23 @@ class WebSocketWire(Wire):
         if isinstance(error, InvalidStatus):
             status = error.response.status_code
             if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-                return "it does not know this API key" if self._key else NEEDS_KEY
-            return f"answered HTTP {status}, so it is no policy server"
+                return "it refuses this API key" if self._key else NEEDS_KEY
+            return f"it answered HTTP {status}, so it is not a policy server"
         if isinstance(error, ConnectionClosed):
             if error.rcvd is None:
                 return "the connection broke"
             reason = f", {error.rcvd.reason}" if error.rcvd.reason else ""
             return f"the server closed the connection (code {error.rcvd.code}{reason})"
         if isinstance(error, WebSocketException):
-            return f"no policy server: {error}"
+            return f"not a policy server: {error}"
         return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def address(url: str, default_port: int) -> str:
-    """Host, port and path of a policy server, as in other addresses.
+    """Return host, port and path of a policy server's address.
 
     Raises:
-        ClevrSkillsError: It is not valid.
+        ClevrSkillsError: The address is invalid.
     """
     parts = urlsplit(url)
     try:

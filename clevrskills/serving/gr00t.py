@@ -1,9 +1,9 @@
-"""The dialect of GR00T's policy servers: ZeroMQ, one reply to each request.
+"""Dialect of GR00T's policy servers: ZeroMQ requests with one reply each.
 
-A request names an endpoint: ``get_modality_config`` tells which images, states and actions a model
-knows and how far it looks back, ``reset`` begins an episode, ``get_action`` answers an observation.
-All arrays are batches over time, (1, T, ...). Names are those of ``meta/modality.json`` in our
-exports, so a model that was trained on one needs no ``rename``.
+A request has an endpoint: ``get_modality_config`` returns the images, states and actions of a model
+with their time offsets, ``reset`` begins an episode, ``get_action`` returns actions. All arrays are
+(1, T, ...). Names are those of ``meta/modality.json`` in exported datasets, so that models trained
+on them need no ``rename``.
 """
 
 import json
@@ -19,17 +19,17 @@ from clevrskills.core.suite import all_cameras, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.client import RemotePolicy
-from clevrskills.serving.codecs import CodecError, pack_gr00t, unpack_gr00t
+from clevrskills.serving.codecs import GR00T_N16, GR00T_N17, CodecError
 from clevrskills.serving.connection import Wire
 from clevrskills.sim.state_vector import state_parts
 
 _MARK_OF_N16 = "__ModalityConfig_class__"
-"""Key of the class of a modality in N1.6; N1.7 leaves out the ``_class``."""
-_HINT = '; which is meant says --policy-arg rename=\'{"OUR_NAME": "ITS_NAME"}\''
+"""Key of a modality's class in N1.6; N1.7 has no ``_class``."""
+_HINT = '; rename with --policy-arg rename=\'{"OUR_NAME": "ITS_NAME"}\''
 
 
 def states() -> dict[str, tuple[str, slice]]:
-    """Return the part of a measurement that each state is."""
+    """Return the measurement and its slice for each state."""
     return {
         name: (measured, part)
         for measured in state_parts()
@@ -38,21 +38,21 @@ def states() -> dict[str, tuple[str, slice]]:
 
 
 def actions() -> dict[str, int]:
-    """Return the size of each part of an action, in their order."""
+    """Return the sizes of the parts of an action, in order."""
     parts = find_interface(load_suite()).spec["parts"]
     return {ACTION_MODALITIES.get(p["name"], p["name"]): p["stop"] - p["start"] for p in parts}
 
 
 class Gr00tPolicy(RemotePolicy):
-    """A policy behind a server such as that of Isaac-GR00T.
+    """Policy behind a server such as Isaac-GR00T's.
 
     Args:
-        wire: To the server.
-        rename: What the model calls otherwise, of cameras, states and parts of actions.
-        key: The API key to show; ``None``: none.
+        wire: Connection to the server.
+        rename: The model's names of cameras, states and parts of actions, by those of this package.
+        key: API key; ``None`` for none.
 
     Raises:
-        UnknownNameError: Something that is not there is renamed.
+        UnknownNameError: A renamed entry does not exist.
     """
 
     def __init__(self, wire: Wire, rename: Mapping[str, str], key: str | None) -> None:
@@ -60,7 +60,7 @@ class Gr00tPolicy(RemotePolicy):
         self._states, self._sizes = states(), actions()
         known = (*self._cameras, *self._states, *self._sizes)
         check_names(**{"name in rename": (tuple(rename), known)})
-        self._rename, self._key, self._npy = rename, key, True
+        self._rename, self._key, self._codec = rename, key, GR00T_N16
         super().__init__(wire)
 
     def _greet(self) -> Any:
@@ -72,7 +72,8 @@ class Gr00tPolicy(RemotePolicy):
         self._actions = self._ours(
             "action", _read(config, "action")["modality_keys"], [*self._sizes]
         )
-        self._npy = any(_MARK_OF_N16 in entry for entry in config.values())
+        is_n16 = any(_MARK_OF_N16 in entry for entry in config.values())
+        self._codec = GR00T_N16 if is_n16 else GR00T_N17
         back = [d for _, deltas in self._modalities.values() for d in deltas]
         if any(d > 0 for d in back):
             raise CodecError(f"it looks ahead in time: {back}")
@@ -85,7 +86,7 @@ class Gr00tPolicy(RemotePolicy):
         return {"modalities": config, "observation_options": asdict(options)}
 
     def _check_action_spec(self, declared: Any) -> None:
-        """Accept any action: its parts were checked on greeting; more is not declared."""
+        """Check that all parts of an action exist; nothing else is declared."""
         missing = [name for name in self._sizes if name not in self._actions]
         if missing:
             raise ClevrSkillsError(f"{self.url}: its actions have no {', '.join(missing)}{_HINT}")
@@ -111,7 +112,7 @@ class Gr00tPolicy(RemotePolicy):
 
     def _receive_answer(self) -> Any:
         reply = self._reply()
-        answer = reply[0] if isinstance(reply, list) and reply else reply  # the rest are notes
+        answer = reply[0] if isinstance(reply, list) and reply else reply  # followed by metadata
         if not isinstance(answer, Mapping):
             return answer
         parts = []
@@ -135,19 +136,19 @@ class Gr00tPolicy(RemotePolicy):
         request = {"endpoint": endpoint}
         more = {} if data is None else {"data": data}
         token = {} if self._key is None else {"api_token": self._key}
-        self._wire.send(pack_gr00t({**request, **more, **token}, self._npy))
+        self._wire.send(self._codec.pack({**request, **more, **token}))
 
     def _reply(self) -> Any:
-        reply = unpack_gr00t(self._wire.receive())
+        reply = self._codec.unpack(self._wire.receive())
         if isinstance(reply, Mapping) and "error" in reply:
-            lines = str(reply["error"]).strip().splitlines() or ["it does not say why"]
+            lines = str(reply["error"]).strip().splitlines() or ["no reason given"]
             raise self._wire.failure(f"the server failed: {lines[-1]}")
         return reply
 
     def _modality(
         self, kind: str, declared: Mapping[str, Any]
     ) -> tuple[Mapping[str, str], Sequence[int]]:
-        """Return names of a modality, theirs by ours, and how far it looks back."""
+        """Return the server's names of a modality by those of this package, and time offsets."""
         config = _read(declared, kind)
         known = self._cameras if kind == "video" else [*self._states]
         return self._ours(kind, config["modality_keys"], known), config["delta_indices"]
@@ -163,34 +164,30 @@ class Gr00tPolicy(RemotePolicy):
 
 
 def _read(declared: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """Return what a server declares of a modality; possibly nothing."""
+    """Return the declaration of a modality, empty if there is none."""
     entry = declared.get(kind) or {"modality_keys": [], "delta_indices": [0]}
     try:
         config = entry.get("as_json", entry)
         config = config if isinstance(config, Mapping) else json.loads(config)
         times = [int(time) for time in config["delta_indices"]]
         if not times:
-            raise ValueError("it names no times")
+            raise ValueError("no time offsets")
         return {"modality_keys": [*config["modality_keys"]], "delta_indices": times}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CodecError(f"its {kind} is no modality: {entry!r:.80}") from error
+        raise CodecError(f"its {kind} is not a modality: {entry!r:.80}") from error
 
 
 def _at(shown: np.ndarray, dims: int, times: Sequence[int]) -> np.ndarray:
-    """Return the observations at some times, counted from now, (T, ...).
+    """Return the observations at some times, (T, ...).
 
     Args:
-        shown: With a history or without.
-        dims: Number of dimensions without.
-        times: Control steps, none above 0.
-
-    Raises:
-        ClevrSkillsError: The history is too short.
+        shown: Observations with or without a history.
+        dims: Number of dimensions without a history.
+        times: Control steps relative to now, at most 0.
     """
     history = shown if shown.ndim > dims else shown[None]
     if len(history) + min(times) < 1:
         raise ClevrSkillsError(
-            f"the model looks back {-min(times)} control steps; allow it by --history "
-            f"{1 - min(times)}"
+            f"the model observes {-min(times)} control steps back; set --history {1 - min(times)}"
         )
     return history[[len(history) - 1 + time for time in times]]

@@ -1,10 +1,9 @@
-"""Isolation: a policy in a process of its own, which shares no memory with the environment.
+"""Isolation of a policy in a separate process without shared memory.
 
-The process is a fresh interpreter in the folder of the user's modules, without open files of this
-one. It is not sent the folder of the results or the name of the episode, but a process of the same
-user can read files and other processes. Requests and answers pass through a socket as frames: the
-layouts of all arrays and the value, as JSON, then the bytes of the arrays as they are. Nothing that
-is read can run code.
+The process is a new interpreter in the folder of the user's modules without inherited files. It
+does not receive the results folder or the name of the episode, but a process of the same user can
+read files and other processes. Requests and answers are frames on a socket: array layouts and value
+as JSON, then the raw arrays. Decoding cannot run code.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.process_setup import return_freed_memory
 
 MAX_BYTES = 2**30
-"""Most bytes of a text or an array."""
+"""Maximum size of a text or array in bytes."""
 MARK = "$"
-"""Key of what JSON has no form for: ``{"$": kind, "of": …}``."""
+"""Key of values without JSON equivalent: ``{"$": kind, "of": …}``."""
 _LENGTHS = struct.Struct("<II")
 _CLASSES = {"PromptInput": PromptInput, "TextAction": TextAction}
 _ERRORS = {kind.__name__: kind for kind in (GaveUp, ConnectionLost, PolicyError, ClevrSkillsError)}
@@ -45,18 +44,17 @@ _WAIT_S = 2.0
 
 
 class IsolatedPolicy:
-    """A policy in a process of its own, which acts as it would in this one.
-
-    Its attributes are the fields of :class:`~clevrskills.core.policy.PolicyInfo`.
+    """Policy in a separate process, with the fields of :class:`~clevrskills.core.policy.PolicyInfo`
+    as attributes.
 
     Args:
-        source: Makes the policy, there.
-        suite: What it acts in; the process makes its own by the name.
-        interface: Name of what it acts by; ``None``: the suite's first one.
+        source: Source of the policy.
+        suite: Its suite; the process makes its own.
+        interface: Name of its action interface; ``None``: the first one of the suite.
 
     Raises:
         ClevrSkillsError: The policy cannot be made.
-        GaveUp: The policy gives up.
+        GaveUp: The policy gave up.
         PolicyError: The policy raised an error, whose traceback is the cause, or its answer cannot
             be sent.
         ConnectionLost: The process has ended.
@@ -72,12 +70,12 @@ class IsolatedPolicy:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__, str(theirs.fileno())],
-                stdin=subprocess.PIPE,  # ends with this process, and the policy with it
+                stdin=subprocess.PIPE,  # closed when this process ends, which ends the policy
                 stdout=sys.__stderr__ and sys.__stderr__.fileno(),
                 pass_fds=(theirs.fileno(),),
                 cwd=folder,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-                start_new_session=True,  # a signal from the keyboard is for this process
+                start_new_session=True,  # keyboard signals go to this process only
             )
         self._channel = Channel(mine)
         self._end = finalize(self, _end, self._process, mine)
@@ -86,16 +84,16 @@ class IsolatedPolicy:
             setattr(self, name, value)
 
     def reset(self, prompt: Any) -> None:
-        """Begin an episode; of a batched policy, those of its slots."""
+        """Begin an episode, or several episodes of a batched policy."""
         self._ask("reset", prompt)
 
     def act(self, observation: Any) -> Any:
-        """Return the answer of the policy to an observation, or to those of its slots."""
+        """Return the policy's answer to an observation, or to several of a batched policy."""
         return self._ask("act", observation)
 
     @property
     def pid(self) -> int:
-        """Number of the process."""
+        """Process id."""
         return self._process.pid
 
     def close(self) -> None:
@@ -113,9 +111,9 @@ class IsolatedPolicy:
             raise ConnectionLost(f"the process of policy {self._name} ended: {how}") from None
         except (ValueError, TypeError, AttributeError) as bad:
             self.close()
-            raise PolicyError(f"{self._name}: an answer that cannot be read: {bad}") from bad
+            raise PolicyError(f"{self._name}: invalid answer: {bad}") from bad
         except BaseException:
-            self.close()  # it takes too long
+            self.close()  # e.g. a timeout
             raise
         if error is None:
             return found
@@ -138,7 +136,7 @@ def _end(process: subprocess.Popen[bytes], connection: socket.socket) -> None:
 
 
 class Channel:
-    """Frames through a socket.
+    """Channel of frames on a socket.
 
     Args:
         connection: The socket.
@@ -157,8 +155,8 @@ class Channel:
         """Send a value.
 
         Raises:
-            TypeError: It has something other than numbers, texts, arrays, tensors, prompts and
-                actions in words, in lists, tuples and mappings.
+            TypeError: The value contains anything other than numbers, texts, arrays, tensors,
+                prompts and text actions in lists, tuples and mappings.
         """
         arrays: list[np.ndarray] = []
         text = json.dumps(_plain(value, arrays)).encode()
@@ -173,10 +171,10 @@ class Channel:
                 views[0] = views[0][sent:]
 
     def receive(self) -> Any:
-        """Receive a value; its arrays have memory of their own.
+        """Receive a value, whose arrays have their own memory.
 
         Raises:
-            ValueError: It is no frame.
+            ValueError: The frame is invalid.
         """
         lengths = _LENGTHS.unpack(self._read(_LENGTHS.size))
         if max(lengths) > MAX_BYTES:
@@ -211,7 +209,7 @@ def _bytes_of(array: np.ndarray) -> memoryview:
 
 
 def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
-    """Return a value as JSON data, with the numbers of its arrays, which are put into a list."""
+    """Return a value as JSON data with references to arrays, which are appended to a list."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, Mapping):
@@ -225,7 +223,7 @@ def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
         if isinstance(value, kind):
             given = {f.name: _plain(getattr(value, f.name), arrays) for f in fields(kind)}
             return {MARK: name, "of": given}
-    if hasattr(value, "detach"):  # a torch tensor; those of types that numpy lacks are rounded
+    if hasattr(value, "detach"):  # a torch tensor; numpy has no bfloat16
         value = value.detach().cpu()
         value = (value if str(value.dtype) != "torch.bfloat16" else value.float()).numpy()
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
@@ -257,7 +255,7 @@ def _restored(data: dict[str, Any], arrays: Sequence[np.ndarray]) -> Any:
 
 
 def main(number: int) -> None:
-    """Make a policy and let it act, as requests through a socket say, until that is closed."""
+    """Make a policy and process the requests on a socket until it is closed."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     return_freed_memory()
     channel = Channel(socket.socket(fileno=number))

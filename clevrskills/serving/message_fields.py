@@ -1,4 +1,4 @@
-"""Fields of messages that both dialects share: state, prompt, images, what actions mean."""
+"""Fields of messages shared by the dialects: state, prompt, images, action specs."""
 
 import functools
 import io
@@ -17,7 +17,7 @@ from clevrskills.sim.state_vector import parts_of, state_parts
 
 
 def state_vector(observation: Observation) -> np.ndarray | None:
-    """Return the state, (n,) float32, with a history (T, n); ``None``: not observed."""
+    """Return the state vector, (n,) float32, with a history (T, n); ``None`` if not observed."""
     measured = observation.get("proprioception") or {}
     parts = [measured[name] for name in state_parts() if name in measured]
     return np.concatenate(parts, axis=-1, dtype=np.float32) if parts else None
@@ -26,12 +26,12 @@ def state_vector(observation: Observation) -> np.ndarray | None:
 def common(
     observation: Observation, prompt: PromptInput, sent: Callable[[np.ndarray], Any]
 ) -> dict[str, Any]:
-    """Return the part that is the same in both dialects.
+    """Return the fields shared by the dialects.
 
     Args:
-        observation: What a policy is shown.
-        prompt: The prompt, with the images that are to be sent.
-        sent: Makes of an image what is sent.
+        observation: The observation.
+        prompt: The prompt, with the images to send.
+        sent: Encoder of images.
     """
     data: dict[str, Any] = {"step": int(observation["step"]), "seed": prompt.seed}
     if observation.get("proprioception"):
@@ -44,21 +44,19 @@ def common(
 def read(
     data: Mapping[str, Any], images: Mapping[Any, Any], state: Any, text: Any
 ) -> tuple[dict[str, Any], PromptInput]:
-    """Return an observation and the prompt as policies know them, from what a client sent; without
-    the ``step`` if that was not.
+    """Return the observation and prompt of a client's message; without ``step`` if it is missing.
 
     Args:
-        data: The whole message, with what :func:`common` gave if the client knows of it.
-        images: What was sent of each camera.
-        state: Its state vector, shown as ``state`` if nothing else is known of the robot.
-        text: Of the prompt.
+        data: The message, with the fields of :func:`common` if the client sends them.
+        images: Images by camera.
+        state: The state vector, used as ``state`` if there is no other proprioception.
+        text: Text of the prompt.
 
     Raises:
-        ValueError: Something is not what it should be.
-        ClevrSkillsError: Likewise.
+        ValueError, ClevrSkillsError: A field is invalid.
     """
     if not isinstance(text, str):
-        raise ValueError(f"the prompt is no text but {type(text).__name__}")
+        raise ValueError(f"the prompt is of type {type(text).__name__}, not text")
     proprioception = dict(data.get("proprioception") or {})
     if not proprioception and state is not None:
         proprioception["state"] = np.asarray(state)
@@ -78,43 +76,43 @@ def read(
 
 
 def identity(episode: Any) -> dict[str, str]:
-    """Return what names an episode; only servers that declare themselves privileged are sent it."""
+    """Return the field that identifies an episode, for privileged servers only."""
     return {"episode": episode_id(episode.task, episode.split, episode.seed)}
 
 
 def identified(data: Mapping[str, Any]) -> RecordedName | None:
-    """Read what :func:`identity` gave; ``None``: the client does not name the episode.
+    """Parse the field of :func:`identity`; ``None`` if it is missing.
 
     Raises:
-        ValueError: It is no name of an episode.
+        ValueError: It is not the name of an episode.
     """
     return RecordedName.parse(str(data["episode"])) if "episode" in data else None
 
 
 def as_asked(observation: Observation, asked: ObservationOptions | None) -> Observation:
-    """Return the part of a client's observation that the policy asked for, as in process.
+    """Return the requested part of a client's observation.
 
     Args:
-        observation: What was sent.
-        asked: What the policy asked for; ``None``: it does not say, so all is shown.
+        observation: The observation sent.
+        asked: Options of the policy; ``None``: everything is passed on.
 
     Raises:
-        ClevrSkillsError: Something is missing, or of another size or layout.
+        ClevrSkillsError: Something is missing or has another size or layout.
     """
     images = observation["images"]
     names = images if asked is None else asked.cameras
     for name in names:
         if name not in images:
             sent = ", ".join(images) or "none"
-            raise ClevrSkillsError(f"no image of {name}, which the policy asked for; sent: {sent}")
+            raise ClevrSkillsError(f"no image of {name}, which the policy requires; sent: {sent}")
         _check_image(name, images[name], asked)
     if asked is None:
         return observation
     state = observation["proprioception"]
-    if [*state] == ["state"]:  # as of clients that do not know our names
+    if [*state] == ["state"]:  # from clients that send only a state vector
         state = parts_of(np.asarray(state["state"]))
     if asked.proprioception and not state:
-        raise ClevrSkillsError("no state of the robot, which the policy asked for")
+        raise ClevrSkillsError("no state of the robot, which the policy requires")
     shown = {name: images[name] for name in names}
     return {**observation, "images": shown, "proprioception": state if asked.proprioception else {}}
 
@@ -137,10 +135,10 @@ def _check_image(name: str, image: np.ndarray, asked: ObservationOptions | None)
 
 
 def unclipped(answer: Any) -> np.ndarray:
-    """Return actions (A,) or (H, A) as float32; clipping to [-1, 1] is left to the runner.
+    """Return actions (A,) or (H, A) as float32 without clipping.
 
     Raises:
-        PolicyError: They are of another shape, or not finite.
+        PolicyError: They have another shape, or are not finite.
     """
     find_interface(load_suite()).read(answer, clip=True)
     return as_numbers(answer)
@@ -153,13 +151,13 @@ JPEG_QUALITY = 95
 
 
 def encode_file(image: np.ndarray, form: str) -> bytes:
-    """Encode an image (H, W, 3) uint8 as JPEG (smaller, not quite the same) or PNG (the same)."""
+    """Encode an image (H, W, 3) uint8 as JPEG (lossy) or PNG (lossless)."""
     options = {"quality": JPEG_QUALITY} if form == "jpeg" else {"compress_level": 1}
     return encode_image(image, form, **options)
 
 
 def decode_file(file: bytes) -> np.ndarray:
-    """Return the image in a JPEG or PNG file, (H, W, 3) uint8; grey ones are (H, W)."""
+    """Return the image in a JPEG or PNG file, (H, W, 3) or grayscale (H, W) uint8."""
     from PIL import Image
 
     return np.array(Image.open(io.BytesIO(file), formats=("JPEG", "PNG")))
@@ -168,12 +166,11 @@ def decode_file(file: bytes) -> np.ndarray:
 def image_encoder(
     compress: str, mark: Callable[[bytes, np.ndarray], Any] = lambda file, image: file
 ) -> Callable[[np.ndarray], Any]:
-    """Return an encoder of images (H, W, 3) for the message; a history (T, H, W, 3) becomes a list
-    of T such.
+    """Return an encoder of images (H, W, 3); histories (T, H, W, 3) become lists of T images.
 
     Args:
-        compress: One of :data:`COMPRESSIONS`; with ``none`` images are sent as they are.
-        mark: How the dialect marks the file of an image.
+        compress: One of :data:`COMPRESSIONS`; ``none`` for raw arrays.
+        mark: Function that marks the file of an image in the dialect.
     """
     if compress == "none":
         return lambda image: image
@@ -187,11 +184,10 @@ def image_encoder(
 
 
 def received(image: Any) -> np.ndarray:
-    """Return the images received of a camera: an array, a file, or a list of either, one for each
-    step.
+    """Decode the images of a camera: an array, a file, or a list of either with one per step.
 
     Raises:
-        ValueError: It is none of these.
+        ValueError: The data is invalid.
     """
     if isinstance(image, np.ndarray):
         return image
@@ -209,7 +205,7 @@ DimSpec = Mapping[str, Any]
 _FORMATS = {
     "translation": ("position", "delta_xyz"),
     "rotation": ("rotation", "axis_angle"),
-    "gripper": ("gripper", "binary_close_positive"),  # it is closed while it sucks
+    "gripper": ("gripper", "binary_close_positive"),  # closed means suction
 }
 """Name and format of each part of an action."""
 
@@ -232,18 +228,16 @@ def action_dims() -> dict[str, DimSpec]:
 
 
 def check_action_dims(declared: Any, policy_name: str) -> None:
-    """Compare what a vla-eval server declares its actions to be with ours.
-
-    A format "raw" declares nothing, and parts that are not declared are not compared.
+    """Check the actions declared by a vla-eval server, except those of format "raw".
 
     Raises:
-        ClevrSkillsError: They differ.
+        ClevrSkillsError: They differ from those of the environments.
     """
     if not isinstance(declared, Mapping):
-        raise ClevrSkillsError(f"{policy_name}: its action_spec is no map: {declared!r:.80}")
+        raise ClevrSkillsError(f"{policy_name}: its action_spec is not a map: {declared!r:.80}")
     for name, theirs in declared.items():
         if not isinstance(theirs, Mapping) or "format" not in theirs:
-            raise ClevrSkillsError(f"{policy_name}: its {name} is no DimSpec: {theirs!r:.80}")
+            raise ClevrSkillsError(f"{policy_name}: its {name} is not a DimSpec: {theirs!r:.80}")
         if theirs["format"] == _ANYTHING:
             continue
         ours = action_dims().get(name)

@@ -1,7 +1,7 @@
-"""The openpi dialect: metadata on connecting, then an observation for each answer with actions.
+"""Dialect of openpi: metadata on connecting, then actions for each observation.
 
-An error is a text message, after which the server closes. There is no word for the beginning of an
-episode; our clients say it in the observation.
+An error is a text message, after which the server closes the connection. The start of an episode is
+a field of the observation, which only clients of this package send.
 """
 
 import logging
@@ -20,7 +20,7 @@ from clevrskills.core.suite import all_cameras, find_interface, load_suite
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.client import RemotePolicy
-from clevrskills.serving.codecs import pack_openpi, unpack_openpi
+from clevrskills.serving.codecs import OPENPI
 from clevrskills.serving.connection import Wire
 from clevrskills.serving.message_fields import common, identified, image_encoder, read, state_vector
 from clevrskills.serving.sessions import Session
@@ -32,17 +32,16 @@ _KEYS = ("prompt", "episode_start", "step", "seed", "proprioception", "prompt_im
 
 
 class OpenPiPolicy(RemotePolicy):
-    """A policy behind a server such as openpi's.
+    """Policy behind a server such as openpi's.
 
     Args:
-        wire: To the server.
-        compress: How images are sent.
+        wire: Connection to the server.
+        compress: Encoding of images.
         prompt_images: When the images of the prompt are sent.
-        rename: Keys of messages that the server calls otherwise, or cameras and ``state`` without
-            what stands before them.
+        rename: The server's names of keys, or of cameras and ``state`` without prefix.
 
     Raises:
-        UnknownNameError: Something that is not sent is renamed.
+        UnknownNameError: A renamed key is not sent.
     """
 
     def __init__(
@@ -62,26 +61,26 @@ class OpenPiPolicy(RemotePolicy):
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
         message = to_message(observation, prompt, self._starts, self._compress)
         data = {**message, **self._identity}
-        self._wire.send(pack_openpi(renamed(data, self._rename)))
+        self._wire.send(OPENPI.pack(renamed(data, self._rename)))
 
     def _receive_answer(self) -> Any:
         message = self._wire.receive()
         if isinstance(message, str):
             lines = message.strip().splitlines() or ["an empty text"]
             raise self._wire.failure(f"the server failed: {lines[-1]}")
-        return unpack_openpi(message)
+        return OPENPI.unpack(message)
 
 
 def to_message(
     observation: Observation, prompt: PromptInput, starts: bool, compress: str = "none"
 ) -> dict[str, Any]:
-    """Return an observation as it is sent.
+    """Return the message of an observation.
 
     Args:
-        observation: What a policy is shown.
-        prompt: The prompt, with the images that are to be sent.
+        observation: The observation.
+        prompt: The prompt, with the images to send.
         starts: Whether an episode begins.
-        compress: ``jpeg`` or ``png``: images are files; with a history, lists of files.
+        compress: Encoding of images; files of a history are in lists.
     """
     sent = image_encoder(compress)
     data = {_IMAGES + name: sent(image) for name, image in observation["images"].items()}
@@ -97,14 +96,14 @@ def to_message(
 
 
 def renamed(data: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
-    """Return a message under the names of a server.
+    """Rename the keys of a message.
 
     Args:
         data: The message.
-        rename: New names by key; ``observation/`` may be left out, and stays before the new name.
+        rename: New names by key; without the prefix ``observation/`` it is kept.
 
     Raises:
-        ClevrSkillsError: Two things would have one name.
+        ClevrSkillsError: Two keys would have the same name.
     """
     sent: dict[str, Any] = {}
     for key, value in data.items():
@@ -114,16 +113,16 @@ def renamed(data: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any
         elif short in rename:
             key = _IMAGES + rename[short]
         if key in sent:
-            raise ClevrSkillsError(f"rename: two things would be called {key!r}")
+            raise ClevrSkillsError(f"rename: two keys would be called {key!r}")
         sent[key] = value
     return sent
 
 
 def from_message(data: Any) -> tuple[dict[str, Any], PromptInput]:
-    """Return the observation of a message and its prompt.
+    """Return the observation and prompt of a message.
 
     Raises:
-        ValueError: Something in it is not what it should be.
+        ValueError: A field is invalid.
     """
     if not isinstance(data, Mapping):
         raise ValueError(f"not an observation: {type(data).__name__}")
@@ -136,15 +135,15 @@ def from_message(data: Any) -> tuple[dict[str, Any], PromptInput]:
 
 
 async def talk(connection: ServerConnection, session: Session, policy: LoadedPolicy) -> None:
-    """Serve one client until it leaves."""
-    await connection.send(pack_openpi(_greeting(policy)))
+    """Serve one client until it disconnects."""
+    await connection.send(OPENPI.pack(_greeting(policy)))
     text: str | None = None
     answered = 0  # actions of this episode
     async for message in connection:
         try:
-            data = unpack_openpi(message)
+            data = OPENPI.unpack(message)
             observation, prompt = from_message(data)
-            # a client that does not say so begins an episode by connecting or with a new prompt
+            # other clients begin an episode by connecting or with a new prompt
             if data.get("episode_start", prompt.text != text) or text is None:
                 text, answered = prompt.text, 0
                 await session.reset(prompt, identified(data))
@@ -155,12 +154,12 @@ async def talk(connection: ServerConnection, session: Session, policy: LoadedPol
             answer: dict[str, Any] = {"actions": actions, "server_timing": timing}
         except GaveUp as end:
             answer = {"gave_up": str(end)}
-        except Exception as error:  # of a client or a policy: both are told
+        except Exception as error:  # of the client or of the policy
             _log.warning("no actions for a client of %s", policy.name, exc_info=error)
             await connection.send(one_line(error))
             await connection.close(CloseCode.INTERNAL_ERROR, "an error, see the message before")
             return
-        await connection.send(pack_openpi(answer))
+        await connection.send(OPENPI.pack(answer))
 
 
 def _greeting(policy: LoadedPolicy) -> dict[str, Any]:

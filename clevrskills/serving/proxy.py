@@ -1,4 +1,4 @@
-"""Proxies of the environment, by one rule for all clients."""
+"""Proxies from environment variables."""
 
 import ipaddress
 from urllib.parse import urlsplit
@@ -6,8 +6,8 @@ from urllib.request import getproxies, proxy_bypass
 
 
 def proxy_of(url: str) -> str | None:
-    """Return the address of the proxy that stands between here and a server, as ``http_proxy``,
-    ``https_proxy`` and ``no_proxy`` say; ``None``: none does, as for servers of this machine.
+    """Return the proxy of a server by ``http_proxy``, ``https_proxy`` and ``no_proxy``; ``None`` if
+    there is none, and for servers on this machine.
 
     Args:
         url: Address of the server, ``http://…`` or ``https://…``.
@@ -21,7 +21,7 @@ def proxy_of(url: str) -> str | None:
 
 
 def through(proxy: str | None) -> str:
-    """Return what errors of a connection say of its proxy, without its password."""
+    """Return the proxy in words for error messages, without its password."""
     if proxy is None:
         return ""
     parts = urlsplit(proxy)
@@ -29,7 +29,7 @@ def through(proxy: str | None) -> str:
 
 
 def _is_here(host: str) -> bool:
-    """Return whether a name or an address is that of this machine."""
+    """Return whether a host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

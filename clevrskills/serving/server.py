@@ -1,4 +1,4 @@
-"""Server of a policy for clients on the network."""
+"""WebSocket server of a policy."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from clevrskills.serving.sessions import OwnPolicies, Session, Slots
 
 TALKS = {"openpi": openpi.talk, "vla-eval": vla_eval.talk}
 HEALTH = {"openpi": "/healthz", "vla-eval": "/health"}
-"""Path at which clients of a dialect ask over HTTP whether the server is there."""
+"""Path of the HTTP health check in each dialect."""
 _HEALTHY = {
     "/healthz": ("text/plain", "OK\n"),
     "/health": ("application/json", '{"status": "ok"}\n'),
@@ -41,27 +41,27 @@ async def serving(
     """Serve a policy to any number of clients.
 
     Args:
-        source: Makes the policy, once or, unless it is batched, once for each of the clients that
-            are there at the same time.
+        source: Source of the policy, which is made once for each concurrent client, or only once if
+            it is batched.
         dialect: One of :data:`TALKS`.
-        thread: One thread, in which policies are made and act, a call at a time.
+        thread: Executor with one thread for all calls of policies.
         host: Address to listen at.
-        port: Port to listen at; 0: one that is free.
-        wait_s: How long the first client waits for the others if the policy is batched.
-        key: The API key that clients must show; ``None``: none.
-        unchecked: Whether what clients send is passed on as it is; else it is compared with what
-            the policy asks for, and the policy is shown that.
+        port: Port to listen at; 0 for any free port.
+        wait_s: Time that a batched policy waits for further clients.
+        key: API key that clients must send; ``None`` for none.
+        unchecked: Whether observations are passed on without comparing them with the requested
+            ones.
 
     Yields:
         The address for clients, e.g. ``openpi://127.0.0.1:8000``.
 
     Raises:
-        ClevrSkillsError: The policy cannot be made, or must not be served; the port is taken.
+        ClevrSkillsError: The policy cannot be made or served, or the port is in use.
     """
     policy = await asyncio.wrap_future(thread.submit(source.make))
     if policy.info.privileged and not policy.info.env_optional:
         raise ClevrSkillsError(
-            f"the policy {source.name} is given the environment itself, which no client can send; "
+            f"the policy {source.name} needs the environment itself, which clients cannot send; "
             "run it in process: clevrskills evaluate --policy …"
         )
     asked = None if policy.info.observation is None else policy.options
@@ -72,7 +72,7 @@ async def serving(
     )
 
     async def handle(connection: ServerConnection) -> None:
-        with contextlib.suppress(ConnectionClosed):  # clients leave as they like
+        with contextlib.suppress(ConnectionClosed):  # clients may disconnect at any time
             async with sessions.session() as session:
                 checked = Session(session.reset, lambda sent: session.act(as_asked(sent, asked)))
                 await TALKS[dialect](connection, session if unchecked else checked, policy)
@@ -86,7 +86,7 @@ async def serving(
             return response
         if is_authorized(request.headers.get_all("Authorization"), key):
             return None  # go on to the WebSocket
-        text = "an API key is needed: Authorization: Api-Key …\n"
+        text = "API key required: Authorization: Api-Key …\n"
         return connection.respond(HTTPStatus.UNAUTHORIZED, text)
 
     server = serve(
@@ -97,7 +97,7 @@ async def serving(
         logger=quiet_log(),
         compression=None,
         max_size=MAX_MESSAGE_BYTES,
-        ping_interval=None,  # a client that simulates may not answer pings
+        ping_interval=None,  # a busy client may not answer pings
     )
     try:
         listening = await server

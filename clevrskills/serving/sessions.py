@@ -1,4 +1,4 @@
-"""Sessions of a policy server: a policy for each client, or one that acts for all."""
+"""Sessions of a policy server: one policy per client, or a batched one for all."""
 
 import asyncio
 import contextlib
@@ -22,21 +22,21 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Session:
-    """A client's access to a policy."""
+    """Access of a client to a policy."""
 
-    # begins an episode of the client, which may name it
+    # begins an episode, which the client may name
     reset: Callable[[PromptInput, RecordedName | None], Awaitable[None]]
-    # returns the next action (A,) or actions (H, A) float32
+    # returns the next action (A,) or chunk of actions (H, A) float32
     act: Callable[[Observation], Awaitable[np.ndarray]]
 
 
 class OwnPolicies:
-    """Sessions with a policy each; that of a client that left goes to the next.
+    """Sessions with one policy each, which is reused after a client disconnects.
 
     Args:
-        load: Makes a policy.
-        first: One that is there already.
-        thread: Where policies run, one call at a time.
+        load: Function that makes a policy.
+        first: A policy made before.
+        thread: Executor with one thread for all calls of policies.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class OwnPolicies:
 
 
 class Slots:
-    """Sessions with one batched policy that acts for all clients, each in a slot.
+    """Sessions with one batched policy, where each client has a slot.
 
-    It acts for those who wait, as soon as all clients do or the first has waited long enough.
+    It acts for all waiting clients as soon as all clients wait or a timeout has passed.
 
     Args:
         policy: The policy.
-        thread: Where it runs, one call at a time.
-        wait_s: How long the first waits for the others, in seconds.
+        thread: Executor with one thread for all calls of the policy.
+        wait_s: The timeout in seconds.
     """
 
     def __init__(self, policy: BatchedPolicy, thread: Executor, wait_s: float) -> None:
@@ -120,7 +120,7 @@ class Slots:
                 actions = await _run(self._thread, self._policy.act, observations)
                 if missing := sorted(futures.keys() - actions.keys()):
                     raise ValueError(f"the policy has no actions for the slots {missing}")
-            except Exception as error:  # each client is told
+            except Exception as error:  # passed to each client
                 for future in futures.values():
                     future.set_exception(error)
             else:
@@ -132,7 +132,7 @@ async def _run(thread: Executor, call: Callable[..., Result], *args: Any) -> Res
     def called() -> Result:
         try:
             return call(*args)
-        except StopIteration as error:  # which no coroutine lets through
+        except StopIteration as error:  # coroutines cannot raise it
             raise RuntimeError("the policy has come to its end") from error
 
     return await asyncio.get_running_loop().run_in_executor(thread, called)

@@ -1,6 +1,6 @@
-"""The vla-eval dialect: hello, then episodes that start and end, in envelopes with numbers.
+"""Dialect of vla-eval: a hello, then episodes with start and end, in numbered envelopes.
 
-An error is a message of its own, after which the client may go on.
+An error is a separate message, after which the client may continue.
 """
 
 import logging
@@ -18,7 +18,7 @@ from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, Pro
 from clevrskills.core.policy_loader import LoadedPolicy
 from clevrskills.errors import one_line
 from clevrskills.serving.client import RemotePolicy
-from clevrskills.serving.codecs import CodecError, pack_vla_eval, unpack_vla_eval
+from clevrskills.serving.codecs import VLA_EVAL, CodecError
 from clevrskills.serving.message_fields import (
     DIM_IMAGE,
     DIM_LANGUAGE,
@@ -35,14 +35,14 @@ from clevrskills.serving.sessions import Session
 
 _log = logging.getLogger(__name__)
 PROTOCOL = 1
-_CHUNKS = "action_chunks"  # said in the hello of clients that take several actions at once
+_CHUNKS = "action_chunks"  # in the hello of clients that accept action chunks
 
 
 class VlaEvalPolicy(RemotePolicy):
-    """A policy behind a server such as vla-eval's."""
+    """Policy behind a server such as vla-eval's."""
 
     _number = 0
-    _ends = False  # whether an episode is to be ended first
+    _ends = False  # whether an episode must be ended first
 
     def _greet(self) -> Any:
         self._number, self._ends = 0, False
@@ -69,7 +69,7 @@ class VlaEvalPolicy(RemotePolicy):
 
     def _receive_answer(self) -> Any:
         answer = self._receive("action")
-        if isinstance(answer, Mapping) and "action" in answer:  # as some servers call them
+        if isinstance(answer, Mapping) and "action" in answer:  # name used by some servers
             return {"actions": answer["action"], **answer}
         return answer
 
@@ -92,16 +92,16 @@ class VlaEvalPolicy(RemotePolicy):
 def sealed(kind: str, payload: Mapping[str, Any], number: int) -> bytes:
     """Return a message in its envelope."""
     stamped = {"type": kind, "payload": payload, "seq": number, "timestamp": time.time()}
-    return pack_vla_eval(stamped)
+    return VLA_EVAL.pack(stamped)
 
 
 def opened(message: bytes | str) -> tuple[str, Any, int]:
     """Return kind, payload and number of a message.
 
     Raises:
-        CodecError: It is damaged.
+        CodecError: The message is damaged.
     """
-    data = unpack_vla_eval(message)
+    data = VLA_EVAL.unpack(message)
     if not isinstance(data, Mapping) or not {"type", "payload", "seq"} <= data.keys():
         raise CodecError(f"not an envelope: {data!r:.80}")
     return data["type"], data["payload"], data["seq"]
@@ -110,12 +110,12 @@ def opened(message: bytes | str) -> tuple[str, Any, int]:
 def to_payload(
     observation: Observation, prompt: PromptInput, compress: str = "none"
 ) -> dict[str, Any]:
-    """Return an observation as it is sent.
+    """Return the payload of an observation.
 
     Args:
-        observation: What a policy is shown.
-        prompt: The prompt, with the images that are to be sent.
-        compress: ``jpeg`` or ``png``; with a history, images are in lists then.
+        observation: The observation.
+        prompt: The prompt, with the images to send.
+        compress: Encoding of images; files of a history are in lists.
     """
     marked = {"__image__": True, "format": compress}
     sent = image_encoder(compress, lambda file, i: {**marked, "data": file, "shape": i.shape})
@@ -130,10 +130,10 @@ def to_payload(
 
 
 def from_payload(data: Any) -> tuple[dict[str, Any], PromptInput]:
-    """Return the observation of a message and its prompt.
+    """Return the observation and prompt of a payload.
 
     Raises:
-        ValueError: Something in it is not what it should be.
+        ValueError: A field is invalid.
     """
     if not isinstance(data, Mapping):
         raise ValueError(f"not an observation: {type(data).__name__}")
@@ -142,10 +142,10 @@ def from_payload(data: Any) -> tuple[dict[str, Any], PromptInput]:
 
 
 class _Turns:
-    """The observations of one client and the answers to them.
+    """Turns of one client.
 
-    Clients that do not say that they take chunks, such as vla-eval's own, get the actions of a
-    chunk one by one: the policy is asked again when all are made.
+    Clients that do not accept chunks, such as vla-eval's own, receive the actions of a chunk one by
+    one before the policy is called again.
     """
 
     def __init__(self, session: Session) -> None:
@@ -160,7 +160,7 @@ class _Turns:
         self._left.clear()
 
     async def answer(self, payload: Any) -> dict[str, Any]:
-        """Return the payload of an action."""
+        """Return the payload of the answer to an observation."""
         observation, prompt = from_payload(payload)
         if self._starts:
             await self._session.reset(prompt, identified(payload))
@@ -180,14 +180,14 @@ class _Turns:
 
 
 async def talk(connection: ServerConnection, session: Session, policy: LoadedPolicy) -> None:
-    """Serve one client until it leaves."""
+    """Serve one client until it disconnects."""
     turns = _Turns(session)
     async for message in connection:
         number = 0
         try:
             kind, payload, number = opened(message)
             reply = await _reply(kind, payload, turns, policy)
-        except Exception as error:  # of a client or a policy: both are told
+        except Exception as error:  # of the client or of the policy
             _log.warning("no actions for a client of %s", policy.name, exc_info=error)
             reply = "error", {"error": one_line(error)}
         if reply is not None:
@@ -197,7 +197,7 @@ async def talk(connection: ServerConnection, session: Session, policy: LoadedPol
 async def _reply(
     kind: str, payload: Any, turns: _Turns, policy: LoadedPolicy
 ) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the kind and payload of the reply to a message, if there is to be one."""
+    """Return kind and payload of the reply to a message, if there is one."""
     if kind == "hello":
         turns.takes_chunks = _CHUNKS in payload
         return "hello", _server_hello(policy)
@@ -238,7 +238,7 @@ def _server_hello(policy: LoadedPolicy) -> dict[str, Any]:
 
 
 def _params(options: ObservationOptions) -> dict[str, Any]:
-    """Return options as arguments of a vla-eval benchmark, ours or another with these options."""
+    """Return observation options as arguments of a vla-eval benchmark."""
     params: dict[str, Any] = {
         "cameras": list(options.cameras),
         "send_state": options.proprioception,

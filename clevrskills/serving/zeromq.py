@@ -1,4 +1,4 @@
-"""The client's end of a ZeroMQ socket, on which each request gets one reply."""
+"""ZeroMQ connection to a policy server, with one reply per request."""
 
 import socket
 from urllib.parse import urlsplit
@@ -12,11 +12,11 @@ DEFAULT_PORT = 5555
 
 
 class ZeroMQWire(Wire):
-    """A ZeroMQ socket of requests to a policy server.
+    """ZeroMQ connection to a policy server.
 
     Args:
-        url: ``<dialect>://host:port``; the port may be left out (5555).
-        timeout_s: How long to wait for anything.
+        url: ``<dialect>://host:port``; the default port is 5555.
+        timeout_s: Timeout in seconds of each operation.
     """
 
     errors = (OSError, zmq.ZMQError)
@@ -37,7 +37,7 @@ class ZeroMQWire(Wire):
         self.close()
         self._reach()
         opened: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.REQ)
-        opened.setsockopt(zmq.LINGER, 0)  # what was not sent is given up
+        opened.setsockopt(zmq.LINGER, 0)  # unsent messages are dropped
         opened.setsockopt(zmq.IPV6, 1)
         for option in (zmq.RCVTIMEO, zmq.SNDTIMEO):
             opened.setsockopt(option, int(1000 * self._timeout_s))
@@ -59,7 +59,7 @@ class ZeroMQWire(Wire):
             self._connection = None
 
     def _reach(self) -> None:
-        """Find out whether somebody listens: ZeroMQ itself would wait until somebody does."""
+        """Check that a server is listening; ZeroMQ itself would wait for one."""
         parts = urlsplit(self._address)
         assert parts.hostname is not None
         with self._errors(opening=True):

@@ -1,4 +1,4 @@
-"""The tasks; one file each, in a folder for each level."""
+"""The tasks, one file each, in one folder per level."""
 
 from clevrskills.sim.body import Body
 from clevrskills.tasks.bank import Sentences, Wording, WordingSet

@@ -1,4 +1,4 @@
-"""Arguments of tasks: what may vary between episodes, with the allowed values."""
+"""Arguments of tasks with their allowed values."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -7,22 +7,21 @@ from typing import Any
 from clevrskills.errors import ClevrSkillsError
 
 Count = tuple[int, int]
-"""Least and greatest number; each episode draws one of them."""
+"""Least and greatest number, from which each episode samples one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Allowed:
     """Allowed values of a task's argument."""
 
-    values: tuple[Any, ...]  # all allowed values; of numbers, a run without gaps
-    is_count: bool  # whether the argument is a range of numbers, else a choice of values
+    values: tuple[Any, ...]  # all allowed values; consecutive for numbers
+    is_count: bool  # whether the argument is a range of numbers, otherwise a choice
 
     def read(self, name: str, given: Any) -> Any:
-        """Return the least and greatest number, or the values to choose from; of a switch, which it
-        is.
+        """Return the range of numbers, the values to choose from, or the state of a switch.
 
         Raises:
-            ClevrSkillsError: The argument is not allowed; the message says what is.
+            ClevrSkillsError: The argument is not allowed.
         """
         values = tuple(given) if isinstance(given, list | tuple) else (given,)
         known = all(type(v) in {type(a) for a in self.values} and v in self.values for v in values)
@@ -57,23 +56,21 @@ class Switch(Allowed):
 
 
 def count(low: int, high: int, most: int | None = None) -> Any:
-    """Return a field of a task: how many, by default drawn from ``low`` to ``high``; an argument
-    may say a number or another range, up to ``most``.
-    """
+    """Return the field of a number, by default from ``low`` to ``high``, at most ``most``."""
     allowed = Allowed(tuple(range(low, (most or high) + 1)), True)
     return dataclasses.field(default=(low, high), metadata={"allowed": allowed})
 
 
 def choice(*values: Any) -> Any:
-    """Return a field of a task: a value drawn from some; an argument may fix one or several."""
+    """Return the field of a value sampled from some; an argument may restrict them."""
     return dataclasses.field(default=values, metadata={"allowed": Allowed(values, False)})
 
 
 def switch() -> Any:
-    """Return a field of a task that is false unless an argument says otherwise."""
+    """Return the field of a switch that is off by default."""
     return dataclasses.field(default=False, metadata={"allowed": Switch()})
 
 
 def allowed_arguments(task: Any) -> Mapping[str, Allowed]:
-    """Return the arguments that a task, or its class, takes."""
+    """Return the arguments of a task or its class."""
     return {f.name: f.metadata["allowed"] for f in dataclasses.fields(task) if f.metadata}

@@ -1,4 +1,4 @@
-"""Banks of wordings: the sentences that ask for a task, in three styles, some of them held out."""
+"""Banks of wordings: sentences for a task in three styles, some of them held out."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from clevrskills.tasks.layout import Layout
 from clevrskills.tasks.leaf_slots import leaf_slots
 
 STYLES = ("terse", "plain", "elaborate")
-"""Styles of wordings: as short as can be; what one says; with a reason or what is around it."""
+"""Styles of wordings: minimal; natural; with a reason or context."""
 
 FORMS = ("words", "texture")
-"""What may follow the colon of a name in braces; see :class:`WordingSet`."""
+"""Formats of a body in a sentence, see :class:`WordingSet`."""
 
 Fields = Mapping[str, "str | Body"]
-"""What the names in braces of a sentence stand for."""
+"""Values of the slots of a sentence."""
 
 
 @dataclass(frozen=True)
 class Wording:
-    """A way to ask for what an episode is about."""
+    """Wording of a prompt."""
 
-    text: str  # A template with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}`` placeholders
+    text: str  # template with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}`` placeholders
     style: str = "plain"  # one of :data:`STYLES`
-    held_out: bool = False  # whether it is kept for testing
-    names: int = 0  # which set of names its words have, see :mod:`clevrskills.assets.names`
+    held_out: bool = False  # whether it is held out for testing
+    names: int = 0  # set of names of its objects, see :mod:`clevrskills.assets.names`
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences by style, one to a line; after a backslash a line goes on in the next."""
+    """Sentences by style, one per line; a backslash continues a line."""
 
     terse: str = ""
     plain: str = ""
@@ -54,18 +54,17 @@ class Sentences:
 
 @dataclass(frozen=True)
 class WordingSet:
-    """The sentences of a task. In braces are names of what the task fills in: words, or a body.
+    """Sentences of a task with slots in braces for words and bodies.
 
-    A body ``{thing}`` is shown as an image, or named where a prompt is in words alone;
-    ``{thing:words}`` is always named and ``{thing:texture}`` is its texture. Words of relation,
-    direction, order and count stand in braces too, as in ``Put {top} {on} {bottom}``: they are of
-    the goal, and a bank whose goal does not have them cannot be filled in.
+    A body ``{thing}`` is an image, or its name in text-only prompts; ``{thing:words}`` is always
+    its name, and ``{thing:texture}`` its texture. Words of relation, direction, order and count are
+    in braces too, as in ``Put {top} {on} {bottom}``. The goal must contain them.
 
     Attributes:
-        paper: The paper's own, wording 0.
-        seen: Those that any prompt may have.
-        held_out: Those that are kept for testing.
-        leaves: What the leaves of the goal fill each slot with, see
+        paper: The paper's sentence, wording 0.
+        seen: Sentences for any prompt.
+        held_out: Sentences held out for testing.
+        leaves: Sources of the slots filled by the leaves of the goal, see
             :func:`~clevrskills.tasks.leaf_slots.leaf_slots`; the task fills the others.
     """
 
@@ -75,7 +74,7 @@ class WordingSet:
     leaves: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def sentences(self) -> list[tuple[str, str, bool]]:
-        """Return styles, sentences and whether they are held out; the seen ones first."""
+        """Return style, sentence and whether it is held out, the seen ones first."""
         seen = [("plain", self.paper), *self.seen.alternating()]
         return [
             *((style, text, False) for style, text in seen),
@@ -89,7 +88,7 @@ class WordingSet:
 
     @cached_property
     def templates(self) -> tuple[Wording, ...]:
-        """Its wordings, not filled in."""
+        """Wordings with empty slots."""
         found = []
         for number, (style, text, held_out) in enumerate(self.sentences()):
             sets = HELD_OUT_NAMES if held_out else SEEN_NAMES
@@ -98,16 +97,16 @@ class WordingSet:
         return tuple(found)
 
     def wordings(self, fields: Fields, layout: Layout, goal: Predicate) -> list[Wording]:
-        """Return the sentences of an episode.
+        """Return the wordings of an episode.
 
         Args:
-            fields: What the task fills in.
+            fields: Values of the slots filled by the task.
             layout: The scene.
-            goal: The goal, B = 1, whose leaves and words fill the other slots.
+            goal: The goal, B = 1, which fills the other slots.
 
         Raises:
-            UnknownNameError: A leaf lacks what a slot is filled with.
-            ClevrSkillsError: Nothing fills a slot.
+            UnknownNameError: A leaf lacks the source of a slot.
+            ClevrSkillsError: A slot has no value.
         """
         bodies = [*filter(None, layout.bodies), *layout.examples]
         filled = {**leaf_slots(self.leaves, goal, layout), **fields}
@@ -123,14 +122,14 @@ class WordingSet:
             try:
                 text = one.text.format_map(by_names[one.names])
             except KeyError as error:
-                raise ClevrSkillsError(f"nothing of the goal fills {error}: {one.text}") from None
+                raise ClevrSkillsError(f"slot {error} has no value: {one.text}") from None
             text = text[:1].upper() + text[1:]
             wordings.append(Wording(text, one.style, one.held_out, one.names))
         return wordings
 
 
 class _Filled(dict[str, Any]):
-    """Mapping that fills slots; ``{On}`` is filled as ``{on}``, in upper case."""
+    """Values of slots; ``{On}`` is ``{on}`` with a capital."""
 
     def __missing__(self, name: str) -> str:
         lower = name[:1].lower() + name[1:]
@@ -164,17 +163,16 @@ class _Thing:
 def choose_wording(
     key: str, wordings: Sequence[Wording], index: int | None, style: str | None
 ) -> list[int]:
-    """Return indices of the wordings that an episode may have: the one that is asked for, or all
-    seen ones of a style.
+    """Return the indices of the requested wording, or of all seen wordings of a style.
 
     Args:
         key: Key of the task.
         wordings: Its wordings, the seen ones first.
-        index: Which one; ``None``: any seen one.
-        style: In which style; ``None``: any.
+        index: Index of the wording; ``None``: any seen one.
+        style: Style of the wording; ``None``: any.
 
     Raises:
-        ClevrSkillsError: There is none.
+        ClevrSkillsError: There is no such wording.
     """
     if index is not None and style is not None:
         raise ClevrSkillsError("prompt_index and prompt_style exclude each other: give one")

@@ -1,4 +1,4 @@
-"""Files of banks: the sentences of tasks in TOML, one table a task."""
+"""TOML files with banks of wordings, one table per task."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ _BANK = {"like": str, "slots": list, "leaves": dict, "paper": str, "seen": dict,
 
 @cache
 def read_banks(folder: Path) -> Mapping[str, WordingSet]:
-    """Return the banks in the TOML files of a folder by their keys.
+    """Return the banks in the TOML files of a folder by key.
 
-    The entries of a bank are ``paper``, ``seen``, ``held_out`` and ``leaves`` as of
-    :class:`~clevrskills.tasks.bank.WordingSet`, and ``slots``, the names in braces that the task
-    fills in, such as invented words. In braces a sentence has those, the slots of ``leaves``, and
-    words of goals, such as ``on`` (``goal_words`` of a predicate). What a bank lacks it takes from
-    the earlier bank of its file that ``like`` names.
+    The entries of a bank are ``paper``, ``seen``, ``held_out`` and ``leaves`` of
+    :class:`~clevrskills.tasks.bank.WordingSet`, and ``slots``, the names of the slots filled by the
+    task, such as invented words. Further slots are those of ``leaves`` and the ``goal_words`` of
+    predicates. Missing entries are taken from an earlier bank of the same file, named by ``like``.
 
     Raises:
-        ClevrSkillsError: A file is no TOML, or an entry is missing, unknown, of a wrong type, or
-            has an unknown slot.
+        ClevrSkillsError: A file is not valid TOML, or an entry is missing, unknown, of the wrong
+            type or has an unknown slot.
     """
     banks: dict[str, WordingSet] = {}
     for path in sorted(folder.glob("*.toml")):
@@ -65,7 +64,7 @@ def _bank(where: str, table: Mapping[str, Any]) -> WordingSet:
 
 
 def _goal_words() -> set[str]:
-    """Return the words of goals of all types of predicates, and of counts."""
+    """Return the goal words of all predicate types and the words of counts."""
     words = {*NUMBERS, *chain(*COUNTS.values())}
     words.update(word for predicate in PREDICATES.values() for word in predicate.goal_words)
     return words

@@ -1,4 +1,4 @@
-"""Base of tasks: a layout, a goal, prompts."""
+"""Base of tasks: layout, goal and prompts."""
 
 from __future__ import annotations
 
@@ -28,45 +28,44 @@ from clevrskills.tasks.bank_files import read_banks
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 LEVELS = ("L0", "L1", "L2")
-"""Levels of tasks, from skills to compositions of compositions."""
+"""Levels of tasks: skills, compositions, compositions of compositions."""
 
 BASIC_SPLITS = ("train", "val", "test", "paper_test")
 """Splits that every task has."""
 LAYOUTS = 100
-"""Draws of a layout, at most, to count the wordings of a task that makes them from one."""
+"""Maximum number of sampled layouts to count the wordings of a task without a bank."""
 
 _TASKS: dict[str, type[Task]] = {}
 
 
 @dataclass(kw_only=True, eq=False)
 class Task(ABC):
-    """A task: what is on the table, what is to be achieved, how it is said.
+    """Task: scene layout, goal and prompts.
 
-    A task is one file below ``clevrskills/tasks``; nothing else is edited. Its fields, made with
+    A task is one file in ``clevrskills/tasks``. Its fields, made with
     :func:`~clevrskills.tasks.arguments.count`, :func:`~clevrskills.tasks.arguments.choice` and
-    :func:`~clevrskills.tasks.arguments.switch`, are what may vary between episodes.
+    :func:`~clevrskills.tasks.arguments.switch`, are its arguments.
 
     Args:
-        variant: Which part each body plays, in an otherwise equal scene; 0 is the scene as drawn.
+        variant: Assignment of roles to bodies in the same scene; 0 is that of the sampled scene.
 
     Attributes:
         key: Name of the task, e.g. ``sort``.
-        suite: Name of the suite that it is of; its tasks are imported by it.
+        suite: Name of its suite, which imports it.
         level: ``L0``, ``L1`` or ``L2``.
-        sentence: What it asks for, in words, for tables of tasks.
-        predicates: Types of its goal's predicates, each once, in the order of the tree, for tables
-            of tasks.
-        slots: Keys of the body slots; a layout fills them or leaves them empty.
-        parts: Roles that name slots; bodies are shuffled among the slots of their kind, so that the
-            order of bodies tells nothing of the parts that they play. None: they play no parts.
-        composition: Splits of composition that it has, but ``counts``.
-        count_argument: Argument of the split ``counts``, which has one more; empty: no such split.
-        extra_slot: Key of a further slot that is there for one more.
-        max_steps: Control steps after which an episode is cut off.
-        robots: Robots that can do it.
+        sentence: Description of its goal in tables of tasks.
+        predicates: Predicate types of its goal, each once, in the order of the tree.
+        slots: Keys of the body slots; a layout may leave some empty.
+        parts: Roles that name slots. Bodies are shuffled among the slots of their kind, so that
+            their order does not reveal their roles.
+        composition: Its compositional splits except ``counts``.
+        count_argument: Argument that the split ``counts`` increases by one; empty: no such split.
+        extra_slot: Key of the additional slot for this.
+        max_steps: Step limit.
+        robots: Robots that can do the task.
         shows_robot: Whether images of key-steps show the arm.
         setting: Cameras, table and workspace.
-        bank_folder: Folder of the files with the banks of the suite.
+        bank_folder: Folder of the suite's banks of wordings.
 
     Raises:
         ClevrSkillsError: An argument is not allowed.
@@ -97,12 +96,8 @@ class Task(ABC):
             raise ClevrSkillsError(f"{self.key}: variant={self.variant!r}; allowed: 0, 1, 2, ...")
         if self.extra_slot and getattr(self, self.count_argument)[1] > self._usual_count()[1]:
             kind = self.extra_slot.rpartition("_")[0]
-            last = max(k for k, slot in enumerate(self.slots) if slot.startswith(kind))
-            vars(self)["slots"] = (
-                *self.slots[: last + 1],
-                self.extra_slot,
-                *self.slots[last + 1 :],
-            )
+            end = 1 + max(k for k, slot in enumerate(self.slots) if slot.startswith(kind))
+            vars(self)["slots"] = (*self.slots[:end], self.extra_slot, *self.slots[end:])
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -114,16 +109,16 @@ class Task(ABC):
 
     @property
     def package(self) -> str:
-        """Name of the package that it is of."""
+        """Name of its package."""
         return type(self).__module__.partition(".")[0]
 
     @property
     def bank(self) -> WordingSet | None:
-        """The sentences that ask for it, by its key or that of the task that it is a kind of;
-        ``None``: it has :meth:`prompts` of its own. A class may set its own.
+        """Bank of wordings with its key or that of a base class; ``None`` for a task with its own
+        :meth:`prompts`.
 
         Raises:
-            ClevrSkillsError: A file of sentences is not as it should be.
+            ClevrSkillsError: A file of banks is invalid.
         """
         banks = read_banks(self.bank_folder)
         keys = (vars(cls).get("key", "") for cls in type(self).__mro__)
@@ -131,21 +126,21 @@ class Task(ABC):
 
     @property
     def all_robots(self) -> tuple[str, ...]:
-        """Robots that can do it, and those that other distributions add."""
+        """Robots that can do the task, including those of other distributions."""
         return (*self.robots, *other_robots())
 
     @classmethod
     def splits(cls) -> tuple[str, ...]:
-        """Return names of the splits that it has."""
+        """Return the names of its splits."""
         own = (*BASIC_SPLITS, *cls.composition, *(("counts",) if cls.count_argument else ()))
         return tuple(name for name in SPLITS if name in own)
 
     def in_split(self, name: str) -> Self:
-        """Return the task as a split has it: with one object, area or visit more, if that is its
-        point, unless an argument says how many there are.
+        """Return the task of a split: ``counts`` has one more object, area or visit, unless an
+        argument gives their number.
 
         Raises:
-            UnknownNameError: It has no such split.
+            UnknownNameError: The task has no such split.
         """
         if name not in self.splits():
             raise UnknownNameError(f"split of {self.key}", name, self.splits())
@@ -154,20 +149,20 @@ class Task(ABC):
         return replace(self, **{self.count_argument: self._usual_count()[1] + 1})
 
     def _usual_count(self) -> Count:
-        """Return the usual least and greatest number of what ``counts`` has one more of."""
+        """Return the default range of the count argument."""
         defaults: dict[str, Any] = {f.name: f.default for f in fields(self)}
         low, high = defaults[self.count_argument]
         return low, high
 
     def rng(self, seed: int, attempt: int, split: str) -> EpisodeRng:
-        """Return the generator of an episode's random choices, at an attempt at its layout."""
+        """Return the random generators of an episode for an attempt to sample its layout."""
         return EpisodeRng(seed, self.key, attempt, split, self.variant, self.package, self.setting)
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
-        """Return an attempt at the layout of an episode, and the choices, to go on with.
+        """Sample the layout of an episode; returns also the generators for further choices.
 
         Raises:
-            LayoutError: It does not fit on the table; try again.
+            LayoutError: The layout does not fit on the table; the next attempt may.
         """
         rng = self.rng(seed, attempt, split)
         layout = self.layout(rng)
@@ -175,10 +170,10 @@ class Task(ABC):
 
     @abstractmethod
     def layout(self, rng: EpisodeRng) -> Layout:
-        """Draw one environment's scene.
+        """Sample the scene of one environment.
 
         Raises:
-            LayoutError: The draw does not fit on the table; the caller draws again.
+            LayoutError: The layout does not fit on the table; the caller samples again.
         """
 
     @abstractmethod
@@ -186,43 +181,36 @@ class Task(ABC):
         """Return the goal of ``B`` environments from their stacked roles, each (B, ...)."""
 
     def prompts(self, layout: Layout) -> Sequence[str]:
-        """Return the wordings: templates with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}``
-        placeholders.
+        """Return the prompts: templates with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}``
+        placeholders, by default the seen wordings of the :attr:`bank`.
 
-        Key-step ``k`` is the scene after the ``k``-th part of the goal, from 1; 0 is the scene at
-        the start. A task with a :attr:`bank` has those of its bank that are not held out.
+        Key-step ``k`` is the scene after the ``k``-th step of the goal; 0 is the initial scene.
         """
         return [wording.text for wording in self.wordings(layout) if not wording.held_out]
 
     def wordings(self, layout: Layout, goal: Predicate | None = None) -> Sequence[Wording]:
-        """Return all ways to say it, with their styles, those that are held out last; the goal is
-        that of the layout.
-        """
+        """Return all wordings for a layout and its goal, the held-out ones last."""
         if self.bank is not None:
             goal = goal or self.goal(stack_roles([layout]))
             return self.bank.wordings(self.fields(layout), layout, goal)
         if type(self).prompts is Task.prompts:
-            raise NotImplementedError(f"{self.key} has neither prompts nor a bank of sentences")
+            raise NotImplementedError(f"{self.key} has neither prompts nor a bank of wordings")
         return [Wording(text) for text in self.prompts(layout)]
 
     def fields(self, layout: Layout) -> Fields:
-        """Return what the bank's sentences contain beyond the leaves of the goal, such as invented
-        words, by the names in braces.
-        """
+        """Return the values of slots that the goal does not fill, such as invented words."""
         del layout
         return {}
 
     def textures(self, layout: Layout, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
-        """Return the textures of slots that differ now from those of an environment's layout, such
-        as those of goals already met.
+        """Return the textures of slots that currently differ from those of the layout, such as
+        those of goals already reached.
         """
         del layout, outcome, env
         return {}
 
     def describe(self) -> dict[str, Any]:
-        """Return the task as JSON data: key, level, Gymnasium id, sentence, predicates, arguments,
-        number of wordings.
-        """
+        """Return the description of the task as JSON data."""
         return {
             "key": self.key,
             "level": self.level,
@@ -258,7 +246,7 @@ def _plain(value: Any) -> Any:
 
 
 def stack_roles(layouts: Sequence[Layout], device: torch.device | str = "cpu") -> dict[str, Tensor]:
-    """Stack the roles of B layouts to tensors (B, ...); floats become float32."""
+    """Stack the roles of B layouts to tensors (B, ...), floats as float32."""
     stacked = {}
     for name in layouts[0].roles:
         array = np.stack([np.asarray(layout.roles[name]) for layout in layouts])
@@ -268,11 +256,11 @@ def stack_roles(layouts: Sequence[Layout], device: torch.device | str = "cpu") -
 
 
 def tasks() -> dict[str, type[Task]]:
-    """Return all tasks of the ClevrSkills suite by key, level by level, those of the package first:
-    every module below ``clevrskills.tasks`` and what other distributions add.
+    """Return the tasks of the ClevrSkills suite by key, in order of levels, those of this package
+    before those of other distributions.
 
     Raises:
-        ClevrSkillsError: Another distribution adds what cannot be imported, or a key twice.
+        ClevrSkillsError: A task of another distribution cannot be imported, or its key is taken.
     """
     _load()
     ours = {key: cls for key, cls in _TASKS.items() if cls.suite == Task.suite}
@@ -282,7 +270,6 @@ def tasks() -> dict[str, type[Task]]:
 
 @cache
 def _load() -> None:
-    """Import the tasks of the package, then those of other distributions."""
     for level in LEVELS:
         package = importlib.import_module(f"clevrskills.tasks.{level.lower()}")
         for module in pkgutil.iter_modules(package.__path__):
@@ -297,21 +284,21 @@ def _load() -> None:
         for key, cls in named.items():
             if not (isinstance(cls, type) and issubclass(cls, Task)) or _TASKS.get(key) != cls:
                 raise ClevrSkillsError(
-                    f"{described(entry)}: {key!r} is no task; a task has the key of its entry point"
-                    " or, in a package of tasks, of its file; names of other files begin with _"
+                    f"{described(entry)}: {key!r} is not a task; name the entry point or, in a "
+                    "package of tasks, the file after its key; names of other files begin with _"
                 )
 
 
 def task(key: str, **arguments: Any) -> Task:
-    """Make a task, of this suite or of another one whose tasks are imported.
+    """Make a task of this suite, or of another one whose tasks are imported.
 
     Args:
-        key: Its key.
-        arguments: What is fixed or narrowed, such as ``num_objects=3`` or ``num_objects=(2, 3)``.
+        key: Key of the task.
+        arguments: Its arguments, such as ``num_objects=3`` or ``num_objects=(2, 3)``.
 
     Raises:
-        UnknownNameError: No task has this key, or the task has no such argument.
-        ClevrSkillsError: An argument has a value that is not allowed.
+        UnknownNameError: There is no such task or argument.
+        ClevrSkillsError: The value of an argument is not allowed.
     """
     _load()
     kind = _TASKS.get(key)

@@ -1,4 +1,4 @@
-"""Base of tasks about the end effector: goals in the air, in view, apart from each other."""
+"""Sampling of goals in the air for tasks about the end effector."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -13,13 +13,13 @@ from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.tasks.layout import EpisodeRng, LayoutError, TableLayout
 
 GOAL_M = ((-0.25, -0.3, 0.1), (0.05, 0.3, 0.4))
-"""Lowest and highest corner of the space of the goals (released code of ClevrSkills 1.0.0)."""
+"""Corners of the space of goals (released code of ClevrSkills 1.0.0)."""
 APART_M = 0.15
-"""Distance between goals, and from the end effector at the start: three times the tolerance."""
+"""Least distance between goals and from the initial end effector: three times the tolerance."""
 STARTS_M = tuple(ROBOTS[name].start_position for name in ("xarm6", "panda"))
-"""Where the end effectors of the robots that do these tasks are at the start."""
+"""Initial positions of the end effectors of the robots."""
 TILT_RAD = (np.pi / 2, 3 * np.pi / 2)
-"""Range of the turn about world x; half way the gripper points straight down."""
+"""Range of the rotation about world x; at pi the gripper points straight down."""
 GRIPPER_M = np.array([*product((-0.02, 0.02), (-0.045, 0.045), (-0.125, 0.0))])
 """Corners of a box around the gripper in the end-effector frame, (8, 3)."""
 TRIES = 100
@@ -28,16 +28,15 @@ Propose = Callable[[Sequence[np.ndarray]], "np.ndarray | None"]
 
 
 def goals(count: int, propose: Propose) -> list[np.ndarray]:
-    """Return goals, one after the other, each at least :data:`APART_M` from all others and the
-    start.
+    """Sample goals at least :data:`APART_M` from each other and from the start.
 
     Args:
-        count: How many.
-        propose: Draws a goal, an array that starts with its position, given those before; ``None``
-            if it does not suit.
+        count: Number of goals.
+        propose: Function that samples a goal, an array that starts with its position, given those
+            before; ``None`` if it is unsuitable.
 
     Raises:
-        LayoutError: No further one fits.
+        LayoutError: There is no room for another goal.
     """
     found: list[np.ndarray] = []
     for _ in range(count):
@@ -54,11 +53,10 @@ def goals(count: int, propose: Propose) -> list[np.ndarray]:
 
 
 def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
-    """Return poses (7,) of the end effector as :func:`goals`, the gripper in view of the main
-    camera.
+    """Sample poses (7,) of the end effector with the gripper in view of the main camera.
 
     Raises:
-        LayoutError: No further one fits.
+        LayoutError: There is no room for another goal.
     """
 
     def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
@@ -71,21 +69,21 @@ def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
 
 
 def gripper_points(pose: np.ndarray) -> np.ndarray:
-    """Return the world points (8, 3) around the gripper with the end effector at a pose (7,)."""
+    """Return corners (8, 3) around the gripper in the world for an end-effector pose (7,)."""
     matrix = Pose(pose[:3], pose[3:]).to_transformation_matrix()
     return GRIPPER_M @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 @cache
 def corners_around(item: Shape) -> np.ndarray:
-    """Return the corners (8, 3) of a box around an upright shape, however it is turned."""
+    """Return the corners (8, 3) of a box around an upright shape with any yaw."""
     x, y, z = item.half_extents
     radius = np.hypot(x, y)
     return np.array([*product((-radius, radius), (-radius, radius), (-z, z))])
 
 
 def distractor(rng: EpisodeRng, key: str, table: TableLayout | None = None) -> Body:
-    """Return an object that stands about on the table.
+    """Sample a distractor on the table.
 
     Raises:
         LayoutError: There is no free place.

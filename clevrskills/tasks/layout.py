@@ -1,4 +1,4 @@
-"""Layouts: what a task puts on the table, and where; pure data, no simulator."""
+"""Layouts of scenes as data, and their sampling; no simulator."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ from clevrskills.sim.setting import TABLETOP, Setting, Workspace
 from clevrskills.tasks.arguments import Count
 
 XARM = ROBOTS["xarm6"]
-"""The robot that layouts are drawn for; the Panda reaches further."""
+"""Robot that layouts are sampled for; the Panda reaches further."""
 BASE_X_M = XARM.base_position[0]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One environment's scene.
+    """Scene of one environment.
 
     Attributes:
-        bodies: One entry for each slot of the task; ``None``: not used this time.
-        roles: What else differs between episodes, as numbers of fixed shape: which slot plays which
-            part, targets, angles.
-        in_gripper: Slot of the body that the gripper holds at the start, -1 for none.
-        examples: Bodies that are not in the scene, only in the images of the prompt.
-        picture_radius_m: What the pictures of single bodies in the prompt show, so that their sizes
-            can be compared; ``None``: each body fills its image.
-        words: Invented words that the prompt gives a meaning to.
+        bodies: Body of each slot of the task; ``None`` for an empty slot.
+        roles: Arrays of fixed shape that define the goal: slots by role, targets, angles.
+        in_gripper: Slot of the body held at the start, -1 for none.
+        examples: Bodies shown only in the images of the prompt.
+        picture_radius_m: Radius shown by images of single bodies, so that their sizes can be
+            compared; ``None``: each body fills its image.
+        words: Invented words defined by the prompt.
     """
 
     bodies: tuple[Body | None, ...]
@@ -47,18 +46,18 @@ class Layout:
     words: tuple[str, ...] = ()
 
     def body(self, role: str, *index: int) -> Body:
-        """Return the body whose slot a role names, or an entry of a role of several."""
+        """Return the body in the slot given by a role, or by an entry of it."""
         return self.slot(int(self.roles[role][index]))
 
     def slot(self, number: int) -> Body:
-        """Return the body of a slot that is not empty."""
+        """Return the body in a slot, which must not be empty."""
         body = self.bodies[number]
         assert body is not None
         return body
 
     def shuffled(self, roles: Sequence[str], generator: np.random.Generator) -> Layout:
-        """Return the layout with the bodies of each kind, such as ``object_0`` and ``object_1``, in
-        another order, and with other slots in the roles that name them.
+        """Return the layout with bodies of the same kind, such as ``object_0`` and ``object_1``,
+        shuffled among their slots, and the roles updated.
         """
         slots = np.arange(len(self.bodies))
         kinds: dict[str, list[int]] = {}
@@ -77,26 +76,25 @@ class Layout:
 
 
 OUTWARDS = np.array([1.0, -1.0])
-"""Signs that turn an edge, its numbers swapped, into its normal."""
+"""Signs that turn an edge with swapped coordinates into its outward normal."""
 ROUNDING_M = 1e-9
-"""More than what rounding changes of a distance."""
+"""Bound of rounding errors of a distance."""
 
 
 class LayoutError(Exception):
-    """Error: this draw does not fit on the table; draw again."""
+    """Error of a sampled layout that does not fit on the table; sample again."""
 
 
 class EpisodeRng:
-    """The random choices of one episode: a generator for each purpose, so that they don't disturb
-    each other.
+    """Random generators of one episode, one for each purpose.
 
     Args:
         seed: Seed of the episode.
         task: Key of the task.
-        index: Which attempt at a layout this is.
+        index: Number of the attempt to sample a layout.
         split: Name of the split.
-        variant: Which part each body plays; see :meth:`assign`.
-        package: Package of the task, which may have objects of its own to draw from.
+        variant: Assignment of roles to bodies, see :meth:`assign`.
+        package: Package of the task, which may have its own objects.
         setting: Cameras and workspace of the task.
     """
 
@@ -122,7 +120,7 @@ class EpisodeRng:
 
     @staticmethod
     def _stream(number: int) -> cached_property[np.random.Generator]:
-        """Make a generator when it is first asked for: as ``SeedSequence.spawn`` numbers them."""
+        """Return a lazily made generator, numbered as by ``SeedSequence.spawn``."""
 
         def make(rng: EpisodeRng) -> np.random.Generator:
             sequence = np.random.SeedSequence(np.array((*rng._entropy, number), np.uint32))
@@ -133,20 +131,19 @@ class EpisodeRng:
     places, shapes, textures, roles, order = map(_stream, range(5))
 
     def table(self, workspace: Workspace | None = None, gap_m: float = 0.02) -> TableLayout:
-        """Return the empty table; by default in the workspace of the setting."""
+        """Return an empty table, by default with the workspace of the setting."""
         setting = self.setting
         camera = setting.main_camera
         return TableLayout(self.places, workspace or setting.workspace, gap_m, camera)
 
     def number(self, count: Count) -> int:
-        """Return a number from the least to the greatest, drawn for the roles."""
+        """Sample a number from a range."""
         return int(self.roles.integers(count[0], count[1], endpoint=True))
 
     def assign(self, count: int) -> list[int]:
         """Assign ``count`` bodies to as many roles.
 
-        Variant 0 gives each its own; the others go through all ways to swap them, in the order of
-        the calls.
+        Variant 0 is the identity; the others enumerate all permutations, in the order of the calls.
         """
         ways = factorial(count)
         way = self._variant // self.variants % ways
@@ -158,10 +155,10 @@ class EpisodeRng:
         return order
 
     def choose(self, pool: Sequence[str], count: int, stream: str = "shapes") -> list[str]:
-        """Return different names from a pool, or with repeats if it is too small."""
+        """Sample different names from a pool, with repeats if it is too small."""
         generator: np.random.Generator = getattr(self, stream)
         names = list(dict.fromkeys(pool))
-        # of numbers in a third of the time
+        # permuting numbers takes a third of the time
         picked = [names[k] for k in generator.permutation(len(names))[:count].tolist()]
         extra = generator.choice(names, count - len(picked)).tolist() if len(picked) < count else []
         return picked + extra
@@ -169,26 +166,24 @@ class EpisodeRng:
     def textures_for(
         self, shapes: Sequence[str], textures: Sequence[str], in_turn: bool = False
     ) -> list[str]:
-        """Return textures for shapes, each as the split pairs them and different from the others,
-        or with repeats if there are too few.
+        """Sample textures for shapes, paired as in the split and different if there are enough.
 
         Args:
             shapes: Names of the shapes.
             textures: The pool.
-            in_turn: Whether the shapes are those of sub-goals, one after the other, so that their
-                textures follow each other as the split has it.
+            in_turn: Whether the shapes are those of successive subgoals, whose textures must be in
+                an order of the split.
 
         Raises:
-            LayoutError: There are none.
+            LayoutError: No texture fits a shape.
         """
         left = self.choose(textures, max(len(shapes), len(dict.fromkeys(textures))), "textures")
         found: list[str] = []
         for item in shapes:
             for texture in left:
-                follows = not (in_turn and found) or shows_order(
-                    self.split_name, found[-1], texture
-                )
-                if follows and shows_pair(self.split_name, item, texture):
+                if in_turn and found and not shows_order(self.split_name, found[-1], texture):
+                    continue
+                if shows_pair(self.split_name, item, texture):
                     break
             else:
                 raise LayoutError(f"no texture for {item}")
@@ -197,11 +192,10 @@ class EpisodeRng:
         return found
 
     def shapes_for(self, textures: Sequence[str], shapes: Sequence[str]) -> list[str]:
-        """Return shapes for textures, each as the split pairs them, different ones as long as there
-        are.
+        """Sample shapes for textures, paired as in the split and different if there are enough.
 
         Raises:
-            LayoutError: One has none.
+            LayoutError: No shape fits a texture.
         """
         order = self.choose(shapes, len(dict.fromkeys(shapes)))
         left, found = list(order), []
@@ -215,23 +209,22 @@ class EpisodeRng:
         return found
 
     def size_m(self, name: str) -> Size | None:
-        """Return the size of an object; ``None``: its own, as all have that are no primitives."""
+        """Return the size of a primitive; ``None`` for other objects, which have their own."""
         return PRIMITIVE_SIZE_M if name in self.pools.primitive else None
 
 
 Size = tuple[float, float, float]
 DEFAULT_WORKSPACE = TABLETOP.workspace
-"""The workspace of most tasks."""
+"""Workspace of most tasks."""
 FAR_WORKSPACE = Workspace(x_m=(-0.35, 0.08))
-"""A little further from the robot, so that there is room to pick things up."""
+"""Workspace a little further from the robot, with room to pick objects up."""
 NARROW_WORKSPACE = Workspace(x_m=(-0.35, 0.0), y_m=(-0.30, 0.30))
-"""With room all around for what is pushed or topples."""
-
+"""Workspace with room around it for objects that are pushed or topple."""
 
 ROOMY = ("cube", "cylinder", "hexagon", "clover", "trapezoid", "raindrop", "crown", "leaf")
-"""Primitives that as areas have room for two objects, side by side; others have for one."""
+"""Primitives that have room for two objects as areas; others have room for one."""
 PRIMITIVE_SIZE_M = (0.1, 0.1, 0.05)
-"""Size of a prism that is moved, unless a task says otherwise (released code)."""
+"""Default size of movable primitives (released code)."""
 
 
 class TableLayout:
@@ -239,9 +232,9 @@ class TableLayout:
 
     Args:
         generator: Source of the random places.
-        workspace: Where things may be put.
+        workspace: Workspace of the objects.
         gap_m: Least distance between outlines.
-        camera: Sees all that is put on it.
+        camera: Camera that must see all objects.
     """
 
     TRIES = 200
@@ -260,16 +253,15 @@ class TableLayout:
     def place(
         self, item: Shape, yaw_rad: float | None = None, workspace: Workspace | None = None
     ) -> Pose:
-        """Return a free, visible, reachable place for a shape, if not where others are put then in
-        a workspace of its own.
+        """Sample a free, visible, reachable place for a shape, optionally in another workspace.
 
         Raises:
-            LayoutError: None was found.
+            LayoutError: No place was found.
         """
         draw, where = self._generator.random, workspace or self._workspace
         (x_min, x_max), (y_min, y_max) = where.x_m, where.y_m
         for _ in range(self.TRIES):
-            # as Generator.uniform, in a third of the time
+            # same as Generator.uniform, in a third of the time
             x, y = x_min + (x_max - x_min) * draw(), y_min + (y_max - y_min) * draw()
             yaw = 2 * pi * draw() if yaw_rad is None else yaw_rad
             if where.contains(x, y) and self.take(item, x, y, yaw):
@@ -283,11 +275,10 @@ class TableLayout:
         textures: Sequence[str],
         sizes: Sequence[Size | None],
     ) -> tuple[Body | None, ...]:
-        """Return bodies of some shapes, textures and sizes at free places; slots behind them stay
-        empty.
+        """Return bodies at free places, padded with empty slots.
 
         Raises:
-            LayoutError: One has no place.
+            LayoutError: No place was found for a body.
         """
         bodies = [
             Body(key, name, texture, self.place(shape(name, size)), size)
@@ -296,18 +287,18 @@ class TableLayout:
         return (*bodies, *[None] * (len(slots) - len(bodies)))
 
     def reserve(self, x: float, y: float, radius_m: float) -> None:
-        """Keep a disc free."""
+        """Reserve a disc."""
         angle = np.linspace(0.0, 2 * pi, 16, endpoint=False)
         circle = np.array([x, y]) + radius_m * np.column_stack((np.cos(angle), np.sin(angle)))
         self._taken.append(_Outline.around(circle, x, y))
 
     def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
-        """Occupy a place if it is free and the camera sees all of it."""
+        """Occupy a place if it is free and fully visible; return whether it is."""
         outline = _outline(item)
         apart_m = outline.inner_radius_m + self._gap_m - ROUNDING_M
         for other in self._taken:
             if hypot(x - other.x, y - other.y) < apart_m + other.inner_radius_m:
-                return False  # the discs inside are too close already
+                return False  # their inner discs are too close
         outline = outline.moved(x, y, yaw_rad)
         if not self._keeps(outline):
             return False
@@ -319,7 +310,7 @@ class TableLayout:
         return True
 
     def is_free(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
-        """Return whether nothing is there yet."""
+        """Return whether a place is free."""
         return self._keeps(_outline(item).moved(x, y, yaw_rad))
 
     def occupy(self, item: Shape, x: float, y: float, yaw_rad: float) -> None:
@@ -336,15 +327,15 @@ def pose_on_table(item: Shape, x: float, y: float, yaw_rad: float) -> Pose:
 
 
 class _Outline:
-    """A convex outline on the table.
+    """Convex outline on the table.
 
     Args:
         corners: Its corners, counter-clockwise, (n, 2).
-        normals: Unit normals of its edges, outwards, (n, 2).
-        offsets: How far the edges are from the origin along their normals, (n,).
-        place: What it is around.
-        inner_radius_m: Radius of the disc around the place that it has room for; minus infinity:
-            for none.
+        normals: Outward unit normals of its edges, (n, 2).
+        offsets: Distances of the edges from the origin along their normals, (n,).
+        place: Its centre.
+        inner_radius_m: Radius of the largest disc inside around the centre; minus infinity if the
+            centre is outside.
     """
 
     def __init__(
@@ -360,7 +351,7 @@ class _Outline:
 
     @classmethod
     def around(cls, corners: np.ndarray, x: float, y: float) -> _Outline:
-        """Return the outline of some corners (n, 2), counter-clockwise, around a place."""
+        """Return the outline of counter-clockwise corners (n, 2) around a centre."""
         edges = np.concatenate((corners[1:], corners[:1])) - corners
         normals = edges[:, ::-1] * OUTWARDS
         normals /= np.sqrt(np.add.reduce(normals * normals, axis=1, keepdims=True)) + 1e-12
@@ -369,7 +360,7 @@ class _Outline:
         return cls(corners, normals, offsets, (x, y), radius_m if radius_m >= 0.0 else -inf)
 
     def moved(self, x: float, y: float, yaw_rad: float) -> _Outline:
-        """Return the outline, which is around the origin, turned and put at a place."""
+        """Return the outline, centred at the origin, at a place with a yaw."""
         c, s = cos(yaw_rad), sin(yaw_rad)
         turn = np.array([[c, s], [-s, c]])
         corners, normals = self.corners @ turn + (x, y), self._normals @ turn
@@ -378,9 +369,7 @@ class _Outline:
         )
 
     def keeps(self, gap_m: float, other: _Outline) -> bool:
-        """Return whether another outline is at least so far away, along the normal of an edge of
-        either: the greatest such gap is at most their distance.
-        """
+        """Return whether an edge of either outline separates the two by a gap."""
         return self._is_ahead(gap_m, other) or other._is_ahead(gap_m, self)
 
     def _is_ahead(self, gap_m: float, other: _Outline) -> bool:
@@ -390,5 +379,5 @@ class _Outline:
 
 @lru_cache(maxsize=1024)
 def _outline(item: Shape) -> _Outline:
-    """Return the outline of a shape seen from above, around its origin."""
+    """Return the outline of a shape seen from above, centred at its origin."""
     return _Outline.around(item.outline, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Slots of wordings that the leaves of a goal fill: objects, turns, counts, lists of steps."""
+"""Slots of wordings filled by the leaves of a goal: objects, angles, counts, lists of steps."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from clevrskills.tasks.layout import Layout
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 """Small numbers in words."""
 COUNTS = {1: ("single",), 2: ("both", "pair")}
-"""Further words that licence a count."""
+"""Further words that state a count."""
 BODY_FORMS = ("color", "name", "texture")
-"""What may follow the colon of a body in braces that is said the same in all sets of names."""
+"""Formats of a body that are the same in all sets of names."""
 _TABLE = dict.fromkeys(("each", "first", "between", "last", "one", "several"), str)
 _TABLE["reverse"] = bool  # type: ignore[assignment]
 
 
 def listed(parts: Sequence[str], separator: str = ", ", last: str = " and ") -> str:
-    """Return some parts in a row, such as ``A, B and C``."""
+    """Join parts to a list such as ``A, B and C``."""
     return last.join(filter(None, (separator.join(parts[:-1]), parts[-1])))
 
 
 def check_source(where: str, source: Any) -> None:
-    """Check what fills a slot, as :func:`leaf_slots` has it.
+    """Check the source of a slot, see :func:`leaf_slots`.
 
     Raises:
-        ClevrSkillsError: It is neither words nor a table of its entries.
+        ClevrSkillsError: The source is invalid.
     """
     if isinstance(source, str):
         return
@@ -47,26 +47,25 @@ def check_source(where: str, source: Any) -> None:
 def leaf_slots(
     sources: Mapping[str, Any], goal: Predicate, layout: Layout
 ) -> dict[str, str | Body]:
-    """Return the words of a goal, B = 1, and what its leaves fill slots with.
+    """Return the words of a goal, B = 1, and the values of the slots that its leaves fill.
 
-    Leaves are those that the environment uses, in order. A list and a count are about those that
-    are of the same type as the first one.
+    Leaves are those of the environment, in order. Lists and counts include those with the type of
+    the first one.
 
     Args:
-        sources: What fills each slot, as in the table ``leaves`` of a bank:
+        sources: Source of each slot, as in the table ``leaves`` of a bank:
 
-            - ``attribute``: that of the first leaf that has it: a body, or words that the leaf
-              says (:meth:`~clevrskills.core.goal.predicate.Leaf.phrases`); ``2.attribute`` and
-              ``-1.attribute``: that of a leaf by its number; ``attribute.0``: a body of several;
-              ``attribute.count``: how many they are; ``attribute:color``: one of
-              :data:`BODY_FORMS` of it;
-            - ``count``: how many leaves there are, in words;
-            - ``keystep``: the image of the scene after the last of them;
-            - a table: ``each``, a template that is said of each leaf, its braces filled as above
-              and by ``keystep``; ``first``, a template said of the first leaf before them;
-              ``between`` parts, ``, `` by default, and before the ``last``, that or `` and ``;
-              ``reverse``: said from the last to the first;
-            - a table of ``one`` and ``several``: which depends on how many leaves there are.
+            - ``attribute``: body or phrase (:meth:`~clevrskills.core.goal.predicate.Leaf.phrases`)
+              of the first leaf with this attribute; ``2.attribute`` and ``-1.attribute``: of a leaf
+              by index; ``attribute.0``: one of several bodies; ``attribute.count``: their number;
+              ``attribute:color``: with a format of :data:`BODY_FORMS`;
+            - ``count``: number of leaves in words;
+            - ``keystep``: image of the scene after the last of them;
+            - a table: ``each``, a template for each leaf with the slots above and ``keystep``;
+              ``first``, a template for the first leaf in front of them; the separators ``between``,
+              by default ``, ``, and ``last``, by default ``between`` or `` and ``; ``reverse`` for
+              the reverse order;
+            - a table of ``one`` and ``several``, selected by the number of leaves.
         goal: The goal.
         layout: The scene.
 
@@ -89,9 +88,7 @@ def _leaves(predicates: Sequence[Predicate]) -> list[Leaf]:
 
 
 def _words(used: Sequence[Predicate], leaves: Sequence[Leaf]) -> dict[str, str]:
-    """Return the words by which a goal may be asked for beside its slots: those of the relations
-    and the order of its predicates, and of its counts.
-    """
+    """Return the goal words of the predicates, and the words of their counts."""
     words = [word for predicate in used for word in predicate.goal_words]
     bodies = {slot for leaf in leaves for name in _bodies(leaf) for slot in _slots(leaf, name)}
     counts = {len(leaves), len(_alike(leaves)), len(bodies)}
@@ -114,7 +111,7 @@ def _slots(leaf: Leaf, name: str) -> list[int]:
 
 @dataclass(frozen=True)
 class _SlotScene:
-    """Leaves of a goal, what lies about, and the words of the goal."""
+    """Leaves of a goal, their scene, and the words of the goal."""
 
     leaves: Sequence[Leaf]
     layout: Layout
@@ -147,11 +144,7 @@ class _SlotScene:
         return listed(parts, *(text.format_map(self.words) for text in (between, last)))
 
     def part(self, path: str, *leaves: Leaf) -> str | Body:
-        """Return the body or the words of the first of some leaves that has them.
-
-        Raises:
-            UnknownNameError: None has them.
-        """
+        """Return a body or phrase of the first leaf that has it."""
         name, _, which = path.partition(".")
         for leaf in leaves:
             if name in (words := leaf.phrases()):
@@ -167,7 +160,7 @@ class _SlotScene:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Slots that a leaf, after which there is a key-step, fills a template with."""
+    """Values of a template's slots for a leaf and its key-step."""
 
     scene: _SlotScene
     leaf: Leaf

@@ -1,4 +1,4 @@
-"""Base of tasks with invented words: the words, and pairs that show what an adjective means."""
+"""Base of tasks with invented words, and pairs of objects that define an adjective."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,31 +18,31 @@ from clevrskills.tasks.leaf_slots import listed
 NOUNS = ("dax", "blicket", "wug", "zup")
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
 STEM = 3
-"""Letters of a stem: ``daxer`` and ``dax`` are not for the same prompt."""
+"""Letters of a stem; no prompt has two words with the same stem, such as ``daxer`` and ``dax``."""
 SIZES = {
     "larger": ((1.5, 1.5, 1.5), "large", "small"),
     "smaller": ((0.7, 0.7, 0.7), "small", "large"),
     "taller": ((1.0, 1.0, 1.8), "tall", "short"),
     "shorter": ((1.0, 1.0, 0.6), "short", "tall"),
 }
-"""Meaning of an adjective: scale of what has the property, what that is called, and its twin."""
+"""Meanings of adjectives: scale of the object with the property, its name and that of its twin."""
 WIDTH_M, HEIGHT_M = (0.045, 0.14), (0.016, 0.13)
 """Sizes that a cup seals on, and that leave room on the table."""
 PLAIN_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-"""Of bodies that only the prompt shows."""
+"""Pose of bodies that only the prompt shows."""
 
 Size = tuple[float, float, float]
 
 
 def scaled(name: str, scale: Size, power: int = 1) -> Size:
-    """Return bounding box of a shape, stretched, in metres; of ``power`` -1 shrunk by as much."""
+    """Return the size of a shape in metres, scaled by ``scale ** power``."""
     size = 2.0 * np.array(shape(name).half_extents) * np.array(scale) ** power
     x, y, z = np.round(size, 5).tolist()
     return x, y, z
 
 
 def fits(name: str, scale: Size) -> bool:
-    """Return whether a shape can be handled as it is, stretched, and shrunk by as much."""
+    """Return whether a shape can be handled unscaled and scaled up and down."""
     for size in (scaled(name, scale, power) for power in (1, 0, -1)):
         if not (
             WIDTH_M[0] <= min(size[:2])
@@ -56,19 +56,17 @@ def fits(name: str, scale: Size) -> bool:
 def named(
     rng: EpisodeRng, bodies: list[Body], adjective: str = ""
 ) -> tuple[tuple[Body, ...], tuple[str, ...]]:
-    """Return untextured examples of bodies, ``noun_0`` and on, and a different noun for each, none
-    of the same stem as an adjective.
+    """Return untextured examples of bodies, ``noun_0`` etc., with different nouns, none of the stem
+    of an adjective.
     """
-    nouns = [noun for noun in NOUNS if not adjective or noun[:STEM] != adjective[:STEM]]
-    examples = tuple(
-        Body(f"noun_{i}", body.shape, None, PLAIN_POSE) for i, body in enumerate(bodies)
-    )
-    return examples, tuple(rng.choose(nouns, len(bodies), "roles"))
+    nouns = [noun for noun in NOUNS if noun[:STEM] != adjective[:STEM]]
+    examples = [Body(f"noun_{i}", body.shape, None, PLAIN_POSE) for i, body in enumerate(bodies)]
+    return tuple(examples), tuple(rng.choose(nouns, len(bodies), "roles"))
 
 
 @dataclass(kw_only=True, eq=False)
 class NovelAdjectiveTask(Task):
-    """The parts of a scene with a pair of objects that differ in size only."""
+    """Base of tasks with a pair of objects that differ only in size."""
 
     level: ClassVar = "L1"
     predicates: ClassVar = (OnTop,)
@@ -78,14 +76,15 @@ class NovelAdjectiveTask(Task):
     parts: ClassVar = ("top", "bottom")
     max_steps: ClassVar = 200
 
-    # pairs in the prompt that show what the adjective means
-    num_examples: Count = count(1, 3, most=4)
-    meanings: tuple[str, ...] = choice(*SIZES)  # what it may mean
+    num_examples: Count = count(1, 3, most=4)  # pairs in the prompt that define the adjective
+    meanings: tuple[str, ...] = choice(*SIZES)  # possible meanings of the adjective
 
     def scene(self, rng: EpisodeRng) -> tuple[Layout, Body]:
-        """Draw the base and two objects, one of which the adjective fits; and the example pairs,
-        the one that has the property first: ``example_0``, ``example_1``, and on. Either of a pair
-        has the natural size of its shape, so that only the definition tells which is meant.
+        """Sample a base, two objects, one of which has the property, and example pairs.
+
+        In the pairs ``example_0``, ``example_1`` etc. the one with the property comes first. Either
+        of a pair has the natural size of its shape, so that only the definition tells which is
+        meant.
 
         Returns:
             The layout, and the object of natural size.
@@ -124,19 +123,16 @@ class NovelAdjectiveTask(Task):
 
 
 def fields(layout: Layout) -> dict[str, str | Body]:
-    """Return what prompts show: the examples by their keys and, where examples come in pairs, what
-    an adjective, the first of the invented words, means; ``examples`` in a sentence for each pair,
-    ``comparisons`` in one.
+    """Return slots with the examples and, for example pairs, the definition of the adjective, the
+    first invented word: ``examples`` in one sentence per pair, ``comparisons`` in a single one.
     """
     shown: dict[str, str | Body] = {body.key: body for body in layout.examples}
     firsts = [key for key in shown if key.startswith("example_")][::2]
     if not firsts:
         return shown
-    pairs = [f"{{obj:{key}}} is {layout.words[0]} than {{obj:{_twin(key)}}}" for key in firsts]
+    pairs = [
+        f"{{obj:{key}}} is {layout.words[0]} than {{obj:example_{2 * k + 1}}}"
+        for k, key in enumerate(firsts)
+    ]
     named = {"adjective": layout.words[0], "examples": ". ".join(pairs)}
     return {**shown, **named, "comparisons": listed(pairs)}
-
-
-def _twin(key: str) -> str:
-    """Return the key of the other example of a pair."""
-    return f"example_{int(key.removeprefix('example_')) + 1}"

@@ -1,4 +1,4 @@
-"""Base of sorting tasks: objects with the texture of the area that each belongs to."""
+"""Base of tasks that sort objects into areas of the same texture."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -23,34 +23,29 @@ AREAS, OBJECTS = 3, 4
 
 @dataclass(kw_only=True, eq=False)
 class SortingTask(Task):
-    """Every object is brought to the area of its texture.
-
-    Args:
-        num_areas: Areas.
-        num_objects: Objects to sort, no more than the areas have room for.
-    """
+    """Base of tasks in which every object is brought to the area of its texture."""
 
     slots = (*(f"area_{i}" for i in range(AREAS)), *(f"object_{i}" for i in range(OBJECTS)))
     composition: ClassVar[tuple[str, ...]] = ("combinations",)
     count_argument, extra_slot = "num_objects", f"object_{OBJECTS}"
     max_steps = 600
     gap_m: ClassVar[float]
-    """Least distance between what is laid out."""
+    """Least distance between objects and areas."""
     size_m: ClassVar[tuple[float, float, float] | None] = None
-    """Size of the objects; their own by default."""
+    """Size of the objects; ``None``: their own."""
 
-    num_areas: Count = count(1, AREAS)
-    num_objects: Count = count(1, OBJECTS, most=OBJECTS + 1)
+    num_areas: Count = count(1, AREAS)  # areas
+    num_objects: Count = count(1, OBJECTS, most=OBJECTS + 1)  # objects, as far as there is room
 
     @abstractmethod
     def movable(self, pools: Pools) -> Sequence[str]:
-        """Return shapes of the objects to draw from."""
+        """Return the pool of the objects' shapes."""
 
     @abstractmethod
     def lay_areas(
         self, rng: EpisodeRng, table: TableLayout, tiles: Sequence[Shape]
     ) -> Sequence[Pose]:
-        """Draw poses of the areas and take their places on the table.
+        """Sample poses of the areas and occupy their places.
 
         Raises:
             LayoutError: There is no room.
@@ -82,10 +77,8 @@ class SortingTask(Task):
         bodies: list[Body | None] = [None] * len(self.slots)
         poses = self.lay_areas(rng, table, [shape(name, AREA_SIZE_M) for name in area_shapes])
         for i, pose in enumerate(poses):
-            name, texture = area_shapes[i], textures[i]
-            bodies[i] = Body(
-                self.slots[i], name, texture, pose, AREA_SIZE_M, static=True, noun="area"
-            )
+            look = area_shapes[i], textures[i]
+            bodies[i] = Body(self.slots[i], *look, pose, AREA_SIZE_M, static=True, noun="area")
         for i in range(objects):
             pose, slot = table.place(shape(shapes[i], self.size_m)), AREAS + i
             texture = textures[area_of[i]]

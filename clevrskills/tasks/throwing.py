@@ -1,4 +1,4 @@
-"""Base of tasks whose targets are out of reach, so that things must be thrown there."""
+"""Base of tasks in which objects are thrown at targets out of reach."""
 
 from collections.abc import Mapping
 from math import cos, pi, radians, sin
@@ -21,8 +21,8 @@ from clevrskills.tasks.layout import (
 )
 
 REACH_M = 0.72
-"""How far from its base the xArm 6 can let something drop, and a little more; the Panda reaches 0.1
-m further."""
+"""Distance from the base beyond which the xArm 6 cannot drop an object; the Panda reaches 0.1 m
+further."""
 TRIES = 100
 
 
@@ -34,18 +34,18 @@ def place_beyond(
     beyond_m: tuple[float, float],
     yaw_rad: float | None = None,
 ) -> Pose:
-    """Return a free, visible place for a shape all of which is out of reach.
+    """Sample a free, visible place for a shape that is completely out of reach.
 
     Args:
-        table: What is taken already.
+        table: The table.
         generator: Source of the random place.
         item: The shape.
-        angles_deg: Range of its direction from the base, 90: to the left.
-        beyond_m: Range of how far beyond reach it begins.
-        yaw_rad: Its turn; ``None``: it faces the base.
+        angles_deg: Range of its direction from the base; 90 is to the left.
+        beyond_m: Range of its least distance beyond reach.
+        yaw_rad: Its yaw; ``None``: it faces the base.
 
     Raises:
-        LayoutError: None was found.
+        LayoutError: No place was found.
     """
     corners = np.concatenate(item.parts)[:, :2]
     for _ in range(TRIES):
@@ -60,12 +60,11 @@ def place_beyond(
 
 
 class Throwing(Task):
-    """An object, in the gripper at the start, and a target out of reach.
+    """Base of tasks with an object in the gripper and a target out of reach.
 
-    The released code draws the target 0.75 to 0.85 m from the base in front of the robot, where the
-    camera often sees none of it, and where the gripper reaches its near side. Here all of it is in
-    view and out of reach, which it can be to the robot's left only; so an area is up to 0.1 m
-    further away.
+    The released code puts the target 0.75 to 0.85 m in front of the robot, where it is often
+    outside the image and partly within reach. Here it is completely in view and out of reach, which
+    is possible only to the robot's left. An area is therefore up to 0.1 m further away.
     """
 
     level = "L0"
@@ -81,10 +80,10 @@ class Throwing(Task):
     beyond_m: ClassVar[tuple[float, float]] = (0.0, 0.06)
 
     def scene(self, rng: EpisodeRng, target: str) -> Layout:
-        """Draw a scene with an ``area`` or an ``object`` as the target.
+        """Sample a scene with an ``area`` or an ``object`` as the target.
 
         Raises:
-            LayoutError: The draw does not fit.
+            LayoutError: The scene does not fit on the table.
         """
         pools = rng.pools
         thrown, aimed = rng.choose(pools.primitive, 2)

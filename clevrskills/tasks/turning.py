@@ -1,4 +1,4 @@
-"""Base of tasks about turning objects: which objects, by how much, with room to turn."""
+"""Base of tasks in which objects are rotated."""
 
 from dataclasses import dataclass
 
@@ -10,39 +10,34 @@ from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, TableLayout
 
 DIRECTIONS = {"clockwise": -1, "anti-clockwise": 1}
-"""Sign of a turn about world z, which is seen from above."""
+"""Sign of a rotation about world z, as seen from above."""
 
 
 @dataclass(kw_only=True, eq=False)
 class TurningTask(Task):
-    """A task in which objects are turned by an angle."""
+    """Base of tasks in which objects are rotated by an angle."""
 
-    angles_deg: tuple[int, ...] = choice(30, 60, 90, 120, 150)  # angles to choose from
-    # directions to choose from, as seen from above
-    directions: tuple[str, ...] = choice(*DIRECTIONS)
+    angles_deg: tuple[int, ...] = choice(30, 60, 90, 120, 150)  # angles
+    directions: tuple[str, ...] = choice(*DIRECTIONS)  # directions, as seen from above
 
     def angle_deg(self, rng: EpisodeRng) -> int:
-        """Draw a turn, positive is anti-clockwise."""
+        """Sample a rotation; positive is anti-clockwise."""
         angle = self.angles_deg[rng.roles.integers(len(self.angles_deg))]
         direction = self.directions[rng.roles.integers(len(self.directions))]
         return DIRECTIONS[direction] * angle
 
 
 def turnable(rng: EpisodeRng) -> tuple[str, ...]:
-    """Return shapes whose outline shows each turn, whatever they are covered with.
-
-    Of others a turn could not be seen, or not be distinguished from one by another angle or in the
-    other direction.
-    """
+    """Return the shapes without rotational symmetry, whose rotation is visible without texture."""
     names = dict.fromkeys(rng.pools.movable)
     return tuple(n for n in names if outline_symmetry(shape(n, rng.size_m(n))) == 1)
 
 
 def turnable_body(key: str, name: str, texture: str, rng: EpisodeRng, table: TableLayout) -> Body:
-    """Return a body with room to be turned on the spot.
+    """Return a body with room to be rotated on the spot.
 
     Raises:
-        LayoutError: It has no place.
+        LayoutError: No place was found.
     """
     size = rng.size_m(name)
     item = shape(name, size)
@@ -51,7 +46,7 @@ def turnable_body(key: str, name: str, texture: str, rng: EpisodeRng, table: Tab
 
 
 def room_to_turn(*shapes: Shape) -> Shape:
-    """Return disc that each of some shapes covers when turned, as high as the highest of them."""
+    """Return a disc that contains each of some shapes at any yaw, as high as the highest one."""
     diameter = 2 * max(item.radius_m for item in shapes)
     height = 2 * max(item.half_extents[2] for item in shapes)
     return shape("cylinder", (diameter, diameter, height))

@@ -89,15 +89,18 @@ def cut(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: (folder / "config.json").unlink(), "is no checkpoint: it has no config"),
+        (lambda folder: (folder / "config.json").unlink(), "is not a checkpoint: it has no config"),
         (lambda folder: (folder / "config.json").write_text("{"), "is damaged: JSONDecodeError"),
         (lambda folder: (folder / "model.safetensors").unlink(), "cannot be read"),
         (cut, "cannot be read"),
         (edited(lambda data: data.update(format_version=9)), "has format version 9; this package"),
         (edited(lambda data: data.update(policy="no")), "unknown policy 'no'"),
-        (edited(lambda data: data["config"].update(width=128)), "is not of this policy: 0 weights"),
+        (edited(lambda data: data["config"].update(width=128)), "of this policy: 0 weights"),
         (edited(lambda data: data["config"].update(wdth=1)), "unknown entry of BehaviorCloningC"),
-        (edited(lambda data: data["spec"]["action"].update(rate_hz=10)), "does not act as the env"),
+        (
+            edited(lambda data: data["spec"]["action"].update(rate_hz=10)),
+            "has other actions than the env",
+        ),
         (edited(lambda data: data.pop("spec")), "is damaged: KeyError"),
     ],
 )

@@ -83,9 +83,9 @@ def test_files_written_by_version_0_1_are_read(tmp_path: Path) -> None:
 
 
 def test_folders_that_are_no_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(ClevrSkillsError, match="^there is no folder runs: name"):
+    with pytest.raises(ClevrSkillsError, match="^there is no folder runs; give"):
         checkpoint.find(Path("runs"))
-    with pytest.raises(ClevrSkillsError, match=r"is no checkpoint: it has no config\.json"):
+    with pytest.raises(ClevrSkillsError, match=r"is not a checkpoint: it has no config\.json"):
         checkpoint.find(tmp_path)
 
 
@@ -95,7 +95,7 @@ def test_what_does_not_fit(tmp_path: Path) -> None:
     with pytest.raises(ClevrSkillsError, match="2 weights are missing and 0 do not fit"):
         checkpoint.load_weights(nn.Sequential(*module, nn.Linear(1, 1)), tmp_path)
     path = tmp_path / checkpoint.OPTIMIZER_FILE
-    with pytest.raises(ClevrSkillsError, match=r"is not of this policy: 9.weight"):
+    with pytest.raises(ClevrSkillsError, match=r"does not fit this policy: 9.weight"):
         checkpoint.load_optimizer(optimizer, module, checkpoint.read_tensors(path), path)
     path.write_bytes(b"nothing")
     with pytest.raises(ClevrSkillsError, match="cannot be read"):
@@ -118,7 +118,7 @@ def test_published_policies_are_found_by_name(
     assert checkpoint.find(Path("zoo/small")) == folder
     with pytest.raises(ClevrSkillsError, match="unknown policy of the zoo 'large'; allowed: small"):
         checkpoint.find(Path("zoo/large"))
-    with pytest.raises(ClevrSkillsError, match="no checkpoint"):
+    with pytest.raises(ClevrSkillsError, match="not a checkpoint"):
         checkpoint.find(tmp_path / "zoo" / "small")
     shutil.rmtree(checkpoint.ZOO)
     assert not checkpoint.zoo_names()

@@ -108,7 +108,7 @@ def test_words_alone() -> None:
     assert in_words(other) == "Lift the red cube"
     env = Counter()
     env.prompt = prompt
-    with pytest.raises(ClevrSkillsError, match="'Make {ks:0}' cannot be said in words alone"):
+    with pytest.raises(ClevrSkillsError, match="'Make {ks:0}' has no wording without images"):
         Observer(env, ObservationOptions(prompt="language")).begin()
 
 

@@ -101,7 +101,7 @@ def test_a_constructor_is_given_suite_and_interface_if_it_names_both() -> None:
         ({"extra_views": ("front",)}, "unknown view 'front'"),
         ({"concurrency": "thread"}, "unknown concurrency 'thread'; allowed: none, threads, bat"),
         ({"concurrency": "batched", "privileged": True}, "a batched policy cannot be privileged"),
-        ({"act": None}, "is no policy: it has no method 'act'"),
+        ({"act": None}, "is not a policy: it has no method 'act'"),
     ],
 )
 def test_what_cannot_be_declared(declared: dict[str, Any], message: str) -> None:

@@ -560,7 +560,7 @@ def test_a_filmed_episode_that_goes_otherwise_changes_no_result(
         ({"seed": 1, "frozen": Path("x")}, "--seed and --frozen exclude each other"),
         ({"tasks": ()}, "nothing to evaluate: name tasks, or a level with --level"),
         ({"video": ("reach_test_009",)}, "unknown episode 'reach_test_009'; allowed: reach_train_"),
-        ({"policy_arg": ("a",)}, "'a' is no argument; allowed: NAME=VALUE, each name once"),
+        ({"policy_arg": ("a",)}, "'a' is not NAME=VALUE, or its name is repeated"),
         (
             {"policy": "oracel"},
             "unknown policy 'oracel'; did you mean oracle? allowed: oracle, zero",
@@ -601,8 +601,8 @@ def test_more_episodes_of_a_task_of_ones_own_are_frozen(
         ("fake_policies:Nobody", "unknown attribute of fake_policies 'Nobody'; allowed: Wanderer"),
         ("fake_policies:INSTANCE", "fake_policies:INSTANCE is of type Wanderer; name a class, or"),
         ("fake_policies:SEES", "fake_policies:SEES is of type ObservationOptions; name a class"),
-        ("fake_policies:Dumb", "fake_policies:Dumb is no policy: it has no method 'reset'"),
-        ("fake_policies:WrongFrame", "policy fake_policies:WrongFrame does not act as the envir"),
+        ("fake_policies:Dumb", "fake_policies:Dumb is not a policy: it has no method 'reset'"),
+        ("fake_policies:WrongFrame", "policy fake_policies:WrongFrame has other actions than the"),
         (
             "fake_policies:Wanderer",
             "cannot make the policy fake_policies:Wanderer: got an unexpected key",

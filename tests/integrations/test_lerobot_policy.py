@@ -41,7 +41,7 @@ def test_refusals(checkpoint, tmp_path):
 
     with pytest.raises(ClevrSkillsError, match="unknown camera 'front'"):
         PolicySource(f"lerobot:{checkpoint}", {"rename": {"front": "camera1"}}).make()
-    assert refusal(tmp_path).endswith("is no checkpoint of LeRobot: it has no config.json")
+    assert refusal(tmp_path).endswith("is not a checkpoint of LeRobot: it has no config.json")
     if importlib.util.find_spec("lerobot") is None:
         assert refusal(checkpoint).startswith("lerobot:DIR needs LeRobot 0.6.1, in Python 3.12")
     info = tmp_path / "data/meta/info.json"

@@ -21,7 +21,7 @@ from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import BLIND
 from clevrskills.serving import DIALECTS, connect
-from clevrskills.serving.codecs import pack_openpi, unpack_openpi
+from clevrskills.serving.codecs import OPENPI
 from clevrskills.serving.connection import WebSocketWire
 from clevrskills.serving.server import HEALTH
 from clevrskills.serving.vla_eval import opened, sealed
@@ -133,7 +133,7 @@ NOT_AS_ASKED: dict[str, tuple[dict[str, Any], Observation, str]] = {
     "camera": (
         {"cameras": (*TWO, "render_camera")},
         observation(),
-        "no image of render_camera, which the policy asked for; sent: base_camera, hand_camera",
+        "no image of render_camera, which the policy requires; sent: base_camera, hand_camera",
     ),
     "no images": ({}, {**observation(), "images": {}}, "no image of base_camera, "),
     "state": ({}, {**observation(), "proprioception": {}}, "no state of the robot, which"),
@@ -204,7 +204,7 @@ def test_a_client_that_does_not_say_the_step(dialect: str) -> None:
             if dialect == "openpi":
                 connection.recv()
             for number in range(4):  # of chunks of three, which vla-eval's own client gets in parts
-                message = pack_openpi(shown) if dialect == "openpi" else b""
+                message = OPENPI.pack(shown) if dialect == "openpi" else b""
                 connection.send(message or sealed("observation", shown, number))
                 connection.recv()
     steps = [seen["step"] for seen in Recorder.made[0].observations]
@@ -220,8 +220,8 @@ def test_an_api_key(
     source = PolicySource(f"{HERE}:One")
     with serving_source(source, dialect, key="s3cret-key") as url:
         for arguments, said in (
-            ({}, "it asks for an API key: --policy-arg api_key_env=NAME"),
-            ({"api_key_env": "WRONG"}, "it does not know this API key"),
+            ({}, "it requires an API key: give its variable"),
+            ({"api_key_env": "WRONG"}, "it refuses this API key"),
         ):
             with pytest.raises(PolicyError, match=f"^{url}: {said}"):
                 connect(url, **arguments)
@@ -245,9 +245,9 @@ def test_names_of_another_openpi_server() -> None:
     got: list[Any] = []
 
     def remember(connection: ServerConnection) -> None:
-        connection.send(pack_openpi({}))
-        got.append(unpack_openpi(connection.recv()))
-        connection.send(pack_openpi({"actions": np.zeros(7)}))
+        connection.send(OPENPI.pack({}))
+        got.append(OPENPI.unpack(connection.recv()))
+        connection.send(OPENPI.pack({"actions": np.zeros(7)}))
 
     shown = observation()
     with scripted("openpi", remember) as url:
@@ -266,8 +266,8 @@ def test_names_of_another_openpi_server() -> None:
     ("rename", "said"),
     [
         ({"front": "image"}, "unknown name in rename 'front'; allowed: base_camera"),
-        ({"base_camera": 3}, "rename={'base_camera': 3}; allowed: new names by name, as JSON"),
-        ("image", "rename='image'; allowed: new names by name, as JSON"),
+        ({"base_camera": 3}, "rename={'base_camera': 3}; allowed: a JSON object of new names"),
+        ("image", "rename='image'; allowed: a JSON object of new names"),
         ({"base_camera": "x", "hand_camera": "x"}, "two things would be called 'observation/x'"),
     ],
 )
@@ -441,8 +441,8 @@ def test_whether_to_clip_is_for_the_runner_to_say(dialect: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("oracle", "is given the environment itself"),
-        (f"{HERE}:Privileged", "is given the environment itself"),
+        ("oracle", "needs the environment itself"),
+        (f"{HERE}:Privileged", "needs the environment itself"),
         (f"{HERE}:OtherActions", "rate_hz is 10"),
         (f"{HERE}:Nobody", "unknown attribute"),
     ],

@@ -2,16 +2,10 @@ import msgpack
 import numpy as np
 import pytest
 
-from clevrskills.serving.codecs import (
-    CodecError,
-    pack_openpi,
-    pack_vla_eval,
-    unpack_openpi,
-    unpack_vla_eval,
-)
+from clevrskills.serving.codecs import OPENPI, VLA_EVAL, CodecError
 from clevrskills.serving.message_fields import encode_file
 
-CODECS = [(pack_openpi, unpack_openpi), (pack_vla_eval, unpack_vla_eval)]
+CODECS = [(one.pack, one.unpack) for one in (OPENPI, VLA_EVAL)]
 DATA = {
     "images": {"base_camera": np.arange(48, dtype=np.uint8).reshape(4, 4, 3)},
     "state": np.linspace(0, 1, 5, dtype=np.float32),
@@ -55,26 +49,26 @@ def test_what_is_packed_is_unpacked(pack, unpack):
 
 def test_numbers_of_numpy():
     numbers = {"a": np.float32(0.5), "b": np.int64(3), "c": np.bool_(True)}
-    found = unpack_openpi(pack_openpi(numbers))
+    found = OPENPI.unpack(OPENPI.pack(numbers))
     assert {name: type(value) for name, value in found.items()} == {
         "a": np.float32,
         "b": np.int64,
         "c": np.bool_,
     }
     assert found == numbers
-    assert unpack_vla_eval(pack_vla_eval(numbers)) == {"a": 0.5, "b": 3, "c": True}
+    assert VLA_EVAL.unpack(VLA_EVAL.pack(numbers)) == {"a": 0.5, "b": 3, "c": True}
 
 
 def test_how_arrays_are_marked():
     array = np.array([[1, 2]], dtype=np.int16)
     raw = b"\x01\x00\x02\x00"
-    assert msgpack.unpackb(pack_openpi(array)) == {
+    assert msgpack.unpackb(OPENPI.pack(array)) == {
         b"__ndarray__": True,
         b"data": raw,
         b"dtype": "<i2",
         b"shape": [1, 2],
     }
-    assert msgpack.unpackb(pack_vla_eval(array)) == {
+    assert msgpack.unpackb(VLA_EVAL.pack(array)) == {
         "__ndarray__": True,
         "data": raw,
         "dtype": "<i2",
@@ -86,10 +80,10 @@ def test_images_of_vla_eval():
     image = np.full((8, 6, 3), 77, np.uint8)
     for form in ("png", "jpeg"):
         sent = marked(encode_file(image, form), form, image.shape)
-        np.testing.assert_array_equal(unpack_vla_eval(pack_vla_eval(sent)), image)
+        np.testing.assert_array_equal(VLA_EVAL.unpack(VLA_EVAL.pack(sent)), image)
     raw = {"__image__": True, "format": "raw", "data": image.tobytes(), "dtype": "|u1"}
     packed = msgpack.packb({**raw, "shape": list(image.shape)})
-    np.testing.assert_array_equal(unpack_vla_eval(packed), image)
+    np.testing.assert_array_equal(VLA_EVAL.unpack(packed), image)
 
 
 @pytest.mark.parametrize(("pack", "unpack"), CODECS)
@@ -123,4 +117,4 @@ def test_only_data_is_sent(pack, unpack, thing):
 
 def test_a_image_file_that_is_none():
     with pytest.raises(CodecError):
-        unpack_vla_eval(pack_vla_eval(marked(b"GIF89a", "png", (1, 1, 3))))
+        VLA_EVAL.unpack(VLA_EVAL.pack(marked(b"GIF89a", "png", (1, 1, 3))))

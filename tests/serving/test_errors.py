@@ -14,7 +14,7 @@ from websockets.sync.server import ServerConnection
 from clevrskills.core.policy import PolicyError
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving import DIALECTS, connect
-from clevrskills.serving.codecs import pack_openpi, unpack_openpi
+from clevrskills.serving.codecs import OPENPI
 from clevrskills.serving.vla_eval import opened, sealed
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
 from tests.serving.servers import observation, prompt, scripted
@@ -32,9 +32,9 @@ def script(dialect: str, *replies: Reply, **greeting: Any) -> Callable[[ServerCo
     """A server that greets, then answers the observations in the given ways."""
 
     def openpi(connection: ServerConnection) -> None:
-        connection.send(pack_openpi(greeting))
+        connection.send(OPENPI.pack(greeting))
         for reply in replies:
-            unpack_openpi(connection.recv())
+            OPENPI.unpack(connection.recv())
             reply(connection, 0)
         for _ in connection:  # until the client leaves
             pass
@@ -56,7 +56,7 @@ def answering(dialect: str, answer: Any) -> Reply:
 
     def reply(connection: ServerConnection, number: int) -> None:
         if dialect == "openpi":
-            connection.send(pack_openpi(answer))
+            connection.send(OPENPI.pack(answer))
         else:
             connection.send(sealed("action", answer, number))
 
@@ -94,8 +94,8 @@ BROKEN: dict[str, tuple[Reply, str]] = {
     "killed": (dying, "the connection broke"),
     "closed": (closing, r"the server closed the connection \(code 1011, out of memory\)"),
     "hangs": (silent, f"no answer within {SHORT_S:g} s"),
-    "garbage": (sending(b"\xc1\xc1"), "2 bytes that are no message"),
-    "torn": (sending(pack_openpi({"actions": [0.0]})[:-3]), "16 bytes that are no message"),
+    "garbage": (sending(b"\xc1\xc1"), "2 bytes are not a message"),
+    "torn": (sending(OPENPI.pack({"actions": [0.0]})[:-3]), "16 bytes are not a message"),
 }
 
 
@@ -195,8 +195,8 @@ def test_a_server_that_takes_nothing(dialect: str) -> None:
 
 GREETINGS: dict[str, tuple[Callable[[ServerConnection], Any], str]] = {
     "silent": (lambda connection: connection.recv(), f"no answer within {SHORT_S:g} s"),
-    "garbage": (lambda connection: connection.send(b"\xc1"), "greets in another dialect: 1 bytes"),
-    "a list": (lambda connection: connection.send(b"\x90"), "greets in another dialect: "),
+    "garbage": (lambda connection: connection.send(b"\xc1"), "uses another dialect: 1 bytes"),
+    "a list": (lambda connection: connection.send(b"\x90"), "uses another dialect: "),
     "text": (lambda connection: connection.send("hi"), "(the server failed: hi|.* a text: 'hi')"),
     "closed": (lambda connection: None, r"the server closed the connection \(code 1000\)"),
 }
@@ -221,7 +221,7 @@ def test_servers_that_greet_otherwise(dialect: str, kind: str) -> None:
 
 def test_the_other_dialect() -> None:
     with scripted("vla-eval", script("openpi")) as url:
-        with pytest.raises(PolicyError, match="greets in another dialect: not an envelope"):
+        with pytest.raises(PolicyError, match="uses another dialect: not an envelope"):
             connect(url)
     with scripted("openpi", script("vla-eval")) as url:
         with pytest.raises(PolicyError, match="no answer within"):
@@ -277,7 +277,7 @@ def test_declarations_that_are_none() -> None:
 @pytest.mark.parametrize("options", [{"cameras": ["side"]}, {"lidar": True}, 3])
 def test_observations_that_cannot_be_shown(dialect: str, options: Any) -> None:
     with scripted(dialect, script(dialect, observation_options=options)) as url:
-        with pytest.raises(PolicyError, match=f"^{url}: asks for what cannot be shown"):
+        with pytest.raises(PolicyError, match=f"^{url}: requests invalid observations"):
             connect(url)
 
 
@@ -312,9 +312,12 @@ def answering_tcp(answer: bytes) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "answered HTTP 404, so it is no"),
-        (b"220 smtp ready\r\n", "no policy server: "),
-        (b"", "no policy server: "),
+        (
+            b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+            "it answered HTTP 404, so it is not",
+        ),
+        (b"220 smtp ready\r\n", "not a policy server: "),
+        (b"", "not a policy server: "),
     ],
 )
 def test_other_servers(dialect: str, answer: bytes, said: str) -> None:
@@ -326,7 +329,7 @@ def test_other_servers(dialect: str, answer: bytes, said: str) -> None:
 def test_nobody_there(dialect: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with pytest.raises(PolicyError, match="connection refused; does the server run"):
+    with pytest.raises(PolicyError, match="connection refused; is the server running"):
         connect(f"{dialect}://127.0.0.1:{port}")
 
 

@@ -21,7 +21,7 @@ from clevrskills.core.policy_loader import PolicySource
 from clevrskills.dataset_tools.export.statistics import Numbers, as_lists
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving import connect
-from clevrskills.serving.codecs import pack_openpi, unpack_openpi, unpack_vla_eval
+from clevrskills.serving.codecs import OPENPI, VLA_EVAL
 from clevrskills.serving.message_fields import state_vector
 from clevrskills.serving.vla_eval import sealed
 from clevrskills.sim.state_vector import state_parts
@@ -84,7 +84,7 @@ def digest(shown: Observation, pictures: int, starts: bool) -> list[float]:
 
 def test_openpi_messages_are_the_same_bytes(tmp_path: Path) -> None:
     numbers = {"a": np.float32(0.5), "b": np.int64(3), "c": np.bool_(True)}
-    message = pack_openpi({**DATA, "numbers": numbers, "shape": (1, 2)})
+    message = OPENPI.pack({**DATA, "numbers": numbers, "shape": (1, 2)})
     (tmp_path / "in").write_bytes(message)
     run("openpi", "codec_openpi.py", tmp_path / "in", tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == message
@@ -101,7 +101,7 @@ def test_images_of_vla_eval(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(sealed("observation", DATA, 7))
     run("vla-eval", "codec_vla_eval.py", "png", tmp_path / "in", tmp_path / "out")
     assert b"__image__" in (tmp_path / "out").read_bytes()
-    assert_equal(unpack_vla_eval((tmp_path / "out").read_bytes())["payload"], DATA)
+    assert_equal(VLA_EVAL.unpack((tmp_path / "out").read_bytes())["payload"], DATA)
 
 
 # --- openpi
@@ -114,7 +114,7 @@ def test_the_client_of_openpi_with_our_server(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["metadata"]["action_spec"] == Asking.action_spec
     assert found["metadata"]["observation_options"]["history"] == 2
-    assert "the prompt is no text but int" in found["error"]
+    assert "the prompt is of type int, not text" in found["error"]
     # two of three actions of each chunk; it does not say so, so the server thinks of all three
     expected = [*actions(0)[:2], actions(3)[0]] * 2
     np.testing.assert_allclose(found["actions"], expected)
@@ -187,7 +187,7 @@ def test_the_client_of_vla_eval_with_our_server(tmp_path: Path, form: str) -> No
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["mismatches"] == []
     assert found["info"]["model_server"].endswith("Asking")
-    assert "the prompt is no text but int" in found["error"]
+    assert "the prompt is of type int, not text" in found["error"]
     assert found["info"]["observation_params"] == {
         "cameras": ["base_camera", "hand_camera"],
         "send_state": True,
@@ -246,7 +246,7 @@ def test_a_model_of_vla_eval_with_other_actions_is_refused() -> None:
 def test_our_greeting_is_read_by_openpi(tmp_path: Path) -> None:
     """Metadata with tuples and nothing at all survive."""
     metadata = {"cameras": ("a", "b"), "size_px": None, "spec": {"shape": [7]}}
-    (tmp_path / "in").write_bytes(pack_openpi(metadata))
+    (tmp_path / "in").write_bytes(OPENPI.pack(metadata))
     run("openpi", "codec_openpi.py", tmp_path / "in", tmp_path / "out")
     expected = {"cameras": ["a", "b"], "size_px": None, "spec": {"shape": [7]}}
-    assert unpack_openpi((tmp_path / "out").read_bytes()) == expected
+    assert OPENPI.unpack((tmp_path / "out").read_bytes()) == expected

@@ -19,7 +19,7 @@ from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.serving import DIALECTS, connect
-from clevrskills.serving.codecs import pack_openpi, unpack_openpi
+from clevrskills.serving.codecs import OPENPI
 from clevrskills.solvers.requirements import planner_obstacle
 from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 from clevrskills.tasks import tasks
@@ -100,10 +100,10 @@ def asked(url: str, text: str, times: int) -> np.ndarray:
         connection.recv()
         chunks = []
         for _ in range(times):
-            connection.send(pack_openpi({"prompt": text}))
+            connection.send(OPENPI.pack({"prompt": text}))
             answer = connection.recv()
             assert isinstance(answer, bytes), answer
-            chunks.append(unpack_openpi(answer)["actions"])
+            chunks.append(OPENPI.unpack(answer)["actions"])
     return np.concatenate(chunks)
 
 

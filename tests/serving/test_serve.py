@@ -21,13 +21,13 @@ from tests.serving.servers import observation, prompt
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--policy", "oracle"], "the policy oracle is given the environment itself"),
+        (["--policy", "oracle"], "the policy oracle needs the environment itself"),
         (["--policy", "best"], "unknown policy 'best'; allowed: oracle, zero"),
         (["--policy", "json:Best"], "unknown attribute of json 'Best'"),
         (["--policy", "no_such_module:Best"], "there is no module no_such_module"),
         (
             ["--policy", "zero", "--policy-arg", "seed"],
-            "'seed' is no argument; allowed: NAME",
+            "'seed' is not NAME=VALUE",
         ),
         (
             ["--policy", "zero", "--policy-arg", "seed=3"],

@@ -70,7 +70,7 @@ def test_a_suite_is_short(name: str, most: int) -> None:
 def test_a_suite_that_lacks_members_is_refused() -> None:
     with pytest.raises(ClevrSkillsError, match=r"suite HalfLamps lacks draw, frozen, make, tasks"):
         load_suite("half_lamps:HalfLamps")
-    with pytest.raises(ClevrSkillsError, match=r"lamps:Room is no suite"):
+    with pytest.raises(ClevrSkillsError, match=r"lamps:Room is not a suite"):
         load_suite("lamps:Room")
 
 

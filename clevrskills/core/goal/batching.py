@@ -1,4 +1,4 @@
-"""Batches of children: those of a composite that differ in numbers only are evaluated together."""
+"""Batched evaluation of the children of a composite that differ only in numbers."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,20 +13,18 @@ from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 
 
 def child_state(index: int, state: GoalState) -> GoalState:
-    """Return the part of a composite's state that is of one child."""
+    """Return the state of one child from that of a composite."""
     prefix = f"{index}/"
     return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
 
 
 def as_child(index: int, state: GoalState) -> GoalState:
-    """Return the state of a child under the names that a composite has for it."""
+    """Return the state of a child under its names in a composite."""
     return {f"{index}/{key}": value for key, value in state.items()}
 
 
 class ChildOutcomes(NamedTuple):
-    """Outcomes of the n children of a composite; all is 0 for those that an environment does not
-    use.
-    """
+    """Outcomes of the n children of a composite; 0 where an environment does not use one."""
 
     outcomes: tuple[Outcome, ...]
     holds: Tensor
@@ -38,11 +36,11 @@ class ChildOutcomes(NamedTuple):
 
 
 class ChildBatches:
-    """Children in groups that are evaluated together, as one leaf in a repeated context.
+    """Groups of children, each evaluated as one leaf in a repeated context.
 
     Args:
         children: The n children of a composite.
-        used: Which of them an environment uses, (B, n) bool, or (1, n) if all use the same.
+        used: Which of them an environment uses, (B, n) bool, or (1, n) if all are the same.
     """
 
     def __init__(self, children: Sequence[Predicate], used: Tensor) -> None:
@@ -60,8 +58,8 @@ class ChildBatches:
 
     @cached_property
     def _columns(self) -> Tensor | None:
-        """Column of each child in the joined groups, (n,), one past the last if no group has it;
-        ``None``: the groups have all, in order.
+        """Column of each child in the joined groups, (n,), one past the last if it is in none;
+        ``None`` if they are in order.
         """
         found = [i for _, group in self._groups for i in group]
         if found == list(range(len(self._children))):
@@ -71,7 +69,7 @@ class ChildBatches:
         return torch.tensor(columns, device=self._used.device)
 
     def evaluate(self, world: Context, state: GoalState) -> ChildOutcomes:
-        """Evaluate every child once, with the state of the composite."""
+        """Evaluate every child once."""
         states = [child_state(i, state) for i in range(len(self._children))]
         within: list[tuple[Outcome, ...]] = [()] * len(states)
         found = []
@@ -118,9 +116,7 @@ class ChildBatches:
 
 
 def _batch_key(predicate: Predicate) -> object:
-    """Return what predicates must share to be evaluated together; ``None`` for a composite, which
-    is evaluated alone.
-    """
+    """Return the key shared by leaves that can be evaluated together; ``None`` for composites."""
     if not isinstance(predicate, Leaf):
         return None
     values = [getattr(predicate, field.name) for field in dataclasses.fields(predicate)]
@@ -129,7 +125,7 @@ def _batch_key(predicate: Predicate) -> object:
 
 
 def _joined(predicates: list[Predicate]) -> Predicate:
-    """Return one leaf for several of the same :func:`_batch_key`, for a repeated context."""
+    """Return one leaf in a repeated context for several leaves with the same batch key."""
     if len(predicates) == 1:
         return predicates[0]
     tensors = {
@@ -141,5 +137,5 @@ def _joined(predicates: list[Predicate]) -> Predicate:
 
 
 def _interleave(values: list[Tensor]) -> Tensor:
-    """Return values of n children, each (B, ...), one environment after the other, (B * n, ...)."""
+    """Interleave the values of n children, each (B, ...), to (B * n, ...)."""
     return torch.stack(values, dim=1).flatten(0, 1)

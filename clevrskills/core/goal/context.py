@@ -1,10 +1,9 @@
-"""Context of goals: parallel environments that are evaluated together.
+"""Context of goals: a batch of parallel environments.
 
-Every answer is a tensor whose first dimension is the environment, ``(B, ...)``. A context also
-gives the same answers for other batches: some of the environments (:meth:`Context.select`), each
-of them several times (:meth:`Context.repeat`, :func:`broadcast_slots`), or only those in which the
-answer matters (:meth:`Context.and_where`, :meth:`Context.evaluate_where`). A suite adds what its
-goals are about.
+All results are tensors (B, ...) with the environment first. Other batches can be derived: some of
+the environments (:meth:`Context.select`), each of them several times (:meth:`Context.repeat`,
+:func:`broadcast_slots`), or only those where a result matters (:meth:`Context.and_where`,
+:meth:`Context.evaluate_where`). Suites extend the context with the state of their worlds.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,19 +19,19 @@ __all__ = ["Context"]
 Evaluate = TypeVar("Evaluate", bound=Callable[..., Tensor])
 
 FEW = 64
-"""Number of elements up to which reading them one by one is cheaper than a kernel."""
+"""Number of elements up to which a Python loop is faster than a kernel."""
 
 
 def any_true(where: Tensor) -> bool:
-    """Return whether any element (B,) is true; avoids the launch of a kernel for few elements."""
+    """Return whether any element (B,) is true, without a kernel for few elements."""
     return True in where.tolist() if where.numel() <= FEW else bool(where.any())
 
 
 def broadcast_slots(evaluate: Evaluate) -> Evaluate:
-    """Let a function of a context and slots (B,) take slots (B, ...) of shapes that broadcast.
+    """Extend a function of a context and slots (B,) to slots (B, ...) whose shapes broadcast.
 
-    They are evaluated at once, as slots of a repeated context; the answer is (B, ..., *), where it
-    is (B, *) for slots (B,). Tensors come first; other arguments are passed on.
+    They are evaluated at once in a repeated context. The result is (B, ..., *) where that for slots
+    (B,) is (B, *). Tensors come first; other arguments are passed on.
     """
 
     @wraps(evaluate)
@@ -52,16 +51,16 @@ def broadcast_slots(evaluate: Evaluate) -> Evaluate:
 
 
 class Context:
-    """``B`` environments with the same slots, and what was computed since they last changed.
+    """``B`` environments with the same slots, and values cached until they change.
 
     Args:
         keys: Names of the ``K`` slots, the same in all environments.
         num_envs: Number of environments.
-        device: Device of the answers.
+        device: Device of the results.
     """
 
     rewards = True
-    """True if rewards and progress matter; if not, what only they need may be 0."""
+    """True if rewards and progress are computed; otherwise they may be 0."""
 
     def __init__(self, keys: Sequence[str], num_envs: int, device: torch.device) -> None:
         self.keys = tuple(keys)
@@ -80,8 +79,8 @@ class Context:
             self.rewards = before
 
     def mention(self, env: int, *slots: Tensor) -> list[str]:
-        """Return the ``{obj:key}`` placeholders of slots (B,) and (B, n) for one environment; of
-        the latter, -1 stands for none.
+        """Return the ``{obj:key}`` placeholders of slots (B,) and (B, n) in one environment; -1 is
+        an empty entry of the latter.
         """
         every = ((each, k) for each in slots for k in each[env].reshape(-1).tolist())
         return [f"{{obj:{self.keys[k]}}}" for each, k in every if k >= 0 or each.ndim == 1]
@@ -89,18 +88,15 @@ class Context:
     # ---- other batches ----
 
     def select(self, rows: Tensor) -> Self:
-        """Return the environments with the numbers ``rows`` (n,), in that order, as a batch of n.
+        """Return the environments ``rows`` (n,) as a batch of n.
 
-        It must be read only, and only until something changes. Tensors of all slots (B, K, ...) are
-        not selected; answers about slots are.
+        The batch is read-only and valid until something changes. Tensors of all slots (B, K, ...)
+        are not selected; results about slots are.
         """
         return self._with_rows(self._rows[rows])
 
     def repeat(self, times: int) -> Self:
-        """Return every environment ``times`` over, as a batch of ``B * times``; see :meth:`select`.
-
-        Row ``times * b + k`` is environment ``b``.
-        """
+        """Return a batch of ``B * times`` whose row ``times * b + k`` is environment ``b``."""
         rows = _arange(self.num_envs, times, self.device)
         return self._with_rows(rows if self._whole is None else self._rows[rows])
 
@@ -113,9 +109,7 @@ class Context:
         return other
 
     def select_rows(self, values: Tensor) -> Tensor:
-        """Return the rows of this batch from values (B, ...) of all environments, such as those of
-        :meth:`cached`.
-        """
+        """Select the rows of this batch from values (B, ...) of all environments."""
         if self._whole is None:
             return values
         if self._whole.num_envs == 1:
@@ -125,15 +119,13 @@ class Context:
     # ---- only where it matters ----
 
     def and_where(self, where: Tensor, evaluate: Callable[..., Tensor], *slots: Tensor) -> Tensor:
-        """Return ``where & evaluate(...)``, (B,) bool, calling ``evaluate`` only for the rows in
-        which ``where`` (B,) is true; see :meth:`evaluate_where`.
-        """
+        """Return ``where & evaluate(...)``, (B,) bool, evaluated only where ``where`` is true."""
         return self.evaluate_where(where, where, evaluate, *slots)
 
     def evaluate_where(
         self, where: Tensor, otherwise: Tensor, evaluate: Callable[..., Tensor], *slots: Tensor
     ) -> Tensor:
-        """Return costly values for the rows in which they matter, and others elsewhere.
+        """Evaluate costly values only in the rows where they matter.
 
         Args:
             where: Rows to evaluate, (B,) bool.
@@ -146,10 +138,7 @@ class Context:
         """
         if not any_true(where):
             return otherwise
-        if len(where) == 1:
-            return evaluate(self, *slots)
-        rows = where.nonzero()[:, 0]
-        if len(rows) == len(where):
+        if len(where) == 1 or len(rows := where.nonzero()[:, 0]) == len(where):
             return evaluate(self, *slots)
         values = evaluate(self.select(rows), *(each.index_select(0, rows) for each in slots))
         return otherwise.index_copy(0, rows, values)
@@ -157,11 +146,11 @@ class Context:
     # ---- computed for all environments at once and kept until something changes ----
 
     def invalidate(self) -> None:
-        """Drop everything :meth:`cached`; must be called whenever something has changed."""
+        """Drop all :meth:`cached` values; must be called after every change."""
         self._derived.clear()
 
     def cached(self, name: str, compute: Callable[[Self], Any]) -> Any:
-        """Return the value under a name; compute it, of all environments, if it is not there."""
+        """Return the value under a name, computed once for all environments."""
         if name not in self._derived:
             self._derived[name] = compute(self._whole or self)
         return self._derived[name]
@@ -169,5 +158,5 @@ class Context:
 
 @lru_cache(maxsize=256)
 def _arange(count: int, times: int, device: torch.device) -> Tensor:
-    """Return the numbers from 0 to ``count``, each ``times`` over, (count * times,)."""
+    """Return the numbers below ``count``, each repeated ``times``, (count * times,)."""
     return torch.arange(count, device=device).repeat_interleave(times)

@@ -1,8 +1,8 @@
-"""Logical predicates: combine statements into goals.
+"""Logical predicates, which combine statements into goals.
 
-``Set``: all hold now, in any order. ``Sequence``: all hold now; reward and oracle go in order.
-``Order``: each in turn, earlier ones may break again. ``Once``: has held. Environments whose tree
-has fewer parts mark the others as inactive.
+``Set``: all hold now, in any order. ``Sequence``: all hold now; rewards and the oracle follow the
+order. ``Order``: each holds in turn, earlier ones may break again. ``Once``: has held. Children
+that an environment does not have are inactive.
 """
 
 import dataclasses
@@ -31,10 +31,10 @@ ORDER_WORDS = (
 
 @dataclass(frozen=True, eq=False)
 class Composite(Predicate):
-    """A predicate made of others."""
+    """Predicate made of others."""
 
-    children: tuple[Predicate, ...]  # the parts
-    # which parts an environment uses, (B, n) bool; ``None``: all. At least one must be active.
+    children: tuple[Predicate, ...]  # the children
+    # children that an environment uses, at least one, (B, n) bool; ``None``: all
     active: Tensor | None = None
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class Composite(Predicate):
 
     @cached_property
     def _used(self) -> Tensor:
-        """Return which children an environment uses, (B, n) bool, or (1, n) if all use all."""
+        """Children that an environment uses, (B, n) bool, or (1, n) if all use all."""
         if self.active is None:
             return torch.ones((1, len(self.children)), dtype=torch.bool, device=self.device)
         return self.active
@@ -62,12 +62,12 @@ class Composite(Predicate):
 
     @cached_property
     def _num_used(self) -> Tensor:
-        """Return how many children an environment uses, (B,) or (1,) float."""
+        """Number of children that an environment uses, (B,) or (1,) float."""
         return self._used.sum(-1).float()
 
     @cached_property
     def _max_rewards(self) -> Tensor:
-        """Return the greatest reward of each child, (B, n) or (1, n)."""
+        """Greatest reward of each child, (B, n) or (1, n)."""
         rewards = [
             torch.as_tensor(c.max_reward, dtype=torch.float32, device=self.device).reshape(-1)
             for c in self.children
@@ -108,11 +108,11 @@ class Composite(Predicate):
 
     @property
     def needed(self) -> Iterable[int]:
-        """Return the numbers of the children without which it can't hold, where they are active."""
+        """Indices of the children that are necessary where they are active."""
         return range(len(self.children))
 
     def _required(self, child: int, state: GoalState) -> Tensor:
-        """Return where a child has still to hold, (B,) or (1,) bool."""
+        """Return where a child must still hold, (B,) or (1,) bool."""
         del state
         return self._used[:, child]
 
@@ -141,18 +141,18 @@ class Composite(Predicate):
 
     @cached_property
     def _first_leaf(self) -> Tensor:
-        """Return the index of each child's first leaf among the leaves of the composite, (n,)."""
+        """Index of each child's first leaf among all leaves, (n,)."""
         counts = [sum(1 for _ in child.leaves()) for child in self.children]
         return torch.tensor([0, *accumulate(counts)][:-1], device=self.device)
 
     def _next_of(self, child: Tensor, outcome: Outcome) -> Tensor:
-        """Return the index (B,) of the leaf that is next in a child (B,); -1 where all holds."""
+        """Return the index (B,) of the next leaf in a child (B,); -1 where the composite holds."""
         if all(isinstance(each, Leaf) for each in self.children):
             return child.masked_fill(outcome.holds, -1)
         chosen = self._first_leaf[child]
         for i, (each, part) in enumerate(zip(self.children, outcome.children, strict=True)):
             if not isinstance(each, Leaf):
-                # what an order has behind it may hold no more, what it asks for may hold already
+                # finished steps of an order may not hold any more, later ones may already hold
                 chosen = chosen + (child == i) * each.next_index(part).clamp(min=0)
         return chosen.masked_fill(outcome.holds, -1)
 
@@ -175,7 +175,7 @@ class Composite(Predicate):
 
 @dataclass(frozen=True, eq=False)
 class Set(Composite):
-    """All active children hold now, in any order."""
+    """Set of children that all hold now, in any order."""
 
     name = "set"
 
@@ -183,7 +183,7 @@ class Set(Composite):
         outcomes, holds, both, new_state = self._batches.evaluate(world, state)
         if not world.rewards:
             return Outcome.without_rewards((holds | self._unused).all(-1), new_state, outcomes)
-        # the published rule: what is done, plus the best of what is not
+        # the published rule: children that hold, plus the best of the others
         done, best = (both * holds).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
         total, share = (done + best).unbind(0)
         everything = (holds | self._unused).all(-1)
@@ -197,7 +197,7 @@ class Set(Composite):
 
 @dataclass(frozen=True, eq=False)
 class Sequence(Set):
-    """All active children hold now; they are rewarded and solved in order."""
+    """Sequence of children that all hold now, rewarded and solved in order."""
 
     name = "sequence"
     goal_words = ORDER_WORDS
@@ -208,24 +208,20 @@ class Sequence(Set):
         if not world.rewards:
             return Outcome.without_rewards((holds | self._unused).all(-1), new_state, outcomes)
         active = self._used
-        # what only has to come to rest does not hide the reward for what comes next
+        # a child that only has to come to rest does not block the reward of the next one
         passed = (holds | (reward >= self._max_rewards) | ~active).long().cumprod(-1).bool()
         reached = torch.cat((torch.ones_like(passed[:, :1]), passed[:, :-1]), dim=-1) & active
         everything = (holds | ~active).all(-1)
         share = (progress * reached).sum(-1) / self._num_used
-        return Outcome(
-            everything,
-            (reward * reached).sum(-1),
-            torch.where(everything, 1.0, share),
-            new_state,
-            outcomes,
-        )
+        progress = torch.where(everything, 1.0, share)
+        return Outcome(everything, (reward * reached).sum(-1), progress, new_state, outcomes)
 
 
 @dataclass(frozen=True, eq=False)
 class Order(Composite):
-    """Each active child has held in turn; earlier ones may break again, and later ones may hold
-    before their turn, which earns nothing.
+    """Order in which the children have held in turn.
+
+    Earlier children may break again. Holding before its turn does not count for a child.
     """
 
     name = "order"
@@ -242,7 +238,7 @@ class Order(Composite):
         behind = holds | self._unused | (index < state["stage"][:, None])
         stage = behind.long().cumprod(-1).sum(-1)
         for i in range(len(self.children)):
-            # what a later part remembers starts when its turn comes
+            # the state of a later child starts with its turn
             for key in [k for k in new_state if k.startswith(f"{i}/")]:
                 turn = (stage >= i).reshape(-1, *(1,) * (new_state[key].dim() - 1))
                 new_state[key] = torch.where(turn, new_state[key], state[key])
@@ -261,7 +257,7 @@ class Order(Composite):
         )
 
     def behind(self, stage: Tensor) -> tuple[Tensor, Tensor]:
-        """Return reward and progress of the parts before a stage (B,), each (B,)."""
+        """Return reward and progress of the children before a stage (B,), each (B,)."""
         finished = (self._numbers < stage[:, None]) & self._used
         return (self._max_rewards * finished).sum(-1), finished.sum(-1) / self._num_used
 
@@ -270,7 +266,7 @@ class Order(Composite):
 
     @cached_property
     def _numbers(self) -> Tensor:
-        """Return the numbers of the children, (n,)."""
+        """Indices of the children, (n,)."""
         return torch.arange(len(self.children), device=self._used.device)
 
     def next_index(self, outcome: Outcome) -> Tensor:
@@ -279,9 +275,9 @@ class Order(Composite):
 
 @dataclass(frozen=True, eq=False)
 class Wrapper(Predicate):
-    """A predicate that adds something to another one."""
+    """Predicate that modifies another one."""
 
-    child: Predicate  # the other one
+    child: Predicate  # the modified predicate
 
     @property
     def max_reward(self) -> Tensor | float:
@@ -291,7 +287,7 @@ class Wrapper(Predicate):
         return as_child(0, self.child.initial_state(world))
 
     def _evaluate_child(self, world: Context, state: GoalState) -> tuple[Outcome, GoalState]:
-        """Evaluate the child once."""
+        """Return the outcome of the child and the state of the wrapper."""
         part = self.child.evaluate(world, child_state(0, state))
         return part, as_child(0, part.state)
 
@@ -323,11 +319,7 @@ class Wrapper(Predicate):
 
 @dataclass(frozen=True, eq=False)
 class Once(Wrapper):
-    """The child has held at some time.
-
-    Args:
-        child: The statement to remember.
-    """
+    """Statement that the child has held at some time."""
 
     name = "once"
 
@@ -354,13 +346,13 @@ class Once(Wrapper):
 
 @dataclass(frozen=True, eq=False)
 class Keeping(Wrapper):
-    """The child holds, and so does something that is to be kept, which earns nothing.
+    """Goal with a condition that must be kept.
 
-    Reward, credit and what is to be done next are those of the child; success asks for both.
+    Reward, credit and next leaf are those of the child; success requires both.
 
     Args:
-        child: What is to be achieved.
-        kept: What must hold with it.
+        child: The goal.
+        kept: The condition.
     """
 
     name = "keeping"
@@ -387,7 +379,7 @@ class Keeping(Wrapper):
         return found
 
     def next_index(self, outcome: Outcome) -> Tensor:
-        # where only what is to be kept is missing, nothing is left to do, but it does not hold
+        # where only the kept condition fails, the child is done but the predicate does not hold
         left = self.child.next_index(outcome.children[0]).clamp(min=0)
         return torch.where(outcome.holds, -1, left)
 
@@ -398,25 +390,20 @@ class Keeping(Wrapper):
 
 @dataclass(frozen=True, eq=False)
 class Strict(Wrapper):
-    """Each part of an order has held in turn, and nothing has held before its turn: that ends the
-    order. What is behind still counts.
-    """
+    """Order that ends for good when something holds before its turn; finished steps still count."""
 
     name = "strict"
     child: Order  # the order
-    visits: tuple[Predicate, ...]  # what may not hold too early; nothing that remembers
-    due: Tensor  # how many parts of the order must be behind before each may hold, (B, n) int
+    visits: tuple[Predicate, ...]  # stateless predicates that must not hold too early
+    due: Tensor  # finished steps of the order before each of them may hold, (B, n) int
 
     def initial_state(self, world: Context) -> GoalState:
         over = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {"over": over, **super().initial_state(world)}
 
     def evaluate(self, world: Context, state: GoalState) -> Outcome:
-        part, over, before = (
-            self._evaluate_child(world, state)[0],
-            state["over"],
-            child_state(0, state),
-        )
+        over, before = state["over"], child_state(0, state)
+        part = self.child.evaluate(world, before)
         kept = {
             key: torch.where(over.reshape(-1, *(1,) * (value.dim() - 1)), before[key], value)
             for key, value in part.state.items()

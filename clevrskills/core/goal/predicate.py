@@ -1,4 +1,4 @@
-"""Predicate: a statement about a world, with its reward, its sentence and its realization."""
+"""Predicates: statements about a world, with reward, description and realization."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["SymbolicPredicate"]
 Types = Mapping[str, "type[Predicate]"]
 CPU = torch.device("cpu")
 GoalState = dict[str, Tensor]
-"""State of a goal: what it must remember, by name; every tensor is (B, ...)."""
+"""Memory of a goal between control steps, by name; every tensor is (B, ...)."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,12 @@ class Outcome:
     """Result of evaluating a predicate in a world.
 
     Attributes:
-        holds: (B,) bool.
-        reward: On the scale of the published numbers, (B,).
-        progress: In [0, 1], 1 exactly where it holds, (B,).
+        holds: Whether the predicate holds, (B,) bool.
+        reward: Reward on the published scale, (B,).
+        progress: Progress in [0, 1], (B,); 1 exactly where the predicate holds.
         state: The next goal state.
-        children: Outcomes of the parts of a logical predicate.
-        credit: Of a leaf, the share of it that counts as met, in [0, 1], (B,); ``None``: 1 where it
-            holds, else 0.
+        children: Outcomes of the children of a logical predicate.
+        credit: Fraction of a leaf that counts as met, in [0, 1], (B,); ``None``: ``holds``.
     """
 
     holds: Tensor
@@ -48,30 +47,28 @@ class Outcome:
     def without_rewards(
         cls, holds: Tensor, state: GoalState | None = None, children: tuple[Outcome, ...] = ()
     ) -> Self:
-        """Return the outcome in a context in which rewards do not matter: reward and progress 0."""
+        """Return an outcome with reward and progress 0, for a context without rewards."""
         zeros = torch.zeros_like(holds, dtype=torch.float32)
         return cls(holds, zeros, zeros, state or {}, children)
 
 
 PREDICATES: dict[str, type[Predicate]] = {}
-"""Predicate types by name, of the modules that were imported; a class enters itself."""
+"""Predicate types by name; subclasses register themselves when they are defined."""
 
 
 @dataclass(frozen=True, eq=False)
 class Predicate(ABC):
-    """A statement about the world, in ``B`` environments at once.
+    """Statement about the world in ``B`` environments.
 
-    Fields are tensors (B, ...), children or tables, so that a tree can be written to JSON and read
-    back. An evaluation depends on a world, which is a
-    :class:`~clevrskills.core.goal.context.Context` of the kind that the leaves are about, and a
-    goal state, on nothing else, and changes neither.
+    Fields are tensors (B, ...), children or tables, so that a tree can be written to JSON. An
+    evaluation depends only on a world, a :class:`~clevrskills.core.goal.context.Context`, and a
+    goal state, and changes neither.
     """
 
     name: ClassVar[str]
     """Key of the type, e.g. ``on_top``."""
     goal_words: ClassVar[tuple[str, ...]] = ()
-    """Words of relation and order that ask for it, e.g. ``on``, ``onto``; in a wording they stand
-    in braces."""
+    """Words for its relation and order, e.g. ``on``, ``onto``; wordings put them in braces."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -82,23 +79,23 @@ class Predicate(ABC):
     @property
     @abstractmethod
     def max_reward(self) -> Tensor | float:
-        """Return the reward when it holds, a number or (B,)."""
+        """Reward where the predicate holds, a number or (B,)."""
 
     @abstractmethod
     def evaluate(self, world: Any, state: GoalState) -> Outcome:
-        """Evaluate it; the goal state of the outcome is that of the next control step."""
+        """Evaluate the predicate; the outcome has the goal state of the next control step."""
 
     def holds(self, world: Any, state: GoalState) -> Tensor:
-        """Return whether it holds, (B,) bool, as :meth:`evaluate` does, if nothing else matters."""
+        """Return whether the predicate holds, (B,) bool, without the rest of the outcome."""
         return self.evaluate(world, state).holds
 
     @abstractmethod
     def describe(self, world: Any, env: int = 0) -> str:
-        """Return the sentence, with ``{obj:key}`` placeholders, for one environment."""
+        """Return the sentence for one environment, with ``{obj:key}`` placeholders."""
 
     @abstractmethod
     def realize(self, world: Any, where: Tensor | None = None) -> None:
-        """Change the world so that it holds, in the environments ``where`` (B,) is true."""
+        """Change the world so that the predicate holds in the environments ``where`` (B,)."""
 
     def initial_state(self, world: Any) -> GoalState:
         """Return the goal state at the start of an episode."""
@@ -107,50 +104,49 @@ class Predicate(ABC):
 
     @property
     def failure_flags(self) -> tuple[str, ...]:
-        """Return the names of flags (B,) in the goal state; where the goal is :meth:`unsolvable`,
-        one of them is true.
+        """Names of the flags (B,) in the goal state, one of which is true where it is
+        :meth:`unsolvable`.
         """
         return ()
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
-        """Return where it can't be achieved any more, (B,) bool, by reason: what the goal itself
-        rules out for good. The reasons do not depend on the state.
+        """Return where the goal can no longer be achieved, (B,) bool, by reason.
+
+        The set of reasons does not depend on the state.
         """
         del state
         return {}
 
     @abstractmethod
     def leaves(self) -> Iterator[Leaf]:
-        """Yield the leaves of the tree, in order."""
+        """Yield the leaves of the tree in order."""
 
     @abstractmethod
     def steps(self, env: int = 0) -> Iterator[Predicate]:
-        """Yield the parts that one environment achieves one after the other; realizing them in turn
-        achieves the whole.
-        """
+        """Yield the steps of one environment; realizing them in order achieves the goal."""
 
     @abstractmethod
     def next_index(self, outcome: Outcome) -> Tensor:
-        """Return the index of the leaf to achieve next, -1 where it holds, (B,)."""
+        """Return the index of the leaf to achieve next, (B,); -1 where the predicate holds."""
 
     def next_leaf(self, outcome: Outcome, env: int = 0) -> Leaf | None:
-        """Return the leaf to achieve next; ``None`` if it holds."""
+        """Return the leaf to achieve next; ``None`` if the predicate holds."""
         index = int(self.next_index(outcome)[env])
         return None if index < 0 else list(self.leaves())[index]
 
     @cached_property
     def device(self) -> torch.device:
-        """Return the device of its tensors."""
+        """Device of the tensors."""
         values = (getattr(leaf, f.name) for leaf in self.leaves() for f in dataclasses.fields(leaf))
         return next((value.device for value in values if isinstance(value, Tensor)), CPU)
 
     def with_criteria(self, table: Any) -> Self:
-        """Return the tree with other tolerances, of the kind that its leaves have."""
+        """Return the tree with other success criteria."""
         del table
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data that :func:`from_json` reads."""
+        """Return JSON data for :func:`from_json`."""
         names = [field.name for field in dataclasses.fields(self)]
         return {"predicate": self.name, **{name: self._entry(name) for name in names}}
 
@@ -171,9 +167,9 @@ class Predicate(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Leaf(Predicate):
-    """A predicate that is not made of others."""
+    """Predicate without children."""
 
-    # how much it counts among the leaves of a goal, a number or (B,)
+    # weight in partial credit, a number or (B,)
     weight: Tensor | float = dataclasses.field(default=1.0, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
@@ -183,7 +179,7 @@ class Leaf(Predicate):
         return data
 
     def phrases(self, env: int = 0) -> Mapping[str, str]:
-        """Return what its sentence says besides bodies, such as a turn in words, by name."""
+        """Return phrases of its sentence other than bodies by name, such as an angle in words."""
         del env
         return {}
 
@@ -200,13 +196,13 @@ class Leaf(Predicate):
 
 @dataclass(frozen=True, eq=False)
 class SymbolicPredicate(Leaf):
-    """A leaf about a world of symbols: its reward and progress are its credit."""
+    """Leaf about a symbolic world, whose reward and progress equal its credit."""
 
     max_reward = 1.0
 
     @abstractmethod
     def credit(self, world: Any) -> Tensor:
-        """Return the share of it that counts as met, in [0, 1], (B,); it holds where that is 1."""
+        """Return the fraction that is met, in [0, 1], (B,); the leaf holds where it is 1."""
 
     def evaluate(self, world: Any, state: GoalState) -> Outcome:
         del state
@@ -228,12 +224,12 @@ def from_json(data: Mapping[str, Any], types: Types) -> Predicate:
     """Read a goal tree.
 
     Args:
-        data: What :meth:`Predicate.to_json` returned.
+        data: Result of :meth:`Predicate.to_json`.
         types: Predicate types by name, such as those of
             :func:`clevrskills.predicates.predicate_types`.
 
     Raises:
-        UnknownNameError: The type of a predicate or a field of it is unknown.
+        UnknownNameError: The type or a field of a predicate is unknown.
     """
     kind = data.get("predicate")
     if kind not in types:

@@ -1,4 +1,4 @@
-"""A goal tree as a list of its nodes, each before its parts."""
+"""Goal trees as lists of nodes in depth-first order."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Several
@@ -17,19 +17,17 @@ from clevrskills.errors import ClevrSkillsError
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A place in a goal tree."""
+    """Node of a goal tree."""
 
-    path: str  # its name, e.g. `set/1.inside`
-    depth: int  # how many nodes are above it
-    predicate: Predicate  # what stands there
-    leaf: int | None  # its index among the leaves of the tree; `None`: it has parts
-    active: bool  # whether the environment uses it
+    path: str  # name, e.g. `set/1.inside`
+    depth: int  # number of ancestors
+    predicate: Predicate  # predicate of the node
+    leaf: int | None  # index among the leaves of the tree; `None` for inner nodes
+    active: bool  # whether the environment uses the node
 
 
 def nodes(goal: Predicate, env: int = 0) -> list[Node]:
-    """Return the nodes of a tree as one environment uses it; its leaves come in the order of
-    ``goal.leaves()``.
-    """
+    """Return the nodes of a tree in one environment, with leaves in the order of ``leaves()``."""
     return list(_tree(goal, env))
 
 
@@ -52,14 +50,14 @@ def used(goal: Predicate, num_envs: int) -> Tensor:
 
 
 def parts(predicate: Predicate) -> tuple[Predicate, ...]:
-    """Return the parts of a predicate; none if it is a leaf."""
+    """Return the children of a predicate; none for a leaf."""
     if isinstance(predicate, Composite):
         return predicate.children
     return (predicate.child,) if isinstance(predicate, Wrapper) else ()
 
 
 def reasons(goal: Predicate, failure_flags: Several[str], state: GoalState) -> list[str] | None:
-    """Return why each environment can't achieve its goal any more, empty where it can; ``None`` if
+    """Return why each environment can no longer achieve its goal, empty where it can; ``None`` if
     all can.
 
     Args:
@@ -77,13 +75,11 @@ def reasons(goal: Predicate, failure_flags: Several[str], state: GoalState) -> l
 
 
 def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[float, float]:
-    """Return how many of the leaves that one environment uses are met, and how many there are; each
-    counts by its weight, and as far as its credit goes.
+    """Return the sums of the met weights and of all weights of the leaves in one environment.
 
-    A leaf is met if it holds, or if what it is part of holds: then it has done its part, as the
-    steps of an order that are behind. The steps of an order that are still ahead are not met, nor
-    is what holds in vain, as after a touch that was to be avoided; what :class:`Keeping` asks to be
-    kept costs nothing here.
+    A leaf is met as far as its credit, or fully if an ancestor holds or its step of an order is
+    finished. Later steps of an order are not met, nor are leaves below a wrapper that can no longer
+    hold, e.g. after a forbidden touch. The kept condition of :class:`Keeping` is ignored.
     """
     if isinstance(goal, Leaf):
         weight = float(goal.weight[env] if isinstance(goal.weight, Tensor) else goal.weight)
@@ -106,24 +102,24 @@ def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[float, 
 
 @dataclass(frozen=True)
 class LeafStatus:
-    """A leaf of a goal tree as one environment uses it."""
+    """Status of a leaf in one environment."""
 
     leaf: Leaf
-    met: bool  # it holds, or what it is part of does, or it is a step of an order that is behind
-    asked: bool  # it has to hold, now or from now on; not: its turn is over or still to come
-    ahead: bool = False  # it is a step of an order that is still to come
+    met: bool  # whether it or an ancestor holds, or its step of an order is finished
+    asked: bool  # whether it must hold now; false before and after its turn
+    ahead: bool = False  # whether it is a later step of an order
 
 
 def leaf_status(
     goal: Predicate, outcome: Outcome, env: int = 0, asked: bool = True
 ) -> Iterator[LeafStatus]:
-    """Yield the leaves that one environment uses, in order.
+    """Yield the status of the leaves of one environment, in order.
 
     Args:
         goal: The goal.
         outcome: Its outcome.
-        env: The environment.
-        asked: Whether the goal itself is asked for.
+        env: Index of the environment.
+        asked: Whether the goal itself must hold now.
     """
     if isinstance(goal, Leaf):
         yield LeafStatus(goal, bool(outcome.holds[env]), asked)
@@ -140,11 +136,10 @@ def leaf_status(
 
 
 def depth(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int] | None:
-    """Return how many steps of an ordered goal are done, and how many there are; ``None`` if there
-    is no order.
+    """Return the numbers of finished and of all steps of an ordered goal; ``None`` without order.
 
-    Of an :class:`Order`, the steps that are behind; of a :class:`Sequence`, the first ones that all
-    hold now. Only the outermost of nested orders counts; of several side by side, the sum.
+    Finished are the past steps of an :class:`Order` and the leading steps of a :class:`Sequence`
+    that hold now. Nested orders are ignored; those side by side are added.
     """
     if isinstance(goal, Order):
         stage = int(outcome.state["stage"][env])
@@ -162,12 +157,12 @@ def state_of(leaf: Leaf, goal: Predicate, outcome: Outcome) -> GoalState:
     """Return the goal state of a leaf.
 
     Raises:
-        ClevrSkillsError: It is no leaf of that goal.
+        ClevrSkillsError: The leaf is not part of the goal.
     """
     for node, found in zip(nodes(goal), outcomes(goal, outcome), strict=True):
         if node.predicate is leaf:
             return found.state
-    raise ClevrSkillsError(f"{leaf.name} is no part of the goal")
+    raise ClevrSkillsError(f"{leaf.name} is not part of the goal")
 
 
 def _used_parts(

@@ -1,4 +1,4 @@
-"""``clevrskills check-task``: the checks that a task of the package passes, for any task."""
+"""``clevrskills check-task``: the checks of this package's tasks, for any task."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 STATES = {True: "ok", False: "NO", None: "--"}
-"""Marks of a check that passed, did not, or was not run."""
+"""Marks of checks that passed, failed, or were not run."""
 
 
 @dataclass(kw_only=True)
 class CheckTaskArgs:
-    """Check a task as the package checks its own: what must hold, what should, and the mend."""
+    """Run the required and recommended checks of a task, and print how to fix failures."""
 
     task: Positional[str]
-    """Key of a task, or a module or a file in which tasks are defined."""
+    """Key of a task, or a module or file that defines tasks."""
     episodes: int = 5
-    """Episodes of each split."""
+    """Number of episodes of each split."""
     seed: int = 0
-    """Seed of the first."""
+    """Seed of the first episode."""
     robot: str = "xarm6"
-    """The robot: xarm6 or panda."""
+    """Robot: xarm6 or panda."""
     json: bool = False
     """Print the checks as JSON."""
 
 
 @dataclass(frozen=True)
 class TaskReport:
-    """The checks of a task."""
+    """Results of the checks of a task."""
 
-    task: str  # its key
-    checks: tuple[TaskCheck, ...]  # what was found
+    task: str  # key of the task
+    checks: tuple[TaskCheck, ...]  # results
 
     @property
     def ok(self) -> bool:
@@ -62,14 +62,14 @@ class TaskReport:
 def report(
     task: str, episodes: int = 5, seed: int = 0, robot: str = "xarm6", defined_in: str = ""
 ) -> TaskReport:
-    """Check a task as the package checks its own.
+    """Run the checks of a task.
 
     Args:
-        task: Its key.
-        episodes: Episodes of each split.
-        seed: Seed of the first.
+        task: Key of the task.
+        episodes: Number of episodes of each split.
+        seed: Seed of the first episode.
         robot: Name of the robot.
-        defined_in: Module or file that defines it, if it is found by no entry point.
+        defined_in: Module or file that defines the task, unless it has an entry point.
 
     Raises:
         ClevrSkillsError: There is no such task or robot.
@@ -84,7 +84,7 @@ def check_task(args: CheckTaskArgs) -> int:
     """Check tasks.
 
     Returns:
-        Exit code: 0 if all passes that must, else 1.
+        Exit code: 0 if all required checks pass, otherwise 1.
 
     Raises:
         ClevrSkillsError: There is no such task or module, or an argument is not allowed.

@@ -1,4 +1,4 @@
-"""``clevrskills curriculum``: the paper's protocol from L0 to L2, with one command."""
+"""``clevrskills curriculum``: the paper's protocol from L0 to L2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.suite import all_levels
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.suites.clevrskills.curriculum_args import CurriculumArgs, what_is_asked
+from clevrskills.suites.clevrskills.curriculum_args import CurriculumArgs, requested_curriculum
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 def curriculum(
     args: CurriculumArgs, suite: Suite | None = None, evaluate: Evaluate | None = None
 ) -> int:
-    """Run parts of the suite's protocol, stage by stage.
+    """Run a curriculum stage by stage.
 
     Args:
-        args: What to run.
-        suite: Where the tasks come from; ``None``: ClevrSkills.
-        evaluate: Evaluates a policy; ``None``: ``clevrskills evaluate`` does.
+        args: The arguments.
+        suite: Suite of the tasks; ``None``: ClevrSkills.
+        evaluate: Function that evaluates a policy; ``None``: that of ``clevrskills evaluate``.
 
     Returns:
-        Exit code: 0 if all is there, that of ``evaluate`` if it was stopped.
+        Exit code: 0 if everything is finished, or that of an interrupted ``evaluate``.
 
     Raises:
-        ClevrSkillsError: Bad input, a training that failed, an evaluation with errors; what was
-            finished is kept.
+        ClevrSkillsError: Invalid input, or a failed training or evaluation; finished results are
+            kept.
     """
     from clevrskills.evaluation import evaluate as evaluation
     from clevrskills.suites.clevrskills.protocol import STAGES
@@ -48,7 +48,7 @@ def curriculum(
     levels = all_levels(suite or ClevrSkillsSuite())
     for root in args.beside:
         check_is_curriculum(root)
-    stages = Stages(what_is_asked(args), args.out, levels)
+    stages = Stages(requested_curriculum(args), args.out, levels)
     if args.plan:
         return _print_plan(stages, args.json)
     stages.open()
@@ -71,13 +71,9 @@ def curriculum(
 def _run_trial(
     stages: Stages, trial: Trial, evaluate: Evaluate, json: bool, faults: list[str]
 ) -> int:
-    """Train if need be, and evaluate; what is wrong with some episodes only is added to faults.
+    """Train if necessary and evaluate; returns the exit code of the evaluation.
 
-    Returns:
-        Exit code of the evaluation.
-
-    Raises:
-        ClevrSkillsError: The training failed, or no episode counts.
+    Errors are collected in ``faults`` as long as some episodes count.
     """
     from clevrskills.suites.clevrskills.protocol import TRAINED_ON
 
@@ -86,7 +82,7 @@ def _run_trial(
         return 0  # no checkpoint, and nothing that makes one
     run_args = _evaluate_args(stages.what, trial, *found, stages.folder(trial))
     try:
-        # where JSON is to be printed, what else is printed goes to the standard error
+        # with --json, only JSON goes to stdout
         with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
             return evaluate(run_args, declared={"trained_on": TRAINED_ON[trial.stage]})
     except ClevrSkillsError as error:
@@ -118,7 +114,7 @@ def _evaluate_args(
 
 
 def _tables(args: CurriculumArgs, levels: Mapping[str, str]) -> tuple[list[PaperTable], list[str]]:
-    """Write the tables of what is there."""
+    """Write the tables of the finished trials."""
     from clevrskills.suites.clevrskills import curriculum_tables as made
 
     results = [made.read_results(root, levels) for root in (args.out, *args.beside)]
@@ -170,7 +166,7 @@ def _print_plan(stages: Stages, json: bool) -> int:
 
 
 def _state(row: Mapping[str, Any]) -> str:
-    """Return how far a step is, in words."""
+    """Return the progress of a step in words."""
     if not row["possible"]:
         return "no checkpoint: left out"
     if not row["missing"]:

@@ -1,4 +1,4 @@
-"""Arguments of ``clevrskills curriculum``: a file, or a policy that is trained in full."""
+"""Arguments of ``clevrskills curriculum``: a file, or a policy to train."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _WITHOUT_FILE = (
 _DECIDED = (
     *("--policy", "--configuration", "--data", "--level", "--prompt", "--from", "--out", "--steps"),
 )
-"""Options of ``clevrskills train`` that the curriculum gives itself."""
+"""Options of ``clevrskills train`` set by the curriculum."""
 
 
 @dataclass(kw_only=True)
 class CurriculumArgs:
-    """Run the paper's protocol: train on L0, L1, L2 in turn, and evaluate before and after each.
+    """Run the paper's protocol: train on L0, L1 and L2 in turn, and evaluate after each stage.
 
     After L0: L0, and L1 zero-shot; after L1: L1 fine-tuned, and L2 zero-shot; after L2: L2
-    fine-tuned. Each on seen and unseen objects, with prompts of words and images and of words
-    alone. The tables are laid out as the paper's Tables 2, 3 and 5, with the published numbers.
-    Running it again continues. docs/curriculum.md shows the file.
+    fine-tuned. Each on seen and unseen objects, with multimodal and text-only prompts. The tables
+    have the layout of the paper's Tables 2, 3 and 5, with the published numbers. The same command
+    resumes a run. docs/curriculum.md describes the file.
     """
 
     table: Positional[Path | None] = None
-    """TOML file that names the policy, and its checkpoints or the command that trains them."""
+    """TOML file with the policy, and its checkpoints or the command that trains them."""
     policy: str | None = None
-    """In place of a file: a policy that `clevrskills train` trains, e.g. bc."""
+    """Instead of a file: policy of `clevrskills train`, e.g. bc."""
     data: Repeated[Path] = ()
     """With --policy: folder of demonstrations of all levels; may be given several times."""
     configuration: str = "default"
@@ -47,42 +47,42 @@ class CurriculumArgs:
     set: Repeated[str] = ()
     """With --policy: entry of the configuration, NAME=VALUE; may be given several times."""
     steps: tuple[int, ...] = (20_000,)
-    """With --policy: steps of the optimizer at each stage: one number, or three, for L0, L1, L2."""
+    """With --policy: optimizer steps of each stage: one number, or three for L0, L1, L2."""
     train: str = ""
-    """With --policy: further options of `clevrskills train`, in one word, e.g. --train="--bf16
+    """With --policy: further options of `clevrskills train` as one argument, e.g. --train="--bf16
     --balance --cache-dir cache"."""
     episodes: int = 50
-    """With --policy: episodes of each task and split; 50 are those of `clevrskills benchmark`."""
+    """With --policy: episodes of each task and split; `clevrskills benchmark` has 50."""
     prompt: Repeated[Literal["multimodal", "language"]] = ()
-    """With --policy: form of the prompt, each trained by itself; by default both."""
+    """With --policy: form of the prompt, each trained separately; by default both."""
     workers: int = 1
-    """With --policy: processes that evaluate."""
+    """With --policy: number of evaluation processes."""
     out: Path
     """Folder for checkpoints, results and tables."""
     beside: tuple[Path, ...] = ()
-    """Folders of other curricula whose rows the tables are to have, too."""
+    """Folders of other curricula to include in the tables."""
     plan: bool = False
-    """Only print what would be done."""
+    """Only print the steps."""
     json: bool = False
-    """Print the tables, or the plan, as JSON."""
+    """Print the tables or the plan as JSON."""
 
 
-def what_is_asked(args: CurriculumArgs) -> Curriculum:
+def requested_curriculum(args: CurriculumArgs) -> Curriculum:
     """Return the curriculum of a file, or of a policy and its demonstrations.
 
     Raises:
-        ClevrSkillsError: Both or neither are named, or something is not allowed.
+        ClevrSkillsError: Both or neither are given, or a value is not allowed.
     """
     from clevrskills.suites.clevrskills.protocol import read_curriculum
 
     if (args.table is None) == (args.policy is None):
-        raise ClevrSkillsError("name either a TOML file or a policy with --policy")
+        raise ClevrSkillsError("give either a TOML file or a policy with --policy")
     if args.table is None:
         return _of_policy(args)
     for field in fields(args):
         if field.name in _WITHOUT_FILE and getattr(args, field.name) != field.default:
             raise ClevrSkillsError(
-                f"--{field.name} goes with --policy; in place of it, write into {args.table}"
+                f"--{field.name} requires --policy; set it in {args.table} instead"
             )
     return read_curriculum(args.table)
 
@@ -94,7 +94,7 @@ def _of_policy(args: CurriculumArgs) -> Curriculum:
 
     assert args.policy is not None
     if not args.data:
-        raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
+        raise ClevrSkillsError("there is no training data: give a folder with --data")
     check_least(args, episodes=1, workers=1)
     steps = steps_of(args.steps)
     given = ["--policy", args.policy, "--configuration", args.configuration]
@@ -121,19 +121,14 @@ def _of_policy(args: CurriculumArgs) -> Curriculum:
 
 
 def _train_options(text: str) -> tuple[list[str], int]:
-    """Return the words of further options of ``clevrskills train``, and the seed that is among
-    them.
-
-    Raises:
-        ClevrSkillsError: They cannot be read, or the curriculum decides one of them.
-    """
+    """Return further options of ``clevrskills train`` as words, and the seed among them."""
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise ClevrSkillsError(f"--train cannot be read: {error}") from error
     names = [word.partition("=")[0] for word in words if word.startswith("--")]
     if taken := [name for name in names if name in _DECIDED]:
-        raise ClevrSkillsError(f"--train: the curriculum decides {taken[0]}; leave it out")
+        raise ClevrSkillsError(f"--train: the curriculum sets {taken[0]}; leave it out")
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--seed", type=int, default=0)
     try:

@@ -1,4 +1,4 @@
-"""Results of curricula laid out as the paper's Tables 2, 3 and 5, with the published rows."""
+"""Results of curricula in the layout of the paper's Tables 2, 3 and 5, with the published rows."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from clevrskills.suites.clevrskills.suite import SPLITS
 PAGE = "index.html"
 SEEN = {"train": "seen", "test": "unseen"}
 MEASURES = ("success %", "AR", "R/S")
-"""Success rate, average reward of an episode, average reward per step."""
+"""Success rate, average reward per episode, average reward per step."""
 _FINE = (("L1", "zero-shot"), ("L1", "fine-tuned"), ("L2", "zero-shot"), ("L2", "fine-tuned"))
 _TITLES = {
     2: "L0, prompts of words and images (the paper's Table 2)",
@@ -40,21 +40,21 @@ _TITLES = {
 }
 
 Column = tuple[str, str, str]
-"""Level, setting, split; the split is empty where each line has its own."""
+"""Level, setting and split; the split is empty if each line has its own."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Numbers of a table; published rewards have no intervals and are printed as they are."""
+    """Numbers of a table; published rewards have no intervals."""
 
     success: Estimate
     reward: Estimate
     reward_per_step: Estimate
     is_published: bool = False
-    runs: int = 1  # training runs that they are the means of
+    runs: int = 1  # number of averaged training runs
 
     def texts(self) -> tuple[str, str, str]:
-        """Return what is printed, by measure."""
+        """Return the text of each measure."""
         if self.is_published:
             reward = f"{self.reward.value:.2f}".removesuffix(".00")
             return self.success.percent(2), reward, f"{self.reward_per_step.value:.2f}"
@@ -64,46 +64,46 @@ class Entry:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table."""
+    """Row of a table."""
 
     model: str
     source: str  # `here` or `published`
-    split: str  # whose objects, if all of its entries have the same; else empty
-    entries: Mapping[Column, Entry]  # by column
-    training: str = "-"  # track, steps and hours of training, in words
+    split: str  # split of all its entries; empty if they differ
+    entries: Mapping[Column, Entry]  # entries by column
+    training: str = "-"  # track, steps and hours of training in words
 
 
 @dataclass(frozen=True)
 class PaperTable:
     """One of the paper's tables."""
 
-    number: int  # its number there
-    title: str  # what it is of
+    number: int  # number in the paper
+    title: str  # title
     columns: tuple[Column, ...]  # groups of columns, each with the three measures
-    lines: tuple[Line, ...]  # the rows, ours first
+    lines: tuple[Line, ...]  # rows, those of this package first
 
 
 @dataclass(frozen=True)
 class Results:
-    """Contents of a curriculum's folder."""
+    """Results in a curriculum's folder."""
 
-    label: str  # what tables call the policy
-    seed: int | None  # of its trainings, if it is told
-    made_by: tuple[Any, ...]  # what trainings with other seeds have in common
+    label: str  # name of the policy in tables
+    seed: int | None  # training seed, if declared
+    made_by: tuple[Any, ...]  # settings shared by trainings with other seeds
     episodes: Mapping[Trial, Sequence[EpisodeResult]]
-    training: Mapping[str, str]  # by form of the prompt: track, steps and hours, in words
-    remarks: tuple[str, ...]  # what is incomplete, in words
+    training: Mapping[str, str]  # track, steps and hours in words, by form of the prompt
+    remarks: tuple[str, ...]  # incomplete trials in words
 
 
 def read_results(root: Path, levels: Mapping[str, str]) -> Results:
-    """Read what a curriculum has so far.
+    """Read the results of a curriculum so far.
 
     Args:
         root: Its folder.
         levels: Level of every task.
 
     Raises:
-        ClevrSkillsError: It is no such folder, or a file in it is damaged.
+        ClevrSkillsError: It is not the folder of a curriculum, or a file is damaged.
     """
     check_is_curriculum(root)
     path = root / CURRICULUM_FILE
@@ -143,9 +143,7 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
 
 
 def _training(root: Path, prompt: str, track: str, steps: Sequence[int]) -> str:
-    """Return track, steps and hours of the trainings for a form of the prompt, as far as they are
-    known, in words.
-    """
+    """Return track, steps and hours of the trainings for a form of the prompt in words."""
     words = [track or "not stated"]
     if steps:
         words.append(f"{'+'.join(f'{n:,}' for n in steps)} steps")
@@ -158,7 +156,7 @@ def _training(root: Path, prompt: str, track: str, steps: Sequence[int]) -> str:
 
 
 def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
-    """Return the three tables; trainings of one policy with several seeds have a line in common."""
+    """Return the three tables, where the training seeds of a policy share a row."""
     policies = by_policy(results)
     l0 = tuple(("L0", "trained", split) for split in SPLITS)
     fine = tuple((*column, "") for column in _FINE)
@@ -177,9 +175,7 @@ def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
 
 
 def by_policy(results: Sequence[Results]) -> list[list[Results]]:
-    """Return results that are of one policy, trained with several seeds, together: those of the
-    same label and command that have different seeds.
-    """
+    """Group results with the same label and command but different training seeds."""
     found: list[list[Results]] = []
     for one in results:
         for runs in found:
@@ -194,7 +190,7 @@ def by_policy(results: Sequence[Results]) -> list[list[Results]]:
 
 
 def frame(table: PaperTable) -> pd.DataFrame:
-    """Return the table for people: two lines of headings, text."""
+    """Return the table as text, with two rows of headings."""
     columns = [("", "model"), ("", "numbers"), ("", "training")]
     columns += [(heading(c), measure) for c in table.columns for measure in MEASURES]
     data = []
@@ -209,13 +205,13 @@ def frame(table: PaperTable) -> pd.DataFrame:
 
 
 def heading(column: Column) -> str:
-    """Return what a group of columns is called."""
+    """Return the heading of a group of columns."""
     level, setting, split = column
     return " ".join(filter(None, (level, SEEN.get(split, setting if level != "L0" else ""))))
 
 
 def numbers(tables: Sequence[PaperTable]) -> pd.DataFrame:
-    """Return the table for programs: a row for each entry of each table."""
+    """Return all entries as a table of numbers, one row per entry."""
     records = []
     for table in tables:
         for line in table.lines:
@@ -242,7 +238,7 @@ def write(root: Path, tables: Sequence[PaperTable], remarks: Sequence[str]) -> N
     """Write ``tables.csv``, ``tables.md``, ``tables.tex`` and ``index.html``.
 
     Raises:
-        StorageError: The disk refused.
+        StorageError: Writing failed.
     """
     write_whole(root / "tables.csv", numbers(tables).to_csv(index=False, lineterminator="\n"))
     text, tex = [], []
@@ -291,7 +287,7 @@ def _latex(table: PaperTable, texts: pd.DataFrame) -> str:
 
 
 def _ours(runs: Sequence[Results], prompt: str, columns: Sequence[Column]) -> Iterator[Line]:
-    """Yield the lines of a policy: one, or one for each split where the columns have none."""
+    """Yield the rows of a policy, one per split unless the columns have the splits."""
     trials = {
         (t.level, t.setting, t.split): t for run in runs for t in run.episodes if t.prompt == prompt
     }
@@ -307,7 +303,7 @@ def _ours(runs: Sequence[Results], prompt: str, columns: Sequence[Column]) -> It
 
 
 def _entry(runs: Sequence[Sequence[EpisodeResult]]) -> Entry:
-    """Return numbers of the same episodes in all training runs that have any."""
+    """Return the numbers of the same episodes over the training runs."""
     runs = [run for run in runs if any(result.counts for result in run)] or runs[:1]
     rows = [summarise(results) for results in ([*chain(*runs)], *runs)]
 

@@ -1,4 +1,4 @@
-"""Faults of a task with their mend: exceptions in its code, draws that make no fair scene."""
+"""Faults of a task with their fixes: exceptions in its code, and unfair scenes."""
 
 from __future__ import annotations
 
@@ -11,29 +11,27 @@ from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.tasks import LayoutError, Task
 
 SHOWN = 3
-"""Reasons that are shown, the most frequent first."""
+"""Number of reasons shown, the most frequent first."""
 
 
 class TaskFault(str):
-    """Fault of a task, in words.
+    """Fault of a task in words.
 
     Attributes:
-        mend: What to do about it; empty: what the check says.
+        mend: How to fix it; empty: as the check says.
     """
 
     mend: str
 
     def __new__(cls, text: str, mend: str = "") -> TaskFault:
-        """Make one of its words and its mend."""
+        """Make a fault from its text and fix."""
         fault = super().__new__(cls, text)
         fault.mend = mend
         return fault
 
     @classmethod
     def of(cls, error: Exception, package: str) -> TaskFault:
-        """Return an exception; its mend has the last line in a package of tasks that it came
-        through.
-        """
+        """Return the fault of an exception, with its last line in the package of the task."""
         places = [
             f"{_relative(frame.f_code.co_filename)}:{line}"
             for frame, line in walk_tb(error.__traceback__)
@@ -44,22 +42,14 @@ class TaskFault(str):
 
 
 def _relative(name: str) -> str:
-    """Return the path of a file as one types it here."""
+    """Return the path of a file relative to the current folder, if it is inside."""
     path = Path(name).absolute()
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def unfair(task: Task, seed: int, split: str, robot: str) -> TaskFault | None:
-    """Return why the draws of an episode make no fair scene, with counts, the most frequent first.
-
-    Args:
-        task: The task.
-        seed: Seed of the episode.
-        split: Name of the split.
-        robot: Name of the robot.
-
-    Returns:
-        ``None`` if a draw is fair, or something else is wrong.
+    """Return why no fair scene of an episode was sampled, with counts; ``None`` if one was, or if
+    there is another error.
     """
     counts: Counter[str] = Counter()
     mends: dict[str, str] = {}
@@ -79,7 +69,7 @@ def unfair(task: Task, seed: int, split: str, robot: str) -> TaskFault | None:
 
 
 def _reason(task: Task, seed: int, attempt: int, split: str, robot: str) -> TaskFault | None:
-    """Return why a draw makes no fair scene; ``None`` if it does."""
+    """Return why a sampled scene is unfair; ``None`` if it is fair."""
     try:
         layout, _ = task.draw(seed, attempt, split)
         scene = scene_of(task, layout, robot)

@@ -1,4 +1,4 @@
-"""``clevrskills new-task``: a task, its predicate and its skill, in a distribution of one's own."""
+"""``clevrskills new-task``: a template for a task, its predicate and its skill."""
 
 import importlib.util
 import keyword
@@ -22,30 +22,30 @@ ROOMS = {
     "predicates": "Predicates: one file each.",
     "skills": "Skills: how each predicate is achieved; one file each.",
 }
-"""Packages of a distribution, which its entry points name, and what their docstrings say."""
+"""Packages of a distribution for its entry points, with their docstrings."""
 _KEY = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 @dataclass(kw_only=True)
 class NewTaskArgs:
-    """Write a task, a predicate and a skill, with tests, into a distribution of your own; the
-    oracle solves it at once, and you change it to what you want.
+    """Write a task, a predicate and a skill with tests into your own distribution, as a working
+    example to modify.
     """
 
     name: Positional[str]
-    """Key of the task, in words joined by underscores, e.g. `put_beside`."""
+    """Key of the task in snake case, e.g. `put_beside`."""
     package: Path
-    """Folder of the distribution; it is made if it is not there."""
+    """Folder of the distribution; created if missing."""
     predicate: str = ""
-    """Key of the predicate, e.g. `beside`; its class, its file and that of the skill are named
-    after it. By default the task's key and `_done`."""
+    """Key of the predicate, e.g. `beside`, also the name of its class and files; by default the
+    key of the task with `_done`."""
 
 
 def new_task(args: NewTaskArgs) -> int:
     """Write the files.
 
     Raises:
-        ClevrSkillsError: A name or the folder is not allowed, or a file is there already.
+        ClevrSkillsError: A name or the folder is not allowed, or a file exists already.
     """
     from clevrskills.predicates import predicate_types
 
@@ -53,7 +53,7 @@ def new_task(args: NewTaskArgs) -> int:
     predicate = args.predicate or f"{args.name}_done"
     _check_key("predicate", predicate, predicate_types())
     if predicate == args.name:
-        raise ClevrSkillsError(f"{predicate!r} can't be both task and predicate; rename one")
+        raise ClevrSkillsError(f"{predicate!r} cannot be both task and predicate; rename one")
     root = args.package
     rooms, written = _distribution(root)
     names = {
@@ -71,7 +71,7 @@ def new_task(args: NewTaskArgs) -> int:
     }
     for path in files:
         if path.exists():
-            raise ClevrSkillsError(f"{path} is there already; choose another name")
+            raise ClevrSkillsError(f"{path} exists already; choose another name")
     for kind, (module, folder) in rooms.items():
         for place, text in (
             (folder.parent, f"Tasks for ClevrSkills: {module.partition('.')[0]}."),
@@ -90,18 +90,18 @@ def new_task(args: NewTaskArgs) -> int:
 
 
 def _next(key: str, root: Path) -> str:
-    """Return what the files do as they are, and what to do with them."""
+    """Return instructions for the written files."""
     place = quote(str(root))
     return (
-        "\nAs written, it asks to put one object to the left of another one. Change layout, goal\n"
-        "and prompts of the task, fields, evaluate and realize of the predicate, and the skill.\n"
+        "\nThe example puts one object to the left of another. Change layout, goal and prompts of\n"
+        "the task, the fields, evaluate and realize of the predicate, and the skill.\n"
         "\nNext:\n"
         f"  pip install --no-deps --no-build-isolation -e {place}    # once\n"
         f"  clevrskills check-task {key}\n"
         f"  python -m pytest {place}/tests\n"
         f"  clevrskills generate {key} --episodes 3 --out demo_{key}\n"
-        f"  clevrskills view demo_{key} --out demo.html    # does the sentence mean the goal?\n"
-        f"  clevrskills freeze {key} --package {place}    # what to evaluate on, for each split\n"
+        f"  clevrskills view demo_{key} --out demo.html    # does the prompt match the goal?\n"
+        f"  clevrskills freeze {key} --package {place}    # episodes for evaluation, per split\n"
         f"  clevrskills evaluate --policy oracle {key} --episodes 10 --out results_{key}"
     )
 
@@ -109,8 +109,8 @@ def _next(key: str, root: Path) -> str:
 def _check_key(kind: str, name: str, known: Collection[str]) -> None:
     if not _KEY.fullmatch(name) or keyword.iskeyword(name):
         raise ClevrSkillsError(
-            f"{name!r} is no key of a {kind}; allowed: words of small letters and digits, joined "
-            "by underscores, e.g. put_beside"
+            f"{name!r} is not a valid key of a {kind}; allowed: lowercase letters and digits with "
+            "underscores, e.g. put_beside"
         )
     if name in known:
         raise ClevrSkillsError(f"there is a {kind} {name!r} already; choose another name")
@@ -126,19 +126,14 @@ def _filled(template: str, names: dict[str, str]) -> str:
 
 
 def _distribution(root: Path) -> tuple[dict[str, tuple[str, Path]], dict[Path, str]]:
-    """Return the packages of a distribution that is there or is to be made.
-
-    Returns:
-        Module and folder of its tasks, predicates and skills; and what is to be written for that:
-        ``pyproject.toml``, if it is new or lacks entry points, and with a new one ``README.md``.
-
-    Raises:
-        ClevrSkillsError: There can be none of that name, or the folder is of something else.
+    """Return module and folder of the tasks, predicates and skills of an existing or new
+    distribution, and the files to write: ``pyproject.toml`` if it is new or lacks entry points, and
+    with a new one ``README.md``.
     """
     path, written = root / PROJECT, {}
     if root.exists() and not path.exists() and (not root.is_dir() or any(root.iterdir())):
         raise ClevrSkillsError(
-            f"{root} has no pyproject.toml; give a new folder, or that of a distribution"
+            f"{root} has no pyproject.toml; give a new folder or that of a distribution"
         )
     if path.exists():
         text, package = path.read_text(encoding="utf-8"), ""
@@ -156,8 +151,8 @@ def _distribution(root: Path) -> tuple[dict[str, tuple[str, Path]], dict[Path, s
         module = next((str(value) for value in values if ":" not in value), "")
         if not module and values:
             raise ClevrSkillsError(
-                f'{path}: the entry points of "{group}" name no package; add a line '
-                f'{package} = "{package}.{kind}" to them'
+                f'{path}: the entry points of "{group}" have no package; add the line '
+                f'{package} = "{package}.{kind}"'
             )
         if not module:
             module = f"{package}.{kind}"
@@ -171,12 +166,12 @@ def _distribution(root: Path) -> tuple[dict[str, tuple[str, Path]], dict[Path, s
 def _check_package(package: str) -> None:
     if not _KEY.fullmatch(package) or keyword.iskeyword(package):
         raise ClevrSkillsError(
-            f"{package!r} is no name of a package; name the folder with words of small letters and "
-            "digits, joined by - or _, e.g. my-tasks"
+            f"{package!r} is not a package name; name the folder with lowercase letters, digits, "
+            "- and _, e.g. my-tasks"
         )
     spec = importlib.util.find_spec(package)
     taken = package in sys.stdlib_module_names or (spec is not None and spec.origin is not None)
     if taken or package in ("tests", "tasks", "predicates", "skills"):
         raise ClevrSkillsError(
-            f"there is a package {package!r} already, here or installed; name the folder otherwise"
+            f"there is a package {package!r} already, here or installed; rename the folder"
         )

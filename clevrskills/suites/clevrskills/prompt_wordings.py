@@ -1,4 +1,4 @@
-"""Prompts of frozen episodes in other wordings, and those of controls."""
+"""Prompts of frozen episodes in other wordings, and control prompts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,12 @@ from clevrskills.sim.prompt import Prompt
 from clevrskills.tasks import task as make_task
 
 PRESETS = {
-    "language_seen": Preset("Prompts in the wordings of training, in turn.", {"wording": "seen"}),
-    "language_unseen": Preset(
-        "Prompts in the wordings that are held out, with names that are, in turn.",
-        {"wording": "held_out"},
-    ),
-    "empty_prompt": Preset("Control: prompts say nothing.", {"wording": "empty"}),
-    "other_task_prompt": Preset(
-        "Control: prompts ask for another task.", {"wording": "other_task"}
-    ),
+    "language_seen": Preset("Training wordings in turn.", {"wording": "seen"}),
+    "language_unseen": Preset("Held-out wordings and names in turn.", {"wording": "held_out"}),
+    "empty_prompt": Preset("Control: empty prompts.", {"wording": "empty"}),
+    "other_task_prompt": Preset("Control: prompts of another task.", {"wording": "other_task"}),
 }
-"""Named bundles of options that are about wordings."""
+"""Presets of wordings."""
 
 
 def prompt_variant(
@@ -33,9 +28,9 @@ def prompt_variant(
     Args:
         episode: The episode.
         wording: One of :data:`~clevrskills.core.suite.WORDINGS`.
-        number: Which wording, or which other task, counted on beyond the last.
-        look: How its images look.
-        tasks: Keys of the tasks that the prompt of another task may be of.
+        number: Index of the wording or of the other task, modulo their number.
+        look: Look of its images.
+        tasks: Keys of the tasks for prompts of other tasks.
 
     Raises:
         ClevrSkillsError: There is no such wording.
@@ -57,6 +52,6 @@ def prompt_variant(
         held_out = [each.held_out for each in made.wordings(episode.layout)]
         indices = [k for k, is_so in enumerate(held_out) if is_so == (wording == "held_out")]
         if not indices:
-            raise ClevrSkillsError(f"{episode.task} has no wordings that are held out")
+            raise ClevrSkillsError(f"{episode.task} has no held-out wordings")
         asked = make_prompt(made, scene, indices[number % len(indices)], episode.robot)
     return replace(asked, setting=replace(asked.setting, look=look))

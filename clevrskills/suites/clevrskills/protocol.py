@@ -1,4 +1,4 @@
-"""The paper's curriculum: which policy is evaluated on what, and the file that says so."""
+"""The paper's curriculum: stages, trials and the file that configures them."""
 
 import json
 import shlex
@@ -14,15 +14,15 @@ from clevrskills.jobs.files import storage_errors
 from clevrskills.suites.clevrskills.suite import PROTOCOL, SPLITS
 
 PLACEHOLDERS = ("stage", "level", "from", "out", "data", "prompt", "steps", "seed")
-"""Placeholders of the command of a training run."""
+"""Placeholders of the training command."""
 STAGES = ("l0", "l1", "l2")
-"""Trained on L0; then fine-tuned on L1; then on L2."""
+"""Stages: training on L0, fine-tuning on L1, fine-tuning on L2."""
 (CELL,) = PROTOCOL.cells
-"""Run of the suite's protocol of which trials are parts, and the same with seen objects."""
+"""Run of the suite's protocol that trials on unseen objects are part of."""
 EPISODES = CELL.episodes or 0
-"""Episodes of each task and split, unless a curriculum has others."""
+"""Default number of episodes of each task and split."""
 TRAINED_ON = dict(zip(STAGES, PROTOCOL.trained_on, strict=True))
-"""Tasks that a policy is trained on after each stage."""
+"""Training data of a policy after each stage."""
 _EVALUATED = {
     "l0": (("L0", "trained"), ("L1", "zero-shot")),
     "l1": (("L1", "fine-tuned"), ("L2", "zero-shot")),
@@ -37,9 +37,9 @@ _UNFIT = (
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluation of the protocol."""
+    """Evaluation of the protocol."""
 
-    stage: str  # after which training, `l0`, `l1` or `l2`
+    stage: str  # last training stage: `l0`, `l1` or `l2`
     level: str
     setting: str  # `trained`, `zero-shot` or `fine-tuned`
     split: str  # `train` (seen objects and textures) or `test` (unseen ones)
@@ -53,42 +53,39 @@ class Trial:
 
 @dataclass(frozen=True)
 class Training:
-    """A command that makes a checkpoint."""
+    """Command that trains a checkpoint."""
 
-    command: tuple[str, ...]  # its words, with :data:`PLACEHOLDERS` in braces in them
-    data: str = ""  # put in for {data}
-    argument: str = "checkpoint"  # argument of the policy that names the checkpoint
-    steps: tuple[int, ...] = ()  # put in for {steps}, stage by stage
+    command: tuple[str, ...]  # its words, with :data:`PLACEHOLDERS` in braces
+    data: str = ""  # value of {data}
+    argument: str = "checkpoint"  # argument of the policy for the checkpoint
+    steps: tuple[int, ...] = ()  # value of {steps} in each stage
 
     @property
     def by_prompt(self) -> bool:
-        """``True`` if each form of the prompt has checkpoints of its own."""
+        """``True`` if each form of the prompt has its own checkpoints."""
         return any("{prompt}" in word for word in self.command)
 
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Curriculum: trainings and evaluations."""
+    """Trainings and evaluations of a curriculum."""
 
-    label: str  # what tables call the policy
-    policy: str  # as ``clevrskills evaluate`` takes it
+    label: str  # name of the policy in tables
+    policy: str  # the policy, as for ``clevrskills evaluate``
     episodes: int = EPISODES  # episodes of each task and split
     splits: tuple[str, ...] = SPLITS  # splits to evaluate on
     prompts: tuple[str, ...] = FORMS  # forms of the prompt
     # arguments of the policy at every stage
     policy_args: Mapping[str, Any] = field(default_factory=dict)
-    # by form of the prompt and stage, further arguments of the policy; one that is called
-    # ``policy`` takes the place of the policy itself
+    # further arguments by form of the prompt and stage; ``policy`` replaces the policy itself
     checkpoints: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    # what makes the checkpoints that are not there; ``None``: nothing does
-    training: Training | None = None
+    training: Training | None = None  # command that trains missing checkpoints
     # further options of ``clevrskills evaluate``
     options: Mapping[str, Any] = field(default_factory=dict)
-    # seed of the trainings; tables put those of other seeds together
-    training_seed: int | None = None
+    training_seed: int | None = None  # training seed; tables average over seeds
 
     def trials(self, stage: str) -> Iterator[Trial]:
-        """Yield the evaluations after one stage of training."""
+        """Yield the evaluations after a training stage."""
         for prompt in self.prompts:
             for level, setting in _EVALUATED[stage]:
                 for split in self.splits:
@@ -99,15 +96,15 @@ def read_curriculum(path: Path) -> Curriculum:
     """Read a curriculum from a TOML file.
 
     Raises:
-        ClevrSkillsError: The file is missing, or something in it is not allowed.
+        ClevrSkillsError: The file is missing, or an entry is not allowed.
     """
     if not path.is_file():
-        raise ClevrSkillsError(f"{path} is not there")
+        raise ClevrSkillsError(f"there is no file {path}")
     try:
         with storage_errors(path):
             data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ClevrSkillsError(f"{path} is no TOML: {error}") from error
+        raise ClevrSkillsError(f"{path} is not valid TOML: {error}") from error
     try:
         return parse_curriculum(data)
     except ClevrSkillsError as error:
@@ -118,7 +115,7 @@ def parse_curriculum(data: Mapping[str, Any]) -> Curriculum:
     """Return a curriculum from the data of its file.
 
     Raises:
-        ClevrSkillsError: Something is not allowed.
+        ClevrSkillsError: An entry is not allowed.
     """
     table = _Table("", data)
     curriculum = Curriculum(
@@ -141,12 +138,12 @@ def parse_curriculum(data: Mapping[str, Any]) -> Curriculum:
     except TypeError as error:
         raise ClevrSkillsError(f"arguments of the policy must be JSON data: {error}") from error
     if not curriculum.training and not any(curriculum.checkpoints.values()):
-        raise ClevrSkillsError("it needs [checkpoints], or a [train] command that makes them")
+        raise ClevrSkillsError("[checkpoints] or a [train] command is required")
     return curriculum
 
 
 class _Table:
-    """A table of the file: entries are taken out of it one by one; what is left is unknown."""
+    """Table of the file; entries that are not taken are unknown."""
 
     def __init__(self, name: str, data: Mapping[str, Any]) -> None:
         self.name, self.data, self.known = name, data, set[str]()
@@ -178,7 +175,7 @@ class _Table:
 
 
 def _checkpoints(table: _Table) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the checkpoints by form of the prompt; words alone default to those of all prompts."""
+    """Return the checkpoints by form of the prompt; text-only prompts default to those of all."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for key, forms in (("checkpoints", FORMS), ("language_checkpoints", ("language",))):
         given = table.take(key, dict, None)
@@ -204,15 +201,15 @@ def _training(data: Mapping[str, Any] | None, is_seeded: bool) -> Training | Non
     except (ValueError, KeyError, IndexError, AttributeError, TypeError) as error:
         allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
         raise ClevrSkillsError(
-            f"train.command cannot be read ({error}); it may have {allowed}"
+            f"train.command cannot be parsed ({error}); allowed placeholders: {allowed}"
         ) from error
     if not any("{out}" in word for word in command):
-        raise ClevrSkillsError("train.command must name {out}, where the checkpoint goes")
+        raise ClevrSkillsError("train.command must contain {out}, the folder of the checkpoint")
     steps = table.take("steps", list, [])
     if ("{steps}" in text) != bool(steps):
-        raise ClevrSkillsError("train.steps goes with {steps} in train.command")
+        raise ClevrSkillsError("train.steps requires {steps} in train.command and vice versa")
     if ("{seed}" in text) != is_seeded:
-        raise ClevrSkillsError("training_seed goes with {seed} in train.command")
+        raise ClevrSkillsError("training_seed requires {seed} in train.command and vice versa")
     training = Training(
         command,
         table.take("data", str, ""),
@@ -224,7 +221,7 @@ def _training(data: Mapping[str, Any] | None, is_seeded: bool) -> Training | Non
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Return whether a value of a file is of an argument's kind."""
+    """Return whether a value of a file has the type of an argument."""
     of = get_args(kind)
     if get_origin(kind) is Literal:
         return value in of
@@ -238,20 +235,20 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def steps_of(steps: Sequence[Any]) -> tuple[int, ...]:
-    """Return steps of the training after which each stage is evaluated, from one number or three.
+    """Return the training steps of each stage, given as one number or three.
 
     Raises:
-        ClevrSkillsError: They are something else.
+        ClevrSkillsError: They are invalid.
     """
     good = all(isinstance(n, int) and not isinstance(n, bool) and n >= 1 for n in steps)
     if not good or len(steps) not in (1, len(STAGES)):
         given = " ".join(map(str, steps))
-        raise ClevrSkillsError(f"steps must be one number from 1 on or three, not {given!r}")
+        raise ClevrSkillsError(f"steps must be one or three positive integers, not {given!r}")
     return tuple(steps) * (len(STAGES) // len(steps))
 
 
 def _options(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of ``evaluate`` as its arguments are."""
+    """Return options of ``evaluate`` with the types of its arguments."""
     from clevrskills.evaluation.evaluate import EvaluateArgs
 
     kinds = get_type_hints(EvaluateArgs)

@@ -1,4 +1,4 @@
-"""The numbers of the paper's Tables 2, 3 and 5 (arXiv 2411.09052), and how far ours compare."""
+"""Numbers of the paper's Tables 2, 3 and 5 (arXiv 2411.09052) and their comparability."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from clevrskills.evaluation.statistics import Estimate
 
 EPISODES_PER_TASK = 20
 TASKS = {"multimodal": {"L0": 12, "L1": 15, "L2": 6}, "language": {"L0": 10, "L1": 11, "L2": 6}}
-"""Number of tasks behind each published rate."""
+"""Number of tasks of each published rate."""
 COMPARABILITY = (
     "Published: 20 seeds per task, no intervals. The intervals beside published rates are derived: "
     "Wilson's, from the rate and the stated number of episodes (240, 300 and 120 at L0, L1 and L2; "
@@ -29,20 +29,20 @@ COMPARABILITY = (
     "does not say which of them the numbers are from.",
     "Of the published oracle rows, that of Table 5 is a copy of the one with all tasks.",
 )
-"""Remarks on which numbers can be compared with the published ones."""
+"""Remarks on the comparability with the published numbers."""
 
 
 @dataclass(frozen=True)
 class PublishedResult:
-    """One entry of a published table."""
+    """Entry of a published table."""
 
     table: int  # number of the table
     model: str  # name of the model
     level: str  # level of the tasks
-    setting: str  # ``trained`` on this level's tasks (L0), ``zero-shot`` or ``fine-tuned``
+    setting: str  # ``trained`` (L0), ``zero-shot`` or ``fine-tuned``
     split: str  # ``train`` (seen objects and textures) or ``test`` (unseen ones)
     prompt: str  # ``multimodal`` or ``language``
-    success: Estimate  # success rate; its interval is derived
+    success: Estimate  # success rate with derived interval
     reward: float  # average reward
     reward_per_step: float  # average reward per step
 

@@ -1,11 +1,11 @@
-"""Stages of a curriculum: checkpoints that are there or are made, episodes that are missing."""
+"""Stages of a curriculum: existing and trained checkpoints, finished and missing episodes."""
 
 import json
 import shlex
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,12 @@ from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
 TRIALS_DIR = "evaluations"
 CHECKPOINTS_DIR = "checkpoints"
 CURRICULUM_FILE = "curriculum.json"
-_STDERR = 2  # descriptor; tables alone go to the standard output
+_STDERR = 2  # file descriptor; only tables go to stdout
 
 
 def tasks_of(trial: Trial, levels: Mapping[str, str]) -> list[str]:
-    """Return the tasks of a trial; without those that cannot be asked for in words alone.
-
-    Args:
-        trial: The trial.
-        levels: Level of every task.
+    """Return the tasks of a trial, given the level of every task; text-only prompts leave out those
+    that need images.
     """
     left_out = KEYSTEP_TASKS if trial.prompt == "language" else ()
     return [t for t in select_tasks(levels, level=(trial.level,)) if t not in left_out]
@@ -38,39 +35,39 @@ def tasks_of(trial: Trial, levels: Mapping[str, str]) -> list[str]:
 def of_trial(
     results: Iterable[EpisodeResult], trial: Trial, levels: Mapping[str, str], episodes: int
 ) -> list[EpisodeResult]:
-    """Return the results that belong to a trial with so many episodes of each task."""
+    """Return the results of a trial with a number of episodes of each task."""
     tasks = tasks_of(trial, levels)
     return [r for r in results if r.task in tasks and r.split == trial.split and r.index < episodes]
 
 
 def check_is_curriculum(root: Path) -> None:
-    """Check that a curriculum was run in a folder.
+    """Check that a folder is that of a curriculum.
 
     Raises:
-        ClevrSkillsError: None was.
+        ClevrSkillsError: It is not.
     """
     if not (root / CURRICULUM_FILE).is_file():
-        raise ClevrSkillsError(f"{root} has no {CURRICULUM_FILE}: no curriculum was run there")
+        raise ClevrSkillsError(f"{root} is not the folder of a curriculum: no {CURRICULUM_FILE}")
 
 
 @dataclass(frozen=True)
 class CurriculumStep:
-    """Step that is to be done or was."""
+    """Training or evaluation of a curriculum."""
 
     does: str  # `train` or `evaluate`
     stage: str
-    prompt: str  # the form of the prompt; empty: a training for all of them
-    level: str  # level that is trained or evaluated on
-    setting: str = ""  # of an evaluation
-    split: str = ""  # of an evaluation
+    prompt: str  # form of the prompt; empty: a training for all of them
+    level: str  # level trained or evaluated on
+    setting: str = ""  # setting of an evaluation
+    split: str = ""  # split of an evaluation
     tasks: int = 0  # number of tasks of an evaluation
-    episodes: int = 0  # number of its episodes
-    missing: int = 0  # how many of them are not there yet; of a training 0 or 1
-    possible: bool = True  # whether there is, or will be, a checkpoint
+    episodes: int = 0  # number of episodes of an evaluation
+    missing: int = 0  # number of missing episodes; 0 or 1 for a training
+    possible: bool = True  # whether there is or will be a checkpoint
 
 
 class Stages:
-    """A curriculum in its folder.
+    """Curriculum in its folder.
 
     Args:
         what: The curriculum.
@@ -82,22 +79,22 @@ class Stages:
         self.what, self.root, self.levels = what, root, levels
 
     def folder(self, trial: Trial) -> Path:
-        """Return where a trial's results are."""
+        """Return the folder of a trial's results."""
         return self.root / TRIALS_DIR / trial.name
 
     def missing(self, trial: Trial) -> int:
-        """Return the number of episodes of a trial that do not count yet.
+        """Return the number of missing episodes of a trial.
 
         Raises:
-            ClevrSkillsError: Its results are of another policy.
+            ClevrSkillsError: The results are those of another policy.
         """
         return len(tasks_of(trial, self.levels)) * self.what.episodes - self.counts(trial)
 
     def counts(self, trial: Trial) -> int:
-        """Return the number of episodes of a trial that count.
+        """Return the number of finished episodes of a trial.
 
         Raises:
-            ClevrSkillsError: Its results are of another policy.
+            ClevrSkillsError: The results are those of another policy.
         """
         if not (self.folder(trial) / RUN_FILE).is_file():
             return 0
@@ -106,11 +103,8 @@ class Stages:
         return sum(r.counts for r in of_trial(results, trial, self.levels, self.what.episodes))
 
     def prepare(self, trial: Trial) -> tuple[str, dict[str, Any]] | None:
-        """Return the policy of a trial and its arguments; its checkpoint is trained if it is not
-        there.
-
-        Returns:
-            ``None`` if there is no checkpoint, and nothing makes one.
+        """Return the policy of a trial and its arguments, after training missing checkpoints;
+        ``None`` if there is no checkpoint and no training command.
 
         Raises:
             ClevrSkillsError: A training failed.
@@ -119,7 +113,7 @@ class Stages:
         return None if found is None else self._merge(found)
 
     def steps(self) -> Iterator[CurriculumStep]:
-        """Yield all that belongs to the curriculum, in order."""
+        """Yield all trainings and evaluations in order."""
         for stage in STAGES:
             level = stage.upper()
             for prompt in self._trained_prompts(stage):
@@ -127,33 +121,30 @@ class Stages:
                 yield CurriculumStep("train", stage, prompt, level, missing=int(not done))
             for trial in self.what.trials(stage):
                 tasks = len(tasks_of(trial, self.levels))
+                possible = bool(self.what.training) or self._listed(stage, trial.prompt) is not None
                 yield CurriculumStep(
                     "evaluate",
-                    trial.stage,
-                    trial.prompt,
-                    trial.level,
-                    trial.setting,
-                    trial.split,
-                    tasks,
-                    tasks * self.what.episodes,
-                    self.missing(trial),
-                    bool(self.what.training) or self._listed(stage, trial.prompt) is not None,
+                    **asdict(trial),
+                    tasks=tasks,
+                    episodes=tasks * self.what.episodes,
+                    missing=self.missing(trial),
+                    possible=possible,
                 )
 
     def open(self) -> None:
-        """Make the folder, and enter there what belongs to the tables.
+        """Create the folder with the curriculum's description.
 
         Raises:
-            ClevrSkillsError: Checkpoints in it were made in another way.
-            StorageError: The disk refused.
+            ClevrSkillsError: Its checkpoints were trained in another way.
+            StorageError: Writing failed.
         """
-        if self.what.training is not None:
-            self._check_training(self.what.training)
         names = ("label", "policy", "episodes", "splits", "prompts")
         data = {name: getattr(self.what, name) for name in names}
-        training = self.what.training
-        data["steps"] = training.steps if training else ()
-        data["trained_by"] = [shlex.join(training.command[1:]), training.data] if training else []
+        data |= {"steps": (), "trained_by": []}
+        if (training := self.what.training) is not None:
+            self._check_training(training)
+            made_by = [shlex.join(training.command[1:]), training.data]
+            data |= {"steps": training.steps, "trained_by": made_by}
         if self.what.training_seed is not None:
             data["training_seed"] = self.what.training_seed
         with storage_errors(self.root):
@@ -164,7 +155,7 @@ class Stages:
         return self.what.checkpoints.get(prompt, {}).get(stage)
 
     def _trained_prompts(self, stage: str) -> Sequence[str]:
-        """Return the forms of the prompt for which a checkpoint is trained; empty: one for all."""
+        """Return the forms of the prompt to train; ``[""]`` for one training for all."""
         if self.what.training is None:
             return ()
         prompts = [p for p in self.what.prompts if self._listed(stage, p) is None]
@@ -177,7 +168,7 @@ class Stages:
         return folder.with_name(f"{folder.name}.json")
 
     def _checkpoint(self, stage: str, prompt: str) -> Mapping[str, Any] | None:
-        """Return arguments of the policy that name a checkpoint, which is there then."""
+        """Return the policy arguments of a checkpoint, which is trained if it is missing."""
         listed = self._listed(stage, prompt)
         if listed is not None or self.what.training is None:
             return listed
@@ -193,7 +184,7 @@ class Stages:
         return {self.what.training.argument: str(folder)}
 
     def _made_by(self, training: Training) -> dict[str, str]:
-        """Return what a checkpoint is made by; with which Python does not matter."""
+        """Return the settings of a training, except for the Python executable."""
         made = {"command": shlex.join(training.command[1:]), "data": training.data}
         if training.steps:
             made["steps"] = " ".join(map(str, training.steps))
@@ -202,7 +193,7 @@ class Stages:
         return made
 
     def _check_training(self, training: Training) -> None:
-        """Check that the existing checkpoints were made by this training."""
+        """Check that existing checkpoints were trained with these settings."""
         for stage in STAGES:
             for prompt in self._trained_prompts(stage):
                 marker = self._marker(self._trained(stage, prompt))
@@ -211,12 +202,12 @@ class Stages:
                     before = made.get(name)
                     if made and before != expected:
                         raise ClevrSkillsError(
-                            f"{marker.with_suffix('')} was trained by the {name} {before!r}, "
+                            f"{marker.with_suffix('')} was trained with {name} {before!r}, "
                             f"not {expected!r}; give another folder with --out"
                         )
 
     def _source(self, stage: str, prompt: str) -> str | None:
-        """Return the checkpoint that a training goes on from."""
+        """Return the checkpoint that a training starts from."""
         if stage == STAGES[0]:
             return None
         before = STAGES[STAGES.index(stage) - 1]
@@ -225,13 +216,13 @@ class Stages:
         name = self.what.training.argument
         if not isinstance(found.get(name), str):
             raise ClevrSkillsError(
-                f"checkpoints.{before} has no {name!r}, which the training of {stage} goes on from;"
-                " train.argument names that argument"
+                f"checkpoints.{before} has no {name!r} to start the training of {stage} from; set "
+                "train.argument to the name of this argument"
             )
         return str(found[name])
 
     def _run_command(self, stage: str, prompt: str, source: str | None, out: Path) -> float:
-        """Run the command of a training; returns the minutes of this and earlier attempts."""
+        """Run a training and return the minutes of this and earlier attempts."""
         assert self.what.training is not None
         values = {"stage": stage, "level": stage.upper(), "from": source, "out": str(out)}
         values |= {"data": self.what.training.data, "prompt": prompt}
@@ -251,8 +242,8 @@ class Stages:
             write_whole(spent, f"{minutes:.3f}\n")
         if code:
             raise ClevrSkillsError(
-                f"the training of {stage} failed with exit code {code}: {shlex.join(words)}; what "
-                "is finished is kept, and the same command goes on from there"
+                f"the training of {stage} failed with exit code {code}: {shlex.join(words)}; "
+                "run the same command again to resume"
             )
         return minutes
 
@@ -261,7 +252,7 @@ class Stages:
         return str(args.pop("policy", self.what.policy)), args
 
     def _check_same(self, trial: Trial) -> None:
-        """Check that results are of the policy and the checkpoint that are asked for."""
+        """Check that results are those of the requested policy and checkpoint."""
         listed = self._listed(trial.stage, trial.prompt)
         if listed is None:
             return  # it was trained here
@@ -277,10 +268,10 @@ class Stages:
 
 
 def command_of(words: Sequence[str], values: Mapping[str, str | None]) -> list[str]:
-    """Return a command with its placeholders filled in.
+    """Return a command with its placeholders replaced.
 
-    Where there is nothing to go on from, the word with {from} is left out, and, if it is that
-    alone, the option before it.
+    Without a checkpoint to start from, words with {from} are left out, and also the option before a
+    bare {from}.
     """
     made: list[str] = []
     for word in words:

@@ -1,4 +1,4 @@
-"""The ClevrSkills suite: its environments, oracle, cameras and frozen episodes."""
+"""ClevrSkills suite: environments, oracle, protocol and frozen episodes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from clevrskills.tasks import Task
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
-"""The frozen episodes of the package."""
+"""Folder of the frozen episodes of this package."""
 SPLITS = ("train", "test")
-"""Seen objects and textures, and unseen ones, in the same places."""
+"""Main splits: seen and unseen objects and textures."""
 FROZEN, FROZEN_OF_OTHERS = 100, 50
-"""Frozen episodes of a task in each of :data:`SPLITS`, and in each of the others."""
+"""Number of frozen episodes of a task in each of :data:`SPLITS`, and in each other split."""
 KEYSTEP_TASKS = (
     "match_pose",
     "move_without_hitting",
@@ -38,8 +38,8 @@ KEYSTEP_TASKS = (
     "rearrange",
     "rearrange_restore",
 )
-"""Tasks that the paper leaves out where prompts are in words alone, as their point is to show what
-is to be done by images of key-steps (ClevrSkills paper, section 5, Table 5)."""
+"""Tasks without text-only prompts, as images of key-steps define their goals (ClevrSkills paper,
+section 5, Table 5)."""
 
 _COMPOSED = ("L1", "L2")
 PROTOCOL = Protocol(
@@ -51,7 +51,7 @@ PROTOCOL = Protocol(
     ),
     ("L0", "L0+L1", "all"),
 )
-"""Skills, and what is composed of them; there is no mean over all levels."""
+"""Protocol with separate numbers for skills and for compositions; there is no overall mean."""
 _PICK_AND_PLACE = (
     *("on_top", "inside", "inside_after", "at_position", "at_pose", "at_pose_on_top"),
     *("same_stack", "balanced"),
@@ -72,16 +72,16 @@ SINGLE_SKILL_TASKS = {
     "traced": "trace",
     "end_effector_at_pose": "match_pose",
 }
-"""By kind of leaf the task of which the first leaf asks for the same skill. No skill of L0 both
-picks and places: there it is the task of L1 that has such a leaf and no other."""
+"""Task whose first leaf needs the same skill, by leaf type. No L0 task both picks and places, so
+pick-and-place has the L1 task with a single leaf."""
 
 
 @dataclass(frozen=True)
 class ClevrSkillsSuite(TabletopSuite):
-    """The tasks of this package and their frozen episodes.
+    """Tasks of this package and their frozen episodes.
 
     Attributes:
-        folder: Where the frozen episodes are; ``None``: those of the package.
+        folder: Folder of the frozen episodes; ``None``: those of this package.
     """
 
     name = "clevrskills"
@@ -93,8 +93,8 @@ class ClevrSkillsSuite(TabletopSuite):
         return tasks()
 
     def task_info(self, task: type[Task]) -> TaskInfo:
-        """Return the description of a task; the level of a task of another distribution is the name
-        of its package, so that results of a level are always those of the same tasks.
+        """Return the description of a task; tasks of other distributions have the name of their
+        package as the level, so that each level always has the same tasks.
         """
         from clevrskills.core.registry import is_own
         from clevrskills.envs.scene_text import STATE_VIEW
@@ -129,7 +129,7 @@ class ClevrSkillsSuite(TabletopSuite):
         from clevrskills.suites.clevrskills.prompt_wordings import PRESETS
         from clevrskills.suites.clevrskills.words.interface import PRESETS as IN_WORDS
 
-        usual = Preset("Twenty episodes of each.", {"episodes": 20, "split": SPLITS})
+        usual = Preset("Twenty episodes per task and split.", {"episodes": 20, "split": SPLITS})
         return {DEFAULT_PRESET: usual, **PRESETS, **IN_WORDS}
 
     def report(self) -> Sequence[Item]:

@@ -1,4 +1,4 @@
-"""Checks of a task: what must hold of its episodes, what should, and the mend of each."""
+"""Required and recommended checks of a task, with fixes for failures."""
 
 import hashlib
 import importlib
@@ -40,44 +40,44 @@ from clevrskills.tasks import LEVELS, Task, stack_roles, task, tasks
 
 MUST, SHOULD = "must", "should"
 SOLVED, LUCKY = 0.9, 0.1
-"""Share of the episodes that the oracle solves, at least, and a random policy, at most."""
+"""Least success rate of the oracle, and greatest success rate of a random policy."""
 ROOM = 1.5
-"""Step limit as a multiple of the oracle's longest episode, at least."""
+"""Least step limit as a multiple of the oracle's longest episode."""
 RISING = 0.5
-"""Rank correlation of progress with time while the oracle acts, at least."""
+"""Least rank correlation of progress with time in oracle episodes."""
 STILL_STEPS = 25
-"""Control steps for which what was realized must hold by itself."""
+"""Control steps for which a realized goal must hold without actions."""
 AWAY_M = 0.15
-"""Distance by which a body or the gripper is moved away so that a predicate ceases to hold."""
+"""Distance by which a body or the gripper is moved so that a predicate no longer holds."""
 NARROW_M = 0.015
-"""Bodies that are narrower than this are five pixels wide for the base camera."""
+"""Width of a body that is five pixels in the base camera."""
 SHOWN = 3
-"""Faults that a check shows."""
-_LESS_LUCK = "layout(): start further from the goal, or ask for more in goal()"
+"""Number of faults shown by a check."""
+_LESS_LUCK = "layout(): start further from the goal; or goal(): require more"
 CHECKS = {
     "declared": (
         MUST,
-        "set level, sentence (begins with a capital), predicates, slots (different identifiers) and"
-        " max_steps of the class",
+        "set level, sentence (capitalized), predicates, slots (different identifiers) and max_steps"
+        " of the class",
     ),
     "starts": (
         MUST,
-        "layout(): place bodies with Table.place or pose_on_table, raise LayoutError where a draw "
-        "does not fit, and keep the goal open: realize() must reach it and the start must not",
+        "layout(): place bodies with TableLayout.place or pose_on_table, raise LayoutError if they "
+        "do not fit; the goal must not hold at the start, realize() must reach it",
     ),
     "oracle": (
         MUST,
-        "no skill: write one with @solves(Predicate) and add its package to the entry points of "
-        "clevrskills.skills; step limit: raise max_steps or shorten the skill; else let layout() "
-        "leave room for the arm",
+        "no skill: write one with @solves(Predicate) and add its package to the entry points "
+        "clevrskills.skills; step limit: raise max_steps or shorten the skill; otherwise leave "
+        "room for the arm in layout()",
     ),
     "zero": (MUST, _LESS_LUCK),
     "random": (MUST, _LESS_LUCK),
     "realize": (
         MUST,
-        "realize(): put the bodies where evaluate() holds, at rest and let go, or in the gripper, "
-        "which must be there: hold() does not move the arm, Picked.realize() and "
-        "set_end_effector_pose() do; reward and progress come from self.outcome(holds, shaping)",
+        "realize(): put the bodies where evaluate() holds, at rest and released, or held; "
+        "hold() does not move the arm, Picked.realize() and set_end_effector_pose() do; return "
+        "self.outcome(holds, shaping) for reward and progress",
     ),
     "perturb": (MUST, "evaluate(): compare with a tolerance; progress is 1 exactly where it holds"),
     "as data": (
@@ -87,57 +87,55 @@ CHECKS = {
     ),
     "determinism": (
         MUST,
-        "draw from rng.places, rng.shapes, rng.textures and rng.roles only; never go through a "
-        "set, and use no global generator",
+        "sample from rng.places, rng.shapes, rng.textures and rng.roles only; do not iterate over "
+        "sets or use global generators",
     ),
     "wordings": (
         SHOULD,
-        "prompts() and describe(): sentences with a capital, single blanks, each wording once; "
-        "with a bank, a full stop too, and phrases that fit no other body of the scene",
+        "prompts() and describe(): capitalized sentences, single blanks, no repeated wording; with "
+        "a bank, a full stop, and phrases that fit no other body of the scene",
     ),
-    "variety": (SHOULD, "prompts(): say it in more ways; at least two without {ks:...}"),
+    "variety": (SHOULD, "prompts(): more wordings; at least two without {ks:...}"),
     "legibility": (
         SHOULD,
-        "layout(): rng.choose gives different shapes and textures; a qualifier tells sizes apart",
+        "layout(): rng.choose gives different shapes and textures; a qualifier distinguishes sizes",
     ),
     "step limit": (SHOULD, f"max_steps: at least {ROOM:g} times the oracle's longest episode"),
     "reward": (
         SHOULD,
-        "evaluate(): let the shaping grow with each stage: reach, hold, carry, put down",
+        "evaluate(): increase the shaping with each stage: reach, hold, carry, put down",
     ),
     "frozen": (
         SHOULD,
-        "clevrskills freeze {key} --package DIR, DIR being the folder of its distribution",
+        "clevrskills freeze {key} --package DIR with the folder of its distribution",
     ),
 }
-"""Grade of each check, and what to do where it did not pass."""
+"""Grade of each check, and how to fix failures."""
 OF_SCENES = tuple(CHECKS)[2:]
-"""Checks that are not run where there is no scene."""
+"""Checks that need a scene."""
 
 
 @dataclass(frozen=True)
 class TaskCheck:
-    """Result of one check."""
+    """Result of a check."""
 
     name: str
     grade: str  # `must` or `should`
-    ok: bool | None  # whether it passed; `None`: it was not run
+    ok: bool | None  # whether it passed; `None` if it was not run
     found: str
-    mend: str  # what to do where it did not pass
+    mend: str  # how to fix a failure
 
 
 @dataclass
 class CheckRun:
-    """The episodes of a task in a split, and what came of them."""
+    """Episodes of a task in a split, with their results."""
 
-    config: EnvConfig  # what their environment is made from
+    config: EnvConfig  # configuration of the environment
     seeds: Sequence[int]
-    scenes: dict[int, Any] = field(default_factory=dict)  # the scene of each seed that has one
-    errors: dict[int, TaskFault] = field(default_factory=dict)  # why the others have none, by seed
-    # control steps of the episodes that the oracle solved
-    steps: list[int] = field(default_factory=list)
-    # rank correlation of progress and time of each
-    rising: list[float] = field(default_factory=list)
+    scenes: dict[int, Any] = field(default_factory=dict)  # scenes by seed
+    errors: dict[int, TaskFault] = field(default_factory=dict)  # faults of seeds without a scene
+    steps: list[int] = field(default_factory=list)  # control steps of solved oracle episodes
+    rising: list[float] = field(default_factory=list)  # rank correlation of their progress and time
 
     def __post_init__(self) -> None:
         made = task(self.config.task)
@@ -152,7 +150,7 @@ class CheckRun:
 
     @cached_property
     def package(self) -> str:
-        """Name of the package that the task is of."""
+        """Name of the package of the task."""
         return task(self.config.task).package
 
     @cached_property
@@ -167,8 +165,7 @@ class CheckRun:
 
 
 def keys_in(name: str) -> list[str]:
-    """Return keys of the tasks that a name stands for: a task, or a module or file, which is
-    imported.
+    """Return the keys of a task, or of the tasks in a module or file, which is imported.
 
     Raises:
         ClevrSkillsError: There are none, or the module cannot be imported.
@@ -203,7 +200,7 @@ def keys_in(name: str) -> list[str]:
 
 
 def _is_at(kind: type[Task], name: str) -> bool:
-    """Return whether a class of tasks is defined in a file."""
+    """Return whether a task is defined in a file."""
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return file is not None and Path(file).resolve() == Path(name).resolve()
 
@@ -219,17 +216,7 @@ def _import_all(name: str) -> None:
 def run_checks(
     key: str, seeds: Sequence[int] = range(5), robot: str = "xarm6", defined_in: str = ""
 ) -> Iterator[TaskCheck]:
-    """Check a task.
-
-    Args:
-        key: Its key.
-        seeds: Seeds of the episodes of each split.
-        robot: Name of the robot.
-        defined_in: Module or file that defines it, if it is found by no entry point.
-
-    Raises:
-        ClevrSkillsError: There is no such task or robot.
-    """
+    """Run the checks of a task, see :func:`~clevrskills.suites.clevrskills.check_task.report`."""
     made = task(key)
     if robot not in made.all_robots:
         raise UnknownNameError(f"robot for {key}", robot, made.all_robots)
@@ -245,15 +232,15 @@ def run_checks(
         yield from (_step_limit(made, runs), _reward(runs), _frozen(key))
     else:
         for name in OF_SCENES:
-            yield TaskCheck(name, CHECKS[name][0], None, "not run: there is no scene", "")
+            yield TaskCheck(name, CHECKS[name][0], None, "not run without a scene", "")
     for run in runs:
         if "env" in vars(run):
             run.env.close()
 
 
 def _check(name: str, faults: Sequence[str], good: str, mend: str = "") -> TaskCheck:
-    """Return a check that passed if it found no faults; the first ones are shown. What a fault says
-    of its mend comes first, then what is given, then what :data:`CHECKS` says.
+    """Return the result of a check with its first faults. The fix is that of a fault, else the one
+    given, else that of :data:`CHECKS`.
     """
     more = f"; {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
     grade, usual = CHECKS[name]
@@ -263,7 +250,7 @@ def _check(name: str, faults: Sequence[str], good: str, mend: str = "") -> TaskC
 
 
 def _each(runs: Sequence[CheckRun], look: Callable[[CheckRun, int], str]) -> list[TaskFault]:
-    """Return the faults of episodes, exceptions too, with their splits and seeds."""
+    """Return the faults and exceptions of episodes, with their splits and seeds."""
     faults = []
     for run in runs:
         for seed in run.scenes:
@@ -287,7 +274,7 @@ def _declared(made: Task) -> TaskCheck:
         f"sentence {made.sentence!r}": made.sentence[:1].isupper(),
         f"slots {made.slots}": good_slots,
         f"max_steps {made.max_steps}": made.max_steps >= 1,
-        "predicates are not listed": bool(made.predicates),
+        "no predicates": bool(made.predicates),
     }
     faults = [fault for fault, is_so in allowed.items() if not is_so]
     try:
@@ -308,7 +295,7 @@ def _starts(runs: Sequence[CheckRun]) -> TaskCheck:
 
 
 class _WatchedOracle(Oracle):
-    """The oracle; notes the progress at each of its actions."""
+    """Oracle that records the progress at each action."""
 
     def __init__(self, env: ClevrSkillsEnv) -> None:
         super().__init__(env)
@@ -364,7 +351,7 @@ def _random(runs: Sequence[CheckRun]) -> TaskCheck:
 
 
 def _realized(goal: Predicate, world: Any) -> Outcome:
-    """Realize the parts of a goal one after the other; returns the outcome."""
+    """Realize the steps of a goal in order and return the outcome."""
     outcome = goal.evaluate(world, goal.initial_state(world))
     for step in goal.steps():
         step.realize(world)
@@ -373,17 +360,17 @@ def _realized(goal: Predicate, world: Any) -> Outcome:
 
 
 def _realize(runs: Sequence[CheckRun]) -> TaskCheck:
-    """Check that a goal holds once realized: in a world of tensors, and in simulation by itself."""
+    """Check that a realized goal holds, in a world of tensors and for a while in simulation."""
 
     def look(run: CheckRun, seed: int) -> str:
         goal, world = run.scenes[seed].goal, TensorWorld.snapshot(run.scenes[seed].start)
         outcome = _realized(goal, world)
         if not bool(outcome.holds):
-            return "realized, the goal does not hold"
+            return "the realized goal does not hold"
         if float(outcome.progress) != 1.0 or float(outcome.reward) != float(goal.max_reward):
             return f"it holds with progress {float(outcome.progress):g}, reward {outcome.reward}"
         if not bool(goal.evaluate(world, outcome.state).holds):
-            return "looked at again, it does not hold"
+            return "evaluated again, it does not hold"
         return ""
 
     def simulate(run: CheckRun, seed: int) -> str:
@@ -395,16 +382,14 @@ def _realize(runs: Sequence[CheckRun]) -> TaskCheck:
         action[-1] = 1.0 if int(env.world.held[0]) >= 0 else -1.0
         rollout = Rollout(env, limit=STILL_STEPS, stop_on_success=False)
         rollout.run(lambda: action)
-        return "" if rollout.success else f"after {STILL_STEPS} control steps it has ceased to hold"
+        return "" if rollout.success else f"it no longer holds after {STILL_STEPS} control steps"
 
     faults = [*_each(runs, look), *_each(runs, simulate)]
-    return _check("realize", faults, "realized, the goal holds, with full progress and reward")
+    return _check("realize", faults, "the realized goal holds with full progress and reward")
 
 
 def _perturb(runs: Sequence[CheckRun]) -> TaskCheck:
-    """Check that, once all is realized, each leaf that remembers nothing ceases to hold when
-    something is taken away.
-    """
+    """Check that each stateless leaf of a realized goal no longer holds if a body is moved."""
 
     def look(run: CheckRun, seed: int) -> str:
         scene, world = run.scenes[seed], TensorWorld.snapshot(run.scenes[seed].start)
@@ -414,7 +399,7 @@ def _perturb(runs: Sequence[CheckRun]) -> TaskCheck:
             if node.leaf is None or not node.active or leaf.initial_state(world):
                 continue
             if not bool(leaf.evaluate(world, {}).holds):
-                continue  # of an order, which is behind
+                continue  # a finished step of an order
             ceased = False
             for moved in _taken_away(world, scene.solids.present[0].nonzero()[:, 0].tolist()):
                 outcome = leaf.evaluate(moved, {})
@@ -423,15 +408,15 @@ def _perturb(runs: Sequence[CheckRun]) -> TaskCheck:
                     return f"{leaf.name}: progress is {progress:g} where holds is {holds}"
                 ceased |= not holds
             if not ceased:
-                return f"{leaf.name} holds wherever things are"
+                return f"{leaf.name} holds for any positions"
         return ""
 
-    good = f"taken away by {AWAY_M} m, each leaf ceases to hold"
+    good = f"no leaf holds after a displacement of {AWAY_M} m"
     return _check("perturb", _each(runs, look), good)
 
 
 def _taken_away(world: TensorWorld, slots: Sequence[int]) -> Iterator[TensorWorld]:
-    """Yield copies of a world in which a body, or the gripper, is somewhere else."""
+    """Yield copies of a world in which a body or the gripper is displaced."""
     for slot in (*slots, None):
         for direction in ((1, 0, 0), (0, 1, 0), (-1, 0, 0), (0, -1, 0), (0, 0, 1)):
             moved = TensorWorld(
@@ -447,7 +432,7 @@ def _taken_away(world: TensorWorld, slots: Sequence[int]) -> Iterator[TensorWorl
 
 
 def _as_data(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
-    """Check that goals go to JSON and back, and give in batches what they give alone."""
+    """Check the JSON round trip of goals, and that batches give the same results."""
 
     def look(run: CheckRun, seed: int) -> str:
         goal, start = run.scenes[seed].goal, run.scenes[seed].start
@@ -457,7 +442,7 @@ def _as_data(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
         for place, state in ((start, goal.initial_state(start)), (world, outcome.state)):
             theirs, ours = copy.evaluate(place, state), goal.evaluate(place, state)
             if not torch.allclose(theirs.progress, ours.progress):
-                return "read from JSON, it says something else"
+                return "read from JSON, it gives another result"
         return ""
 
     faults = _each(runs, look)
@@ -469,11 +454,11 @@ def _as_data(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
         faults += [TaskFault(f"{run.config.split}: {found}", found.mend)] if found else []
     leaves = {leaf.name for run in runs for s in run.scenes.values() for leaf in s.goal.leaves()}
     faults += [TaskFault(f"{name} is unknown") for name in sorted(leaves - set(predicate_types()))]
-    return _check("as data", faults, "goals go to JSON and back, and hold in batches as alone")
+    return _check("as data", faults, "JSON round trip and batches give the same results")
 
 
 def _fault_in_batch(made: Task, scenes: Sequence[Any]) -> str:
-    """Return where a goal of several environments says something else than each alone."""
+    """Return how a batched goal differs from those of single environments."""
     worlds = [TensorWorld.snapshot(scene.start) for scene in scenes]
     pairs = zip(scenes, worlds, strict=True)
     alone = [float(_realized(scene.goal, world).progress) for scene, world in pairs]
@@ -489,12 +474,12 @@ def _fault_in_batch(made: Task, scenes: Sequence[Any]) -> str:
     together._held = torch.cat([world.held for world in starts])
     outcome = _realized(goal, together)
     if not torch.allclose(outcome.progress, torch.tensor(alone), atol=1e-5):
-        return f"alone progress is {alone}, together {outcome.progress.tolist()}"
+        return f"progress is {alone}, in a batch {outcome.progress.tolist()}"
     return ""
 
 
 def digest(config: EnvConfig, seeds: Sequence[int], defined_in: str = "") -> str:
-    """Return the hash of episodes as they are drawn and of the first as the oracle solves it."""
+    """Return the hash of sampled episodes and of the oracle's solution of the first one."""
     if defined_in:
         keys_in(defined_in)
     key, split, robot = config.task, config.split, config.robot
@@ -519,7 +504,7 @@ def _determinism(run: CheckRun, defined_in: str) -> TaskCheck:
         )
     except Exception as error:
         fault = one_line(error)
-    good = "the same episodes and actions again, and in another process"
+    good = "episodes and actions are reproducible, also in another process"
     return _check("determinism", [fault] if fault else [], good)
 
 
@@ -534,17 +519,17 @@ def _wordings(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
             return next(wording_faults(made, scene.layout), "")
         return "the same wording twice" if len(set(prompts)) < len(prompts) else ""
 
-    good = "prompts and sub-tasks are sentences"
+    good = "prompts and descriptions are sentences"
     return _check("wordings", _each(runs, look), good)
 
 
 def _variety(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
-    """Check the wordings: a bank in this package, elsewhere two that need no image."""
+    """Check the number of wordings: a bank in this package, otherwise two without images."""
     if is_own(type(made)):
         count = made.count_wordings()
         few = count["seen"] < SEEN or count["held_out"] < HELD_OUT
-        found = f"{count['seen']} wordings, {count['held_out']} more that are held out"
-        mend = f"bank: at least {SEEN} sentences, and {HELD_OUT} more that are held out"
+        found = f"{count['seen']} seen and {count['held_out']} held-out wordings"
+        mend = f"bank: at least {SEEN} seen and {HELD_OUT} held-out sentences"
         return _check("variety", [found] if few else [], found, mend)
 
     def look(run: CheckRun, seed: int) -> str:
@@ -552,12 +537,12 @@ def _variety(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
         few = sum("{ks:" not in text for text in texts) < 2
         return "fewer than two wordings without key-steps" if few else ""
 
-    good = "several wordings that need no key-step images"
+    good = "several wordings without key-steps"
     return _check("variety", _each(runs, look)[:1], good)
 
 
 def _legibility(runs: Sequence[CheckRun]) -> TaskCheck:
-    """Return whether one can see and tell apart what there is, and grasp it."""
+    """Check that bodies are visible, distinguishable and graspable."""
 
     def look(run: CheckRun, seed: int) -> str:
         bodies = [body for body in run.scenes[seed].layout.bodies if body and body.movable]
@@ -570,24 +555,21 @@ def _legibility(runs: Sequence[CheckRun]) -> TaskCheck:
                 faults.append(f"{body.shape} has no flat place on top for a suction cup")
         return ", ".join(faults)
 
-    good = "bodies can be seen and told apart"
+    good = "bodies are visible and distinguishable"
     return _check("legibility", _each(runs, look), good)
 
 
 def _step_limit(made: Task, runs: Sequence[CheckRun]) -> TaskCheck:
     longest = max((steps for run in runs for steps in run.steps), default=0)
-    faults = [f"{made.max_steps}, and the oracle needs up to {longest}"]
-    good = f"{made.max_steps}, the oracle needs up to {longest}"
-    tight = made.max_steps < ROOM * longest
-    return _check("step limit", faults if tight else [], good)
+    found = f"{made.max_steps}, the oracle needs up to {longest}"
+    return _check("step limit", [found] if made.max_steps < ROOM * longest else [], found)
 
 
 def _reward(runs: Sequence[CheckRun]) -> TaskCheck:
     rising = [value for run in runs for value in run.rising]
     middle = float(np.median(rising)) if rising else 0.0
-    good = f"progress rises while the oracle acts (rank correlation {middle:.2f})"
-    faults = [] if middle >= RISING else [f"rank correlation of progress and time {middle:.2f}"]
-    return _check("reward", faults, good)
+    found = f"rank correlation of the oracle's progress with time {middle:.2f}"
+    return _check("reward", [] if middle >= RISING else [found], found)
 
 
 def _frozen(key: str) -> TaskCheck:
@@ -597,5 +579,5 @@ def _frozen(key: str) -> TaskCheck:
             ClevrSkillsSuite().frozen(key, split)
         except ClevrSkillsError:
             missing.append(f"no frozen episodes of the split {split}")
-    good = "episodes to evaluate on are frozen"
+    good = "there are frozen episodes"
     return _check("frozen", missing, good, CHECKS["frozen"][1].format(key=key))

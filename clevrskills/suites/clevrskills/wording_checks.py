@@ -1,4 +1,4 @@
-"""Checks of wordings: they are sentences, and each phrase fits just the objects that it means."""
+"""Checks of wordings: grammar, and phrases that identify their objects."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from clevrskills.tasks import Layout, LayoutError, Task
 from clevrskills.tasks.bank import STYLES, Wording
 
 ATTEMPTS = 300
-"""Draws of a layout, at most."""
+"""Maximum number of attempts to sample a layout."""
 SEEN, HELD_OUT = 20, 10
-"""Wordings that a task should have, at least."""
+"""Least numbers of seen and held-out wordings of a task."""
 KEYSTEPS = (Keystep(()),) * 20
-"""Stand for those of any goal."""
+"""Stand-ins for the key-steps of any goal."""
 PLURAL = re.compile(r"\b(?:objects|pair) with $")
-"""Words before a texture that several objects have."""
+"""Words before a texture of several objects."""
 _PLACEHOLDER = re.compile(r"\{(obj|tex):(\w+)\}")
 FAULTS = {
     "begins in lower case": re.compile(r"^[a-z]"),
@@ -32,14 +32,14 @@ FAULTS = {
     "punctuation": re.compile(r"[.,;:?!]{2}|[{}]|\bNone (?!of)"),
     "no letter after a stop": re.compile(r"[.?!] (?![A-Z0-9])"),
 }
-"""Patterns that no sentence may match."""
+"""Patterns of faults in sentences."""
 
 
 def draw_layout(made: Task, seed: int, split: str) -> Layout:
-    """Return a layout as an episode may have it, without a look at whether its goal is fair.
+    """Sample a layout without checking that its scene is fair.
 
     Raises:
-        ClevrSkillsError: None fits.
+        ClevrSkillsError: No layout fits.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -50,7 +50,7 @@ def draw_layout(made: Task, seed: int, split: str) -> Layout:
 
 
 def wording_faults(made: Task, layout: Layout) -> Iterator[str]:
-    """Yield what is wrong with the wordings of a layout."""
+    """Yield the faults of the wordings of a layout."""
     bodies = [body for body in layout.bodies if body and not body.ghost]
     shown = (*filter(None, layout.bodies), *layout.examples)
     for number, wording in enumerate(made.wordings(layout)):
@@ -68,7 +68,7 @@ def wording_faults(made: Task, layout: Layout) -> Iterator[str]:
 
 
 def _mistakable(wording: Wording, bodies: Sequence[Body], shown: Sequence[Body]) -> Iterator[str]:
-    """Yield phrases that fit another body of the scene as well, all of whose words it has too."""
+    """Yield phrases that also fit another body of the scene."""
 
     def words(body: Body) -> set[str]:
         return set(body.called(wording.names, shown).split())

@@ -1,4 +1,4 @@
-"""Bring the end effector into the poses of images."""
+"""Task ``match_pose``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +17,7 @@ MOST = 4
 
 @dataclass(kw_only=True, eq=False)
 class MatchPose(Task):
-    """The end effector has been in the poses that images show, one after the other (paper,
-    appendix A.1, task 1).
-    """
+    """The end effector has been at the poses of images, in order (paper, appendix A.1, task 1)."""
 
     key = "match_pose"
     level = "L0"

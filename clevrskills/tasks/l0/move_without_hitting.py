@@ -1,4 +1,4 @@
-"""Bring the end effector into the pose of an image around obstacles in the air."""
+"""Task ``move_without_hitting``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners_arou
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 SIZE_M = (0.05, 0.05, 0.05)
-"""Half the width of the primitives of the released code."""
+"""Half the size of primitives in the released code."""
 GAP_M = 0.03
 """Least distance between the spheres around two obstacles."""
 BETWEEN, SPREAD_M = (0.3, 0.7), 0.03
-"""Share of the straight way to the goal at which the first obstacle is, and how far off."""
+"""Position of the first obstacle as a share of the straight line to the goal, and its spread."""
 
 
 @dataclass(kw_only=True, eq=False)
 class MoveWithoutHitting(Task):
-    """The end effector is in the pose that an image shows, and the robot has touched none of the
-    obstacles (paper, appendix A.1, task 2).
+    """The end effector is at the pose in the image, and the robot has touched none of the obstacles
+    (paper, appendix A.1, task 2).
 
-    One of them is near the straight way to the goal; the released code puts all of them anywhere,
-    and does not look whether they are touched.
+    One obstacle is near the straight line to the goal. In the released code all are anywhere, and
+    touches are not checked.
     """
 
     key = "move_without_hitting"
@@ -66,11 +66,8 @@ class MoveWithoutHitting(Task):
 
 
 def _places(rng: EpisodeRng, names: Sequence[str], goal: np.ndarray) -> list[np.ndarray]:
-    """Return positions (3,) of obstacles in view, apart from each other, the first between start
+    """Sample positions (3,) of obstacles in view, apart from each other, the first between start
     and goal.
-
-    Raises:
-        LayoutError: No further one fits.
     """
     places: list[np.ndarray] = []
     start = np.array(STARTS_M[0])

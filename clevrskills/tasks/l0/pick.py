@@ -1,4 +1,4 @@
-"""Pick up one object among distractors."""
+"""Task ``pick``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Place the object in the gripper on another one."""
+"""Task ``place``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +16,13 @@ from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import XARM, EpisodeRng, Layout, LayoutError
 
 LANDING_MARGIN_M = 0.15
-"""As far as an object may fly, and still be set down."""
+"""Greatest distance that an object may fly and still count as set down."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Place(Task):
-    """The object, in the gripper at the start, is set on another one and rests there (paper,
-    appendix A.1, task 4). What is thrown there does not count: random actions let it go at once,
-    and it flies far.
+    """The object, in the gripper at the start, is set down on another one (paper, appendix A.1,
+    task 4). Throwing it there does not count, as random actions release it at once.
     """
 
     key = "place"
@@ -37,15 +36,15 @@ class Place(Task):
     max_steps = 150
     starts_held = True
 
-    num_bases: Count = count(1, 3)  # objects that it could be put on, one of them meant
-    num_objects: Count = count(1, 3, most=4)  # objects to put, one of them meant
+    num_bases: Count = count(1, 3)  # possible bases, including the target
+    num_objects: Count = count(1, 3, most=4)  # possible objects, including the target
 
     def layout(self, rng: EpisodeRng) -> Layout:
         bases, objects = rng.number(self.num_bases), rng.number(self.num_objects)
         bottom, top = rng.assign(bases)[0], 3 + rng.assign(objects)[0]
         pools = rng.pools
         base_shapes = rng.choose(pools.base + pools.primitive, bases)
-        # names must tell the objects apart, so nothing lies there twice
+        # names must distinguish the objects
         tops = [n for n in pools.movable if n not in base_shapes]
         shapes = base_shapes + rng.choose(tops, objects)
         textures = rng.textures_for(shapes[:bases], pools.textures_2)
@@ -59,7 +58,7 @@ class Place(Task):
         ):
             raise LayoutError("the corners of the object would jam between the rims of the base")
         if self.starts_held:
-            # whatever is below the gripper could be hit without skill: by letting the object drop
+            # an object below the gripper could be hit by releasing the held one
             radius_m = shape(shapes[over], sizes[over]).radius_m
             table.reserve(*XARM.start_position[:2], radius_m + LANDING_MARGIN_M)
         bodies: list[Body | None] = [None] * len(self.slots)

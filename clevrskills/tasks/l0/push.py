@@ -1,4 +1,4 @@
-"""Push one object towards another."""
+"""Task ``push``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
 
 GAP_M = 0.13
-"""So that the way from one object to another can be shortened by a third, and the gripper fits
-between them."""
+"""Gap that can be shortened by a third, and that the gripper fits in."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Push(Task):
-    """The object is pushed towards another one, 30 percent of the way or more (paper, appendix A.1,
-    task 5). The gripper pushes it itself: what another object moves it by does not count.
+    """The object is pushed towards another one, by at least 30 percent of the distance (paper,
+    appendix A.1, task 5). The gripper itself must push; motion caused by other objects does not
+    count.
     """
 
     key = "push"

@@ -1,4 +1,4 @@
-"""Turn an object on the spot."""
+"""Task ``rotate``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,14 +15,9 @@ from clevrskills.tasks.turning import TurningTask, turnable, turnable_body
 
 @dataclass(kw_only=True, eq=False)
 class Rotate(TurningTask):
-    """The object lies where it was, turned by the angle in the direction (paper, appendix A.1, task
-    6), to 5 degrees; the criteria ``released`` allow 18. Only objects whose outline shows each turn
-    are used.
-
-    Args:
-        num_distractors: Other objects on the table.
-        angles_deg: Angles to choose from.
-        directions: Directions to choose from, as seen from above.
+    """The object is in its place, rotated by the angle in the direction to within 5 degrees (paper,
+    appendix A.1, task 6); the criteria ``released`` allow 18. Only objects without rotational
+    symmetry are used.
     """
 
     key = "rotate"
@@ -35,7 +30,7 @@ class Rotate(TurningTask):
     count_argument, extra_slot = "num_distractors", "object_3"
     max_steps = 250
 
-    num_distractors: Count = count(0, 2, most=3)
+    num_distractors: Count = count(0, 2, most=3)  # other objects on the table
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 1 + rng.number(self.num_distractors)

@@ -1,4 +1,4 @@
-"""Throw an object at something out of reach."""
+"""Task ``throw``."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,8 @@ from clevrskills.tasks.throwing import Throwing
 
 @dataclass(kw_only=True, eq=False)
 class Throw(Throwing):
-    """The object, in the gripper at the start, is thrown at something out of reach and hits it
-    (paper, appendix A.1, task 7). It flies there: what touches the table before it, and slides or
-    bounces on, hits nothing.
+    """The object, in the gripper at the start, is thrown at a target out of reach and hits it
+    (paper, appendix A.1, task 7). It must fly there; sliding or bouncing does not count.
     """
 
     key = "throw"
@@ -20,7 +19,7 @@ class Throw(Throwing):
     predicates = (Hit,)
     target_m = (0.05, 0.05, 0.15)
 
-    # what it is thrown at: a flat ``area`` of the table, or a standing ``object``
+    # kinds of targets: a flat ``area`` on the table or a standing ``object``
     targets: tuple[str, ...] = choice("area", "object")
 
     def layout(self, rng: EpisodeRng) -> Layout:

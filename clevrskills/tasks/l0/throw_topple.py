@@ -1,4 +1,4 @@
-"""Throw an object at another one, out of reach, so that it falls over."""
+"""Task ``throw_topple``."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from clevrskills.tasks.throwing import Throwing
 @dataclass(kw_only=True, eq=False)
 class ThrowTopple(Throwing):
     """The object, in the gripper at the start, is thrown at another one, which falls over (paper,
-    appendix A.1, task 8). It flies there, as in ``throw``.
+    appendix A.1, task 8). It must fly there, as in ``throw``.
     """
 
     key = "throw_topple"

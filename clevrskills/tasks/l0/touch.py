@@ -1,4 +1,4 @@
-"""Touch objects gently."""
+"""Task ``touch``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 class Touch(Task):
     """The gripper touches every object without moving it (paper, appendix A.1, task 9).
 
-    Objects that the gripper holds or strikes no longer count: an arm that flails about hits them
-    soon enough. To strike is to come at 0.7 m/s or more, or to be as fast at any time of a touch.
+    Objects that the gripper holds or strikes no longer count. A strike is a touch at 0.7 m/s or
+    more, at any time of the contact.
     """
 
     key = "touch"
@@ -34,7 +34,7 @@ class Touch(Task):
     size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
     gap_m: ClassVar[float] = 0.02
 
-    num_objects: Count = count(1, 2, most=3)  # objects, all of which are to be touched
+    num_objects: Count = count(1, 2, most=3)  # objects, all of them targets
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)

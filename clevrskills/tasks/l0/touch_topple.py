@@ -1,4 +1,4 @@
-"""Touch objects and topple them."""
+"""Task ``touch_topple``."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,9 @@ from clevrskills.tasks.l0.touch import Touch
 @dataclass(kw_only=True, eq=False)
 class TouchTopple(Touch):
     """The gripper has touched every object, and every object has fallen over (paper, appendix A.1,
-    task 11). As the paper does not ask what topples it, one may fall because another one does.
+    task 11). One object may topple another, which the paper does not exclude.
 
-    Objects that the gripper holds or strikes no longer count: an arm that flails about hits them
-    soon enough. To strike is to come at 0.7 m/s or more, or to be as fast at any time of a touch.
-
-    Args:
-        num_objects: Objects, all of which are to be toppled.
+    As in ``touch``, objects that the gripper holds or strikes no longer count.
     """
 
     key = "touch_topple"

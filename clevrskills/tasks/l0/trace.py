@@ -1,4 +1,4 @@
-"""Move the end effector from goal to goal through the air."""
+"""Task ``trace``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,29 +25,23 @@ from clevrskills.tasks.end_effector import (
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 SPHERE, DIAMETER_M = "sphere", 0.1
-"""As wide as the tolerance of the goal."""
+"""Shape and size of a goal; its radius is the tolerance."""
 WAY_M = 0.85
-"""Least length of the way from the start through all goals, in whichever order. Uniform random
-actions solve 1 in 85 episodes with two goals that are just apart, 1 in 600 with this; with more
-goals, 1 in 3000 or fewer.
-"""
+"""Least length of the path from the start through all goals in any order. Uniform random actions
+solve 1 in 600 episodes with two goals, without this bound 1 in 85; 1 in 3000 with more goals."""
 SPACE_OF_TWO_M = ((-0.35, -0.4, 0.1), (0.1, 0.45, 0.4))
-"""Lowest and highest corner of the space of two goals: to the sides as far as the base camera sees,
-as hardly any way between two in the space of more goals is long enough.
-"""
+"""Corners of the space of two goals, as wide as the image, as their path must be long enough."""
 NEXT, LATER, VISITED = "green", "red", "yellow"
 RESERVED_M, LOW_M = 0.09, 0.25
-"""Around goals below a height the table is kept free."""
+"""Radius of the table area kept free below low goals, and their greatest height."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Trace(Task):
     """The end effector has been at all goals in order (paper, appendix A.1, task 12).
 
-    The goals are only seen: the next one green, later ones red, those visited yellow.
-
-    Passing through a goal before its turn earns nothing and costs nothing, unless the task is
-    strict.
+    Goals are visible but not tangible: the next one is green, later ones red, visited ones yellow.
+    Passing through a goal before its turn has no effect, unless the task is strict.
     """
 
     key = "trace"
@@ -61,8 +55,7 @@ class Trace(Task):
     max_steps = 140
 
     num_goals: Count = count(2, 5, most=6)  # goals
-    # whether being at a goal before its turn ends the episode's order for good
-    strict: bool = switch()
+    strict: bool = switch()  # whether reaching a goal before its turn makes the task unsolvable
 
     def layout(self, rng: EpisodeRng) -> Layout:
         number = rng.number(self.num_goals)
@@ -73,15 +66,9 @@ class Trace(Task):
                 table.reserve(x, y, RESERVED_M)
         bodies: list[Body | None] = [None] * len(self.slots)
         for k, place in enumerate(places.tolist()):
-            bodies[k] = Body(
-                self.slots[k],
-                SPHERE,
-                LATER if k else NEXT,
-                (*place, 1.0, 0.0, 0.0, 0.0),
-                (DIAMETER_M,) * 3,
-                static=True,
-                ghost=True,
-            )
+            pose, size = (*place, 1.0, 0.0, 0.0, 0.0), (DIAMETER_M,) * 3
+            look = LATER if k else NEXT
+            bodies[k] = Body(self.slots[k], SPHERE, look, pose, size, static=True, ghost=True)
         bodies[-1] = distractor(rng, self.slots[-1], table)
         slots = np.arange(len(self.slots) - 1)
         return Layout(tuple(bodies), {"goals": slots, "active": slots < number})
@@ -101,12 +88,7 @@ class Trace(Task):
 
 
 def _places(rng: EpisodeRng, number: int) -> np.ndarray:
-    """Return positions (number, 3) of goals in view, none behind another, with a long way between
-    them.
-
-    Raises:
-        LayoutError: None were found.
-    """
+    """Sample positions (number, 3) of goals in view, none behind another, with a long path."""
     ball, camera = corners_around(shape(SPHERE, (DIAMETER_M,) * 3)), rng.setting.main_camera
     space = SPACE_OF_TWO_M if number == 2 else GOAL_M
 
@@ -124,7 +106,7 @@ def _places(rng: EpisodeRng, number: int) -> np.ndarray:
 
 
 def _shortest_way_m(places: np.ndarray) -> float:
-    """Return the length of the shortest way from a start through all places (n, 3)."""
+    """Return the length of the shortest path from a start through all places (n, 3)."""
     ways = places[_orders(len(places))]  # (n!, n, 3)
     to_first = np.linalg.norm(ways[:, :1] - _STARTS, axis=-1).min(axis=1)
     return float((to_first + np.linalg.norm(np.diff(ways, axis=1), axis=-1).sum(axis=1)).min())
@@ -135,12 +117,12 @@ _STARTS = np.array(STARTS_M)
 
 @cache
 def _orders(count: int) -> np.ndarray:
-    """Return all orders of so many, (n!, n)."""
+    """Return all permutations of n indices, (n!, n)."""
     return np.array(list(permutations(range(count))))
 
 
 def _hides(camera: FixedCamera, one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether a camera sees the middle of one goal through another."""
+    """Return whether one goal hides the centre of another from a camera."""
     rays = [place - np.array(camera.eye_m) for place in (one, other)]
     lengths = [float(np.linalg.norm(ray)) for ray in rays]
     cosine = rays[0] @ rays[1] / np.prod(lengths)

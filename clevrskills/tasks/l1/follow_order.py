@@ -1,4 +1,4 @@
-"""Bring an object from area to area in a given order."""
+"""Task ``follow_order``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,22 +21,21 @@ from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Workspace,
 AREA_SIZE_M = (0.18, 0.18, 0.01)
 AREAS = Workspace(x_m=(-0.40, 0.0), y_m=(-0.32, 0.32), reach_m=(0.24, 0.58))
 SPARE_M = 0.005
-"""Least room between an object in the middle of an area and the edge of the area."""
+"""Least distance between an object in the middle of an area and the edge of the area."""
 NEVER = 99
-"""More visits than there can be."""
+"""Number of visits that is never reached."""
 RISE_M = 1e-5
-"""How far an object is laid above an area of several convex pieces: where one of its own pieces
-touches such a piece exactly, and just beyond its edge, PhysX pushes them apart sideways.
-"""
+"""Initial gap between an object and an area of several convex parts; without it, PhysX may push
+parts in exact contact apart sideways."""
 
 
 @dataclass(kw_only=True, eq=False)
 class FollowOrder(Task):
-    """The object, in an area at the start, has been in other areas in turn (paper, appendix A.2,
+    """The object, in an area at the start, has been in other areas in order (paper, appendix A.2,
     task 2).
 
-    An area counts only when its turn has come, and only if the object is let go there. A visit out
-    of turn earns nothing and costs nothing, unless the task is strict.
+    A visit counts only in its turn, and only if the object is released in the area. Visits out of
+    turn have no effect, unless the task is strict.
     """
 
     key = "follow_order"
@@ -49,11 +48,9 @@ class FollowOrder(Task):
     count_argument, extra_slot = "num_visits", "area_4"
     max_steps = 500
 
-    num_areas: Count = count(2, 4)  # areas; more if there must be more visits
-    # areas to bring the object to, no more than there are others
-    num_visits: Count = count(1, 3, most=4)
-    # whether a visit to an area before its turn, or to one that is not asked for, ends the order
-    # for good; to that of the start it does not
+    num_areas: Count = count(2, 4)  # areas; more if the visits need them
+    num_visits: Count = count(1, 3, most=4)  # areas to visit, without the first one
+    # whether a visit out of turn, except to the first area, makes the task unsolvable
     strict: bool = switch()
 
     def layout(self, rng: EpisodeRng) -> Layout:
@@ -69,11 +66,9 @@ class FollowOrder(Task):
         textures = rng.textures_for(names, pools.textures_2, in_turn=True)
         table = rng.table(AREAS)
         bodies: list[Body | None] = [None] * len(self.slots)
-        for i, tile in enumerate(tiles):
+        for i, (key, tile) in enumerate(zip(self.slots, tiles, strict=False)):
             pose = table.place(tile)
-            bodies[i] = Body(
-                self.slots[i], tile.name, textures[i], pose, AREA_SIZE_M, True, noun="area"
-            )
+            bodies[i] = Body(key, tile.name, textures[i], pose, AREA_SIZE_M, True, noun="area")
         room_m = min(_room_m(tile) for tile in tiles) - SPARE_M
         small = [name for name in pools.movable if shape(name).radius_m <= room_m]
         if not small:
@@ -92,13 +87,13 @@ class FollowOrder(Task):
         return self._in_turn(roles, self._visits(roles))
 
     def _visits(self, roles: Mapping[str, Tensor]) -> Order:
-        """Return the visits in turn."""
+        """Return the visits in order."""
         route, thing = roles["route"], len(self.slots) - 1  # (B, areas)
         visits = [Inside(area * 0 + thing, area) for area in route[:, 1:].unbind(-1)]
         return Order(tuple(visits), roles["active"])
 
     def _in_turn(self, roles: Mapping[str, Tensor], order: Order) -> Predicate:
-        """Return order, that of a strict task ended by a visit to an area that is not asked for."""
+        """Return the order, which a visit out of turn ends if the task is strict."""
         if not self.strict:
             return order
         route, visits = roles["route"], roles["active"].sum(-1, keepdim=True)
@@ -114,7 +109,7 @@ class FollowOrder(Task):
 
 @cache
 def _room_m(tile: Shape) -> float:
-    """Return distance from the middle of an area to its edge, seen from above, to a millimetre."""
+    """Return the distance from the middle of an area to its edge, with 1 mm precision."""
     angles = np.linspace(0.0, 2 * pi, 72, endpoint=False)
     around = np.column_stack((np.cos(angles), np.sin(angles)))
     radii = np.arange(0.0, AREA_SIZE_M[0], 0.001)
@@ -124,7 +119,7 @@ def _room_m(tile: Shape) -> float:
 
 
 def _in_the_middle(item: Shape, area: Body, yaw_rad: float) -> Pose:
-    """Return the pose of a shape that stands in the middle of an area."""
+    """Return the pose of a shape in the middle of an area."""
     x, y, _, w, _, _, z = area.pose
     angle = 2 * atan2(z, w)
     turn = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])

@@ -1,4 +1,4 @@
-"""Bring an object from area to area in a given order, then back to where it was."""
+"""Task ``follow_order_restore``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,13 +13,12 @@ from clevrskills.tasks.l1.follow_order import FollowOrder
 
 @dataclass(kw_only=True, eq=False)
 class FollowOrderRestore(FollowOrder):
-    """Order of visits as in ``follow_order``, then the object is back at its pose at the start
-    (paper, appendix A.2, task 3).
+    """Order of visits as in ``follow_order``, then the object is back at its initial pose (paper,
+    appendix A.2, task 3).
 
-    The same pose is asked for, within the tolerances for positions and for orientations, not just
-    the same area as in the released code. Who carries an object without turning it keeps its
-    orientation, so that this can be done even with objects that look alike from all sides. Before
-    its turn the pose at the start is no visit, also of a strict task.
+    The pose must match within the tolerances of position and orientation; the released code only
+    requires the area. Carrying an object without rotating it keeps its orientation, so symmetric
+    objects are possible too. The initial pose is never a visit out of turn.
     """
 
     key = "follow_order_restore"

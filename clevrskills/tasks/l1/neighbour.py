@@ -1,4 +1,4 @@
-"""Put an object in an area, then the one that was next to it."""
+"""Task ``neighbour``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,40 +28,38 @@ from clevrskills.tasks.layout import (
 AREA_SIZE_M = (0.28, 0.28, 0.01)
 AREAS = Workspace(x_m=(-0.42, -0.02), y_m=(-0.34, 0.36), reach_m=(0.26, 0.54))
 RADIUS_M, NARROW_RADIUS_M = 0.06, 0.046
-"""Outer radius of the largest objects of which two fit into an area of a roomy shape, and into one
-of any other."""
+"""Greatest radius of objects of which two fit into an area of a roomy or of any other shape."""
 DISTANCE_M = 0.18
-"""How far the neighbour is away."""
+"""Distance of the neighbour."""
 DIRECTIONS = {"away": (1, 0), "towards": (-1, 0), "right": (0, 1), "left": (0, -1)}
-"""World x and y of directions as the base camera sees them, from across the table: ``away`` from
-the robot is down in its image, ``right`` is the robot's own left."""
+"""World x and y of the directions as seen by the base camera, from across the table: ``away`` from
+the robot is down in its image, ``right`` is the robot's left."""
 PHRASES = {
     "away": "on the side away from the robot",
     "towards": "on the side towards the robot",
     "right": "on the right",
     "left": "on the left",
 }
-"""The directions in a sentence."""
+"""Phrases for the directions."""
 TRIES = 30
-"""Draws of a place for both, at most."""
+"""Maximum number of sampled places."""
 ASIDE_COS = 0.0
-"""Cosine up to which of two directions neither is the other, 90 degrees."""
+"""Greatest cosine to the direction for other objects, 90 degrees."""
 IN_IMAGE = {"away": (0, 1), "towards": (0, -1), "right": (1, 0), "left": (-1, 0)}
-"""The directions in an image of the base camera: to the right, and down."""
+"""Image x and y of the directions in the base camera."""
 IMAGE_COS = 0.8
-"""Least cosine of the angle between such a direction and where the neighbour is in the image."""
+"""Least cosine to the direction in the image for the neighbour."""
 ASIDE_IMAGE_COS = 0.5
-"""Greatest such cosine of others."""
+"""Greatest cosine to the direction in the image for other objects."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Neighbour(Task):
-    """An object and, put there after it, its neighbour lie at once in an area (paper, appendix A.2,
-    task 4).
+    """An object and its neighbour are in an area, where the neighbour was put second (paper,
+    appendix A.2, task 4).
 
-    Seen from the object, the neighbour is the only one in the direction named. Whatever is put in
-    before the other counts only when it has been taken out, clear of the outline of the area seen
-    from above, and put in again, while the released code accepts any order.
+    The neighbour is the only object in the given direction. If it is put in first, it must be taken
+    out of the outline of the area and put in again. The released code accepts any order.
     """
 
     key = "neighbour"
@@ -74,12 +72,10 @@ class Neighbour(Task):
     count_argument, extra_slot = "num_distractors", "object_4"
     max_steps = 500
 
-    num_areas: Count = count(1, 3)  # areas, one of them meant
-    # objects beside the two, in other directions, so that the direction has a meaning; the paper
-    # has none
+    num_areas: Count = count(1, 3)  # areas, including the target
+    # other objects, in other directions, so that the direction matters; none in the paper
     num_distractors: Count = count(1, 2, most=3)
-    # directions that the neighbour may be in, as the base camera sees them: ``left``, ``right``,
-    # ``towards`` the robot and ``away`` from it
+    # possible directions of the neighbour as seen by the base camera, see :data:`DIRECTIONS`
     directions: tuple[str, ...] = choice(*DIRECTIONS)
 
     def layout(self, rng: EpisodeRng) -> Layout:
@@ -121,18 +117,14 @@ class Neighbour(Task):
 
 @cache
 def _small(names: tuple[str, ...], radius_m: float) -> list[str]:
-    """Return names of the shapes up to a radius."""
+    """Return the shapes up to a radius."""
     return [name for name in names if shape(name).radius_m <= radius_m]
 
 
 def _beside_each_other(
     rng: EpisodeRng, items: list[Shape], direction: str
 ) -> tuple[TableLayout, list[Pose]]:
-    """Return a table with the first two of some shapes, one beside the other in a direction.
-
-    Raises:
-        LayoutError: There is no room for them.
-    """
+    """Return a table with the first two of some shapes, the second in a direction of the first."""
     space = rng.setting.workspace
     for _ in range(TRIES):
         table = rng.table()
@@ -150,13 +142,13 @@ def _beside_each_other(
 
 
 def _cosine(start: Pose, end: Pose, direction: str) -> float:
-    """Return the cosine of the angle between the way from one place to another and a direction."""
+    """Return the cosine of the angle from one place to another and a direction."""
     way = float(np.subtract(end[:2], start[:2]) @ DIRECTIONS[direction])
     return way / dist(start[:2], end[:2])
 
 
 def _image_cosine(rng: EpisodeRng, start: Pose, end: Pose, direction: str) -> float:
-    """Return the same in the image of the base camera."""
+    """Return the cosine of this angle in the image of the base camera."""
     feet = np.array([[*start[:2], 0.0], [*end[:2], 0.0]])
     one, other = rng.setting.main_camera.pixels(feet)
     return float((other - one) @ IN_IMAGE[direction] / np.linalg.norm(other - one))

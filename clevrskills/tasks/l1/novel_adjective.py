@@ -1,4 +1,4 @@
-"""Put the one of two like objects that an invented adjective fits on another object."""
+"""Task ``novel_adjective``."""
 
 from dataclasses import replace
 
@@ -8,10 +8,12 @@ from clevrskills.tasks.novel import ADJECTIVES, PLAIN_POSE, NovelAdjectiveTask, 
 
 
 class NovelAdjective(NovelAdjectiveTask):
-    """Pairs of objects in the prompt, alike but for their size, show what the adjective means:
-    larger, smaller, taller or shorter. The object that it fits lies on the table beside its twin
-    (paper, appendix A.2, task 5). All objects of the prompt are shown at the same scale, what is to
-    be put at the natural size of its shape, which either of the two may have.
+    """The object that an invented adjective describes rests on another one, not its twin (paper,
+    appendix A.2, task 5).
+
+    Pairs in the prompt, which differ only in size, define the adjective: larger, smaller, taller or
+    shorter. Images of the prompt have the same scale. They show the object at the natural size of
+    its shape, which either of the two may have.
     """
 
     key = "novel_adjective"

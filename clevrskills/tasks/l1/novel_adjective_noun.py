@@ -1,4 +1,4 @@
-"""Put an object named by an invented adjective and noun on one named by another noun."""
+"""Task ``novel_adjective_noun``."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, fields, name
 
 
 class NovelAdjectiveNoun(NovelAdjectiveTask):
-    """Comparison as in ``novel_adjective``, with objects named by nouns as in ``novel_noun``
-    (paper, appendix A.2, task 7).
+    """Adjective as in ``novel_adjective`` for objects with nouns as in ``novel_noun`` (paper,
+    appendix A.2, task 7).
     """
 
     key = "novel_adjective_noun"

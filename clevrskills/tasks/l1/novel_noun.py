@@ -1,4 +1,4 @@
-"""Put an object on another one, both named by invented nouns."""
+"""Task ``novel_noun``."""
 
 from dataclasses import replace
 
@@ -9,9 +9,9 @@ from clevrskills.tasks.novel import fields, named
 
 
 class NovelNoun(SimpleManipulation):
-    """Placement as in ``simple_manipulation``; the prompt shows plain examples of the two shapes
-    with the nouns they are called by, so what they look like on the table must be inferred from
-    their shape (paper, appendix A.2, task 6). No shape lies on the table twice.
+    """Placement as in ``simple_manipulation`` of objects with invented nouns (paper, appendix A.2,
+    task 6). The prompt shows untextured examples with their nouns, so objects must be recognized by
+    their shape. No shape is on the table twice.
     """
 
     key = "novel_noun"

@@ -1,4 +1,4 @@
-"""Bring objects to the places that an image shows."""
+"""Task ``rearrange``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,16 +16,15 @@ from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout, LayoutError
 
 GAP_M = 0.04
-"""Room for the gripper between an object and what is next to it."""
+"""Room for the gripper between neighbouring objects."""
 LEAST_MOVE_M = 0.10
-"""How far each object's place is from where it is at the start: twice the tolerance."""
+"""Least distance from the initial to the target position of an object: twice the tolerance."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Rearrange(Task):
-    """All objects rest at once at the places that a key-step shows (paper, appendix A.2, task 8).
-
-    No place is where another object is at the start. The orientation is free.
+    """All objects rest at the positions shown by a key-step at the same time (paper, appendix A.2,
+    task 8), in any orientation. No target position is occupied at the start.
     """
 
     key = "rearrange"
@@ -37,16 +36,14 @@ class Rearrange(Task):
     count_argument, extra_slot = "num_objects", "object_3"
     max_steps = 500
 
-    num_objects: Count = count(2, 3, most=4)  # objects, all of which are to be moved
+    num_objects: Count = count(2, 3, most=4)  # objects, all of them targets
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
         pools = rng.pools
         shapes = rng.choose(pools.movable, objects)
-        textures, sizes = (
-            rng.textures_for(shapes, pools.textures_1),
-            [rng.size_m(n) for n in shapes],
-        )
+        textures = rng.textures_for(shapes, pools.textures_1)
+        sizes = [rng.size_m(name) for name in shapes]
         items = [shape(name, size) for name, size in zip(shapes, sizes, strict=True)]
         table = rng.table(FAR_WORKSPACE, GAP_M)
         starts = [table.place(item) for item in items]

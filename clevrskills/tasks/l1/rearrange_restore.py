@@ -1,4 +1,4 @@
-"""Bring objects to the places that an image shows, then back to where they were."""
+"""Task ``rearrange_restore``."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,8 @@ from clevrskills.tasks.l1.rearrange import Rearrange
 
 
 class RearrangeRestore(Rearrange):
-    """Rearrangement as in ``rearrange``, then all objects are at once back at their poses at the
-    start (paper, appendix A.2, task 9), with their orientation, which the released code ignores.
+    """Rearrangement as in ``rearrange``, then all objects are back at their initial poses (paper,
+    appendix A.2, task 9), including the orientation, which the released code ignores.
     """
 
     key = "rearrange_restore"

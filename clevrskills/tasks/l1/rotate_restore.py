@@ -1,4 +1,4 @@
-"""Turn an object on the spot, then back."""
+"""Task ``rotate_restore``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from clevrskills.tasks.l0.rotate import Rotate
 
 @dataclass(kw_only=True, eq=False)
 class RotateRestore(Rotate):
-    """Rotation as in ``rotate``, and then the object lies as it did at the start (paper, appendix
-    A.2, task 10).
+    """Rotation as in ``rotate``, then the object is back at its initial pose (paper, appendix A.2,
+    task 10).
     """
 
     key = "rotate_restore"

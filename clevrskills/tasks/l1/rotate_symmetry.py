@@ -1,4 +1,4 @@
-"""Turn the two objects that have the same texture."""
+"""Task ``rotate_symmetry``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +14,8 @@ from clevrskills.tasks.turning import TurningTask, turnable, turnable_body
 
 @dataclass(kw_only=True, eq=False)
 class RotateSymmetry(TurningTask):
-    """Rotation as in ``rotate``, of all the objects that share a texture: two; each other object
-    has its own (paper, appendix A.2, task 11).
-
-    Args:
-        num_objects: Objects on the table.
-        angles_deg: Angles to choose from.
-        directions: Directions to choose from, as seen from above.
+    """Rotation as in ``rotate`` of the two objects that share a texture; each other object has its
+    own (paper, appendix A.2, task 11).
     """
 
     key = "rotate_symmetry"
@@ -33,7 +28,7 @@ class RotateSymmetry(TurningTask):
     count_argument, extra_slot = "num_objects", "object_4"
     max_steps = 500
 
-    num_objects: Count = count(2, 4, most=5)
+    num_objects: Count = count(2, 4, most=5)  # objects on the table
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)

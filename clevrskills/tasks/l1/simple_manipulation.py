@@ -1,4 +1,4 @@
-"""Pick an object and put it on another one."""
+"""Task ``simple_manipulation``."""
 
 from clevrskills.predicates import OnTop
 from clevrskills.tasks.l0.place import Place

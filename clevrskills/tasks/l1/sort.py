@@ -1,4 +1,4 @@
-"""Put every object into the area with its texture."""
+"""Task ``sort``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,20 +14,16 @@ from clevrskills.tasks.sorting import SortingTask
 
 AREA_CENTERS_M = ((-0.315, -0.2), (-0.315, 0.2), (-0.055, -0.165), (-0.055, 0.165))
 OBJECT_RADIUS_M = 0.06
-"""Outer radius of the largest object, so that two fit into an area."""
+"""Greatest radius of an object, so that two fit into an area."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Sort(SortingTask):
-    """All objects lie at once in the areas of their texture, on one another too (paper, appendix
-    A.2, task 14).
+    """All objects are in the areas of their texture at the same time, also on top of each other
+    (paper, appendix A.2, task 14).
 
-    The areas are smaller than in the released code (0.35 m), which left almost no table between
-    them, so that objects started on areas; and they lie where the base camera sees them whole.
-
-    Args:
-        num_areas: Areas.
-        num_objects: Objects to sort, no more than the areas have room for.
+    The areas are smaller than in the released code (0.35 m), where objects may start on areas, and
+    completely visible to the base camera.
     """
 
     key = "sort"

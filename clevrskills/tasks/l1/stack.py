@@ -1,4 +1,4 @@
-"""Stack objects in a given order."""
+"""Task ``stack``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,10 +16,8 @@ from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 
 @dataclass(kw_only=True, eq=False)
 class Stack(Task):
-    """Every object rests on the one named before it, all at once (paper, appendix A.2, task 12).
-
-    Args:
-        num_objects: Objects, all of which are to be stacked.
+    """Every object rests on the one named before it, at the same time (paper, appendix A.2, task
+    12).
     """
 
     key = "stack"
@@ -33,9 +31,9 @@ class Stack(Task):
     max_steps = 500
     size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
     upwards: ClassVar[bool] = True
-    """Whether the object named first is the lowest, else the highest."""
+    """True if the object named first is the lowest, otherwise the highest."""
 
-    num_objects: Count = count(2, 4, most=5)
+    num_objects: Count = count(2, 4, most=5)  # objects, all of them targets
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
@@ -52,7 +50,5 @@ class Stack(Task):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         named, pairs = roles["named"].unbind(-1), roles["active"][:, 1:]
         if self.upwards:
-            parts = [OnTop(top, bottom) for bottom, top in zip(named, named[1:], strict=False)]
-            return InSequence(tuple(parts), pairs)
-        parts = [OnTop(top, bottom) for top, bottom in zip(named, named[1:], strict=False)]
-        return InSequence(tuple(parts[::-1]), pairs.flip(-1))
+            return InSequence(tuple(map(OnTop, named[1:], named)), pairs)
+        return InSequence(tuple(map(OnTop, named, named[1:]))[::-1], pairs.flip(-1))

@@ -1,4 +1,4 @@
-"""Swap the places of two objects."""
+"""Task ``swap``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,9 @@ from clevrskills.tasks.turning import room_to_turn
 
 @dataclass(kw_only=True, eq=False)
 class Swap(Task):
-    """Each of two objects lies in the place of the other (paper, appendix A.2, task 15).
+    """Each of two objects is in the place of the other (paper, appendix A.2, task 15).
 
-    Each place, and a third one that stays free to put an object aside, has room for either,
-    whichever way it is turned.
+    Their places, and a third one kept free, have room for either object at any yaw.
     """
 
     key = "swap"
@@ -72,7 +71,7 @@ class Swap(Task):
 
 
 def targets(roles: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """Return positions (B, 3): first one aside, second to its place, first to the second's."""
+    """Return positions (B, 3) of the steps: first one aside, second to first, first to second."""
     (first, second), aside = roles["poses"][..., :3].unbind(1), roles["aside"]
 
     def at(xy: Tensor, body: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Put blocks on the two plates of a scale so that it balances."""
+"""Task ``balance``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,27 +26,26 @@ SCALE_X_M, PIVOT_Z_M, LEVER_M = -0.06, 0.07, 0.18
 BEAM = Hinge(
     "foot", limits_rad=(-radians(15.0), radians(15.0)), stiffness_nm=0.25, damping_nms=0.12
 )
-"""The least difference of masses, one slice, tilts the beam by at least 3 degrees, most differences
-to its stops; it swings out within three seconds."""
+"""Hinge of the beam. The least difference of masses, one slice, tilts it by at least 3 degrees,
+most differences to its stops; it settles within three seconds."""
 
 WIDTH_M, DENSITY = 0.10, 300.0
 HEIGHT_M, STACK_M, SLICE_M = (0.021, 0.08), 0.15, (0.005, 0.015)
-"""Heights of a block and of a stack of blocks, and of the slices that blocks consist of."""
+"""Range of a block's height, greatest height of a stack, and range of a slice's thickness."""
 HIDDEN_M = 0.06
-"""About the middle of what a plate hides from the base camera no block may stand: so the middle of
-each block is seen."""
+"""Radius kept free around the spot hidden by a plate, so that the middle of each block is visible.
+"""
 SHAPES = ("cube", "cylinder")
 BLOCKS = Workspace(x_m=(-0.42, -0.21), y_m=(-0.30, 0.30), reach_m=(0.22, 0.64))
 
 
 @dataclass(kw_only=True, eq=False)
 class Balance(Task):
-    """All blocks rest on the plates of a scale that is in balance (paper, appendix A.3, task 1).
+    """All blocks rest on the plates of a scale in balance (paper, appendix A.3, task 1).
 
-    The blocks differ in height only, so their masses are as their heights; they can be split into
-    two stacks of equal height. The scale is one of the kind with plates on top of the beam, kept
-    level by a linkage, rather than the released code's plates that hang 0.6 m below a beam out of
-    view: beam and plates are seen, and nothing is in the way of the arm.
+    The blocks differ only in height, which is proportional to their mass, and can be split into two
+    stacks of equal height. The plates are on top of the beam, so that all is visible and nothing is
+    in the way of the arm. In the released code they hang 0.6 m below a beam out of view.
     """
 
     key = "balance"
@@ -86,7 +85,7 @@ class Balance(Task):
 
 
 def _scale(table: TableLayout, camera: FixedCamera) -> list[Body]:
-    """Return foot, beam and plates; their places are taken."""
+    """Return foot, beam and plates of the scale, and occupy their places."""
     foot, beam, plate = (shape(f"scale {part}") for part in ("foot", "beam", "plate"))
     stem_m = beam.half_extents[2] + plate.half_extents[2]
     bodies = [
@@ -105,7 +104,7 @@ def _scale(table: TableLayout, camera: FixedCamera) -> list[Body]:
 
 
 def _behind(pose: Pose, camera: FixedCamera) -> tuple[float, float]:
-    """Return place, a low block's height above the table, that something hides from the camera."""
+    """Return the place, at the height of a low block, that a pose hides from the camera."""
     eye = np.array(camera.eye_m)
     ray = np.array(pose[:3]) - eye
     x, y, _ = eye + ray * (HEIGHT_M[0] - eye[2]) / ray[2]
@@ -117,13 +116,10 @@ def _upright(y: float, z: float) -> Pose:
 
 
 def _heights(generator: np.random.Generator, blocks: int) -> list[float]:
-    """Return heights of blocks that can be split into two stacks of equal height.
+    """Sample heights of blocks that can be split into two stacks of equal height.
 
-    As in the released code, blocks consist of slices of one thickness; but how high the stacks are
-    is drawn too.
-
-    Raises:
-        LayoutError: The slices are too thick for that many blocks.
+    As in the released code, blocks consist of slices of one thickness; the height of the stacks is
+    sampled too.
     """
     slice_m = generator.uniform(*SLICE_M)
     low, high = int(np.ceil(HEIGHT_M[0] / slice_m)), int(HEIGHT_M[1] / slice_m)
@@ -144,12 +140,10 @@ def _heights(generator: np.random.Generator, blocks: int) -> list[float]:
 def _parts(
     generator: np.random.Generator, total: int, count: int, low: int, high: int
 ) -> list[int]:
-    """Return some numbers between two bounds with a given sum."""
-    parts = []
+    """Sample numbers between two bounds with a given sum."""
+    parts: list[int] = []
     for left in reversed(range(count)):
-        part = int(
-            generator.integers(max(low, total - left * high), min(high, total - left * low) + 1)
-        )
-        parts.append(part)
-        total -= part
+        least, most = max(low, total - left * high), min(high, total - left * low)
+        parts.append(int(generator.integers(least, most + 1)))
+        total -= parts[-1]
     return parts

@@ -1,4 +1,4 @@
-"""Stack the objects of each texture."""
+"""Task ``sort_stack``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,17 +15,16 @@ from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 SIZE_M = (0.10, 0.10, 0.05)
 LEAST = 2
-"""Objects of a texture: a single one would be a stack from the start."""
+"""Least number of objects of a texture; a single one would be a stack from the start."""
 
 
 @dataclass(kw_only=True, eq=False)
 class SortStack(Task):
-    """The objects of each texture form one tower on the table, all towers at once (paper, appendix
-    A.3, task 2).
+    """The objects of each texture form one tower on the table, all at the same time (paper,
+    appendix A.3, task 2).
 
-    Each texture has at least two objects, and only a tower of one object on the next counts, with
-    nothing between them: the released code gave single objects for free and accepted two objects
-    beside each other on a third.
+    Each texture has at least two objects, and each object of a tower rests directly on one other.
+    The released code has single objects, and accepts two objects beside each other on a third.
     """
 
     key = "sort_stack"
@@ -37,7 +36,7 @@ class SortStack(Task):
     count_argument, extra_slot = "num_objects", "object_6"
     max_steps = 900
 
-    num_textures: Count = count(1, 3)  # textures, each that of at least two objects
+    num_textures: Count = count(1, 3)  # textures, each of at least two objects
     num_objects: Count = count(2, 6, most=7)  # objects
 
     def layout(self, rng: EpisodeRng) -> Layout:

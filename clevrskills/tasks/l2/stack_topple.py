@@ -1,4 +1,4 @@
-"""Stack objects, then topple the stack."""
+"""Task ``stack_topple``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +13,8 @@ from clevrskills.tasks.l1.stack import Stack
 
 @dataclass(kw_only=True, eq=False)
 class StackTopple(Stack):
-    """The objects are stacked in the order given, then the stack is toppled: all of them lie on the
-    table, or across others, and none was held again (paper, appendix A.3, task 3).
-
-    Args:
-        num_objects: Objects, all of which are to be stacked.
+    """The objects are stacked in the given order, then the stack is toppled: all lie on the table
+    or across others, and none was held again (paper, appendix A.3, task 3).
     """
 
     key = "stack_topple"

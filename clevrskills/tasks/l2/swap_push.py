@@ -1,4 +1,4 @@
-"""Swap two objects by pushing them."""
+"""Task ``swap_push``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
 
 GAP_M = 0.13
-"""Between the objects and the free place, so that one can be pushed past another."""
+"""Gap between the objects and the free place, so that one can be pushed past another."""
 
 
 @dataclass(kw_only=True, eq=False)
 class SwapPush(Task):
-    """Each object is pushed to where the other was, and never held or struck (paper, appendix A.3,
-    task 4). One may push the other.
+    """Each object is pushed to the place of the other, and never held or struck (paper, appendix
+    A.3, task 4). One object may push the other.
     """
 
     key = "swap_push"

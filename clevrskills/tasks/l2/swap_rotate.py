@@ -1,4 +1,4 @@
-"""Swap the places of two objects and turn both."""
+"""Task ``swap_rotate``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +14,9 @@ from clevrskills.tasks.turning import TurningTask, turnable
 
 @dataclass(kw_only=True, eq=False)
 class SwapRotate(Swap, TurningTask):
-    """Exchange as in ``swap``, each object turned by the angle in the direction from how it lay at
-    the start (paper, appendix A.3, task 5). The released code has primitives, which all look alike
-    after some turns; here only objects whose outline shows each turn are used.
-
-    Args:
-        num_distractors: Other objects on the table.
-        angles_deg: Angles to choose from.
-        directions: Directions to choose from, as seen from above.
+    """Exchange as in ``swap``, with each object rotated by the angle in the direction (paper,
+    appendix A.3, task 5). Only objects without rotational symmetry are used; the released code has
+    symmetric primitives.
     """
 
     key = "swap_rotate"

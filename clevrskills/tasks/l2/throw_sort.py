@@ -1,4 +1,4 @@
-"""Sort objects into areas out of reach, by throwing."""
+"""Task ``throw_sort``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,22 +14,17 @@ from clevrskills.tasks.sorting import SortingTask
 from clevrskills.tasks.throwing import place_beyond
 
 ANGLES_DEG, SPREAD_DEG = (86.0, 107.5, 129.0), 1.0
-"""Directions of the areas from the base, 90: to the left; and how far from those they may be."""
+"""Directions of the areas from the base, 90 to the left, and their spread."""
 BEYOND_M = (0.0, 0.03)
 
 
 @dataclass(kw_only=True, eq=False)
 class ThrowSort(SortingTask):
-    """All objects are thrown to the area of their texture (paper, appendix A.2, task 6).
+    """All objects are thrown to the areas of their texture (paper, appendix A.2, task 6).
 
-    An object counts once it has flown to its area, where it first comes down: what it does then is
-    a matter of luck.  All areas are out of reach and in view, as a whole; the released code draws
-    them partly within reach, partly behind the robot and partly out of view. For three of them to
-    fit there, they are 0.24 m wide instead of 0.35 m.
-
-    Args:
-        num_areas: Areas.
-        num_objects: Objects to throw, no more than the areas have room for.
+    An object counts once it comes down on its area, wherever it bounces or slides then. All areas
+    are completely out of reach and in view, and 0.24 m wide so that three of them fit. In the
+    released code they are 0.35 m wide, and partly within reach, behind the robot or out of view.
     """
 
     key = "throw_sort"

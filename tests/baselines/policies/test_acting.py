@@ -71,7 +71,7 @@ def test_a_policy_by_its_folder(saved: Path, tmp_path: Path) -> None:
     made = PolicySource(f"checkpoint:{saved}").make()
     assert made.options == made.policy.spec.observation
     assert made.info.concurrency == "batched"
-    with pytest.raises(ClevrSkillsError, match="is no checkpoint"):
+    with pytest.raises(ClevrSkillsError, match="is not a checkpoint"):
         PolicySource(f"checkpoint:{tmp_path}").make()
     with pytest.raises(ClevrSkillsError, match="unknown policy 'checkpoint'.* allowed: .*DIR"):
         PolicySource("checkpoint")

@@ -243,7 +243,7 @@ def test_bad_arguments(trained: Path, demos: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(ClevrSkillsError, match=message):
             dagger(args_for(trained, demos, tmp_path, **bad))
-    with pytest.raises(ClevrSkillsError, match="is no checkpoint"):
+    with pytest.raises(ClevrSkillsError, match="is not a checkpoint"):
         dagger(args_for(tmp_path, demos, tmp_path / "out"))
     with pytest.raises(ClevrSkillsError, match="unknown task 'sort'; allowed: reach"):
         dagger(

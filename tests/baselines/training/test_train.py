@@ -201,7 +201,7 @@ def test_from_a_checkpoint_with_another_configuration(
     config = load(args.out, "cpu").config
     assert (config.batch_size, config.told) == (2, 0.5)  # that of the checkpoint is 0.2
     other = args_for(tmp_path / "other", demos, from_=undisturbed, configuration="default")
-    with pytest.raises(ClevrSkillsError, match="is not of this policy: .* do not fit"):
+    with pytest.raises(ClevrSkillsError, match="is not a checkpoint of this policy: .* do not fit"):
         train(other)
 
 
@@ -249,7 +249,7 @@ def test_the_learning_rate() -> None:
         ({"policy": None}, "name a policy with --policy, or a checkpoint with --from"),
         ({"policy": "gpt"}, "unknown policy 'gpt'"),
         ({"configuration": "huge"}, "unknown configuration of bc 'huge'"),
-        ({"set": ("width",)}, "'width' is no argument; allowed: NAME=VALUE"),
+        ({"set": ("width",)}, "'width' is not NAME=VALUE"),
         ({"set": ("wdth=3",)}, "unknown entry of BehaviorCloningConfig 'wdth'"),
         ({"task": ("sort",)}, "unknown task of the demonstrations 'sort'"),
         ({"weight": ("reach=much",)}, "--weight reach must be a number, not 'much'"),

@@ -120,7 +120,7 @@ def test_an_error_in_the_code_of_a_task_is_told_and_the_rest_is_not_run(tmp_path
     assert "train seed 0: NameError: name 'lowest' is not defined" in starts["found"]
     assert starts["mend"] == f"an error in your code at {path}:{line}"
     assert len(rest) == 13 and {check["ok"] for check in rest} == {None}
-    assert {check["found"] for check in rest} == {"not run: there is no scene"}
+    assert {check["found"] for check in rest} == {"not run without a scene"}
 
 
 @pytest.mark.parametrize(

@@ -168,14 +168,14 @@ def test_trainings_are_processes_of_their_own(levels: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"policy": None, "data": ()}, "name either a TOML file or a policy with --policy"),
-        ({"table": Path("t.toml")}, "name either a TOML file or a policy with --policy"),
-        ({"data": ()}, "there is nothing to train on: name a folder with --data"),
-        ({"steps": (0,)}, "steps must be one number from 1 on or three, not '0'"),
-        ({"steps": (1, 2)}, "steps must be one number from 1 on or three, not '1 2'"),
+        ({"policy": None, "data": ()}, "give either a TOML file or a policy with --policy"),
+        ({"table": Path("t.toml")}, "give either a TOML file or a policy with --policy"),
+        ({"data": ()}, "there is no training data: give a folder with --data"),
+        ({"steps": (0,)}, "steps must be one or three positive integers, not '0'"),
+        ({"steps": (1, 2)}, "steps must be one or three positive integers, not '1 2'"),
         ({"train": "--seed '1"}, "--train cannot be read: No closing quotation"),
-        ({"train": "--level L1"}, "--train: the curriculum decides --level; leave it out"),
-        ({"table": Path("t.toml"), "policy": None, "data": ()}, "--configuration goes with"),
+        ({"train": "--level L1"}, "--train: the curriculum sets --level; leave it out"),
+        ({"table": Path("t.toml"), "policy": None, "data": ()}, "--configuration requires"),
     ],
 )
 def test_bad_arguments(levels: Path, tmp_path: Path, changes: dict, message: str) -> None:

@@ -114,10 +114,10 @@ def test_a_distribution_that_is_there_gets_its_entry_points(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("HangUp", "'HangUp' is no key of a task; allowed: words of small letters and digits"),
-        ("hang-up", "is no key of a task"),
-        ("2_cups", "is no key of a task"),
-        ("lambda", "is no key of a task"),
+        ("HangUp", "'HangUp' is not a valid key of a task; allowed: lowercase"),
+        ("hang-up", "is not a valid key of a task"),
+        ("2_cups", "is not a valid key of a task"),
+        ("lambda", "is not a valid key of a task"),
         ("sort", "there is a task 'sort' already; choose another name"),
     ],
 )
@@ -127,7 +127,7 @@ def test_bad_keys_are_refused(tmp_path, name, message):
     name, message = name.replace("sort", "picked"), message.replace("sort", "picked")
     with pytest.raises(ClevrSkillsError, match=message.replace("task", "predicate")):
         write(tmp_path / "mine", predicate=name)
-    with pytest.raises(ClevrSkillsError, match="'hang_up' can't be both task and predicate"):
+    with pytest.raises(ClevrSkillsError, match="'hang_up' cannot be both task and predicate"):
         write(tmp_path / "mine", predicate="hang_up")
     assert not (tmp_path / "mine").exists()
 
@@ -139,8 +139,8 @@ def test_bad_keys_are_refused(tmp_path, name, message):
         ("json", "there is a package 'json' already"),
         ("clevrskills", "there is a package 'clevrskills' already"),
         ("tests", "there is a package 'tests' already"),
-        ("my tasks", "'my tasks' is no name of a package"),
-        ("class", "'class' is no name of a package"),
+        ("my tasks", "'my tasks' is not a package name"),
+        ("class", "'class' is not a package name"),
     ],
 )
 def test_bad_names_of_packages_are_refused(tmp_path, folder, message):
@@ -152,12 +152,12 @@ def test_bad_names_of_packages_are_refused(tmp_path, folder, message):
 def test_nothing_is_overwritten(tmp_path):
     root = tmp_path / "mine"
     write(root)
-    with pytest.raises(ClevrSkillsError, match="hang_up.py is there already; choose another name"):
+    with pytest.raises(ClevrSkillsError, match="hang_up.py exists already; choose another name"):
         write(root)
     other = tmp_path / "other"
     other.mkdir()
     (other / "notes.txt").write_text("x")
-    with pytest.raises(ClevrSkillsError, match="has no pyproject.toml; give a new folder, or"):
+    with pytest.raises(ClevrSkillsError, match="has no pyproject.toml; give a new folder or"):
         write(other)
     (other / "pyproject.toml").write_text("[project\n")
     with pytest.raises(ClevrSkillsError, match="pyproject.toml cannot be read"):
@@ -165,5 +165,5 @@ def test_nothing_is_overwritten(tmp_path):
     (other / "pyproject.toml").write_text(
         '[project]\nname = "x"\n[project.entry-points."clevrskills.tasks"]\na = "b.c:D"\n'
     )
-    with pytest.raises(ClevrSkillsError, match='name no package; add a line x = "x.tasks" to them'):
+    with pytest.raises(ClevrSkillsError, match='have no package; add the line x = "x.tasks"'):
         write(other)

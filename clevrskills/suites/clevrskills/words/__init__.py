@@ -1,1 +1,1 @@
-"""Words for the 33 tasks: commands that skills carry out, and the scene as text."""
+"""Text interface of the 33 tasks: commands executed by skills."""

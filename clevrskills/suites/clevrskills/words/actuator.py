@@ -1,4 +1,4 @@
-"""Actuator of skills: it carries out commands in words with the arm."""
+"""Actuator that executes commands in words with the arm."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from clevrskills.solvers.skills.put_down import put_aside
 from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, SkillCommand, read
 
 WAIT_STEPS = 20
-"""Control steps of ``wait``, and in which what was done may come to rest."""
+"""Control steps of ``wait``, and for objects to come to rest after a skill."""
 MOST_STEPS = 600
-"""Control steps of a turn, at most."""
+"""Maximum number of control steps of a turn."""
 SPARE_TURNS = 2
 
 
 class CommandedArm(Arm):
-    """An arm that achieves what a command says, not what the episode asks for.
+    """Arm that achieves the goal of a command instead of that of the episode.
 
     Args:
         env: The environment.
         generator: Source of all random choices.
-        leaf: What is to be achieved.
+        leaf: The goal of the command.
 
     Attributes:
-        state: What is remembered of it since the command.
-        holds: Whether it holds now.
+        state: State of the goal since the command.
+        holds: Whether the goal holds now.
     """
 
     def __init__(self, env: ClevrSkillsEnv, generator: np.random.Generator, leaf: Leaf) -> None:
@@ -47,7 +47,7 @@ class CommandedArm(Arm):
         self.look()
 
     def look(self) -> None:
-        """Look at what is to be achieved; to be called after each control step."""
+        """Evaluate the goal; must be called after each control step."""
         with torch.inference_mode():
             outcome = self._leaf.evaluate(self.env.world, self.state)
         self.state, self.holds = outcome.state, bool(outcome.holds[0])
@@ -61,7 +61,7 @@ class SkillActuator:
 
     Args:
         env: The environment.
-        controller: Carries them out; ``None``: the registered skills do.
+        controller: Controller that executes them; ``None``: the registered skills.
     """
 
     def __init__(self, env: ClevrSkillsEnv, controller: Controller | None = None) -> None:
@@ -69,13 +69,13 @@ class SkillActuator:
 
     @property
     def limit(self) -> int:
-        """Turns after which the episode ends: two for each part of its goal, and two more."""
+        """Maximum number of turns: two for each leaf of the goal, and two more."""
         used = sum(node.active and node.leaf is not None for node in nodes(self._env.goal))
         return 2 * used + SPARE_TURNS
 
     @single_threaded
     def act(self, action: str, on_step: Callable[[Step], None] | None = None) -> Turn:
-        """Carry out a command; success is that of the state in which it ends."""
+        """Execute a command; success is that of the final state."""
         self._turns += 1
         command = read(action, self._env)
         if command.code:
@@ -97,7 +97,7 @@ class SkillActuator:
         return self._run(arm, actions, on_step)
 
     def _run(self, arm: Arm, actions: Actions, on_step: Callable[[Step], None] | None) -> Turn:
-        """Make the actions of a skill, to its end."""
+        """Execute the actions of a skill."""
         commanded = arm if isinstance(arm, CommandedArm) else None
 
         def look(_: Step) -> bool:
@@ -130,10 +130,10 @@ class SkillActuator:
 
 
 def achieve(arm: CommandedArm, leaf: Predicate) -> Actions:
-    """Let the skill for a leaf do it, then wait until it holds.
+    """Yield the actions of the skill for a leaf, then wait until it holds.
 
     Raises:
-        SkillFailed: It gave up.
+        SkillFailed: The skill gave up.
     """
     yield from skill_for(leaf)(arm, leaf)
     for _ in range(WAIT_STEPS):
@@ -143,6 +143,6 @@ def achieve(arm: CommandedArm, leaf: Predicate) -> Actions:
 
 
 def until_it_holds(arm: CommandedArm, actions: Actions) -> Actions:
-    """Make the actions of a controller until its command holds, or there are no more."""
+    """Yield the actions of a controller until its command holds or they end."""
     while not arm.holds and (action := next(actions, None)) is not None:
         yield action

@@ -1,4 +1,4 @@
-"""Policies in words without a model: the oracle, a plan in skills of L0, and chance."""
+"""Policies for commands without a language model: oracle, plan of L0 skills, random commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, command
 
 
 class Commander(CommandOracle):
-    """Oracle in words: the first open leaf of the goal tree as a command, again and again.
+    """Oracle that returns the command of the next leaf of the goal tree.
 
     Args:
         env: The environment.
@@ -31,7 +31,7 @@ class Commander(CommandOracle):
         """Return the next command.
 
         Raises:
-            GaveUp: No command says it.
+            GaveUp: There is no command for the leaf.
         """
         leaf = self._env.goal.next_leaf(self._env.outcome)
         self.subtask = WAIT if leaf is None else command_for(leaf, self._env)
@@ -39,22 +39,22 @@ class Commander(CommandOracle):
 
 
 class SkillPlan(Privileged):
-    """Plan in the skills of L0, none of which both picks and places: as the oracle in words, but
-    what is to be put somewhere is picked up first.
+    """Oracle with commands of L0 skills, none of which both picks and places: objects are picked up
+    before they are placed.
 
     Args:
-        suite: What it acts in.
-        interface: What it acts by.
+        suite: The suite.
+        interface: The action interface.
 
     Raises:
-        ClevrSkillsError: It acts by numbers.
+        ClevrSkillsError: The interface is not textual.
     """
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
         super().__init__(suite, interface)
         if not isinstance(interface, TextInterface):
             raise ClevrSkillsError(
-                f"a plan is in words; the interface {interface.name} is of numbers"
+                f"skill_plan needs a text interface; {interface.name} is numeric"
             )
 
     def act(self, observation: Observation) -> str:
@@ -74,15 +74,13 @@ class SkillPlan(Privileged):
 
 
 class RandomWords(Random):
-    """Any command, about any things of the scene, at any place of the table; where actions are
-    numbers, any of these.
+    """Random commands about objects of the scene; random actions if the interface is numeric.
 
     Args:
-        suite: What it acts in.
-        interface: What it acts by.
-        by: What is as likely as any other: ``sentences``, with places to a centimetre and angles
-            to ten degrees, so that most name a place; or ``forms`` of commands, whatever they
-            name.
+        suite: The suite.
+        interface: The action interface.
+        by: Uniform distribution over ``sentences``, most of which have a place, with centimetres
+            and steps of ten degrees; or over ``forms`` of commands.
 
     Raises:
         UnknownNameError: ``by`` is something else.

@@ -1,4 +1,4 @@
-"""Forms of commands, and commands drawn at random."""
+"""Forms of commands, and random commands."""
 
 from __future__ import annotations
 
@@ -30,20 +30,19 @@ COMMANDS = (
     "move to (x, y, z)",
     "wait",
 )
-"""The forms of commands; X, Y and Z are keys or names of things, places are in metres."""
+"""Forms of commands; X, Y and Z are keys or names of objects, places are in metres."""
 _LEAST_M, _MOST_M = (-0.30, -0.30, 0.05), (0.10, 0.30, 0.40)
 _PLACES, _HEIGHTS, _ANGLES = 41 * 61, 36, 17
-"""Places of the table and heights to a centimetre, and angles to ten degrees, that are drawn."""
+"""Numbers of sampled places and heights, in centimetres, and of angles, in steps of ten degrees."""
 
 
 def any_command(generator: np.random.Generator, keys: Sequence[str], by_form: bool = False) -> str:
-    """Draw a command about some things, each sentence as likely, with places to a centimetre and
-    angles to ten degrees.
+    """Sample a command, uniformly over all sentences with centimetres and steps of ten degrees.
 
     Args:
-        generator: Source of the draw.
-        keys: What it may be about.
-        by_form: Draw a form of :data:`COMMANDS` first, each as likely.
+        generator: Source of randomness.
+        keys: Keys of the objects.
+        by_form: Whether to sample uniformly over :data:`COMMANDS` instead.
     """
     weights = np.array([1.0 if by_form else _sentences(form, len(keys)) for form in COMMANDS])
     command = str(generator.choice(COMMANDS, p=weights / weights.sum()))
@@ -59,7 +58,7 @@ def any_command(generator: np.random.Generator, keys: Sequence[str], by_form: bo
 
 
 def _sentences(form: str, things: int) -> float:
-    """Return how many sentences a form of command has."""
+    """Return the number of sentences of a form."""
     count = float(things ** sum(word.strip(",") in ("X", "Y", "Z") for word in form.split()))
     count *= _PLACES if "(x, y" in form else 1
     count *= _HEIGHTS if "z)" in form else 1

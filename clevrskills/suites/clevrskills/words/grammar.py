@@ -1,7 +1,4 @@
-"""Commands: the sentences of goal trees, said of what is in the scene.
-
-A command is read into the leaf of a goal tree that says the same, whatever the episode asks for.
-"""
+"""Grammar of commands, which are sentences of goal-tree leaves about objects of the scene."""
 
 from __future__ import annotations
 
@@ -56,14 +53,14 @@ _ARTICLE = re.compile(r"^(the|a|an)\s+")
 class SkillCommand:
     """Parsed command."""
 
-    leaf: Predicate | None = None  # what is to be achieved; ``None``: nothing, or it can't be read
-    action: str = ""  # :data:`PUT_DOWN` or :data:`WAIT`, which need no goal; else empty
-    code: str = ""  # what is wrong with it; empty: nothing
-    args: Mapping[str, str] = field(default_factory=dict)  # what the sentence of the code names
+    leaf: Predicate | None = None  # goal of the command, if it has one
+    action: str = ""  # :data:`PUT_DOWN`, :data:`WAIT` or empty
+    code: str = ""  # result code of an invalid command
+    args: Mapping[str, str] = field(default_factory=dict)  # arguments of the code's sentence
 
 
 class _Refused(Exception):  # noqa: N818 (nothing is in error)
-    """A command can't be carried out; its code and what that names."""
+    """Refusal of a command, with its code and arguments."""
 
     def __init__(self, code: str, **args: str) -> None:
         super().__init__(code)
@@ -71,12 +68,7 @@ class _Refused(Exception):  # noqa: N818 (nothing is in error)
 
 
 def read(text: str, env: ClevrSkillsEnv) -> SkillCommand:
-    """Read a command; upper and lower case, a full stop at the end and articles are free.
-
-    Args:
-        text: The command.
-        env: The environment that it is for.
-    """
+    """Parse a command in an environment; case, a final full stop and articles are ignored."""
     words = canonical(text)
     if words in (PUT_DOWN, WAIT):
         return SkillCommand(action=words)
@@ -92,19 +84,17 @@ def read(text: str, env: ClevrSkillsEnv) -> SkillCommand:
 
 
 def canonical(text: str) -> str:
-    """Return a command in lower case, without a full stop; empty: it has none of the forms, or they
-    are several.
-    """
+    """Return a command in lower case without full stop; empty if it is not a single command."""
     words = " ".join(text.lower().split()).removesuffix(".").rstrip()
     known = words in (PUT_DOWN, WAIT) or any(form.fullmatch(words) for form, _ in _FORMS)
     return words if known and ";" not in words else ""
 
 
 def command_for(leaf: Predicate, env: ClevrSkillsEnv) -> str:
-    """Return the command for a leaf of a goal tree: its own sentence, with keys of the scene.
+    """Return the command for a leaf of a goal tree: its sentence with keys of objects.
 
     Raises:
-        GaveUp: No command says it.
+        GaveUp: There is no command for the leaf.
     """
     description = leaf.describe(env.world)
     if isinstance(leaf, Rotated):
@@ -112,13 +102,13 @@ def command_for(leaf: Predicate, env: ClevrSkillsEnv) -> str:
     sentence = _PLACEHOLDER.sub(lambda match: match[1], description).partition(" after ")[0]
     command = sentence[:1].lower() + sentence[1:]
     if read(command, env).leaf is None:
-        raise GaveUp(f"no command says: {sentence}")
+        raise GaveUp(f"there is no command for: {sentence}")
     return command
 
 
 def _what_is_left(leaf: Rotated, env: ClevrSkillsEnv) -> str:
-    """Return the sentence of the place of what is to be elsewhere, then that of what is left to
-    turn, in parts of less than half a turn.
+    """Return the sentence for placing a displaced object, otherwise for its remaining rotation, in
+    parts of less than half a turn.
     """
     world = env.world
     away = world.position(leaf.object)[0, :2] - leaf.position[0, :2]
@@ -129,21 +119,13 @@ def _what_is_left(leaf: Rotated, env: ClevrSkillsEnv) -> str:
 
 
 class _CommandScene:
-    """Scene that commands refer to.
-
-    Args:
-        env: The environment.
-    """
+    """Scene of an environment that commands refer to."""
 
     def __init__(self, env: ClevrSkillsEnv) -> None:
         self.env, self.world = env, env.world
 
     def find(self, phrase: str) -> Tensor:
-        """Return the slot (1,) of what a phrase names: a key, a name, or words of a name.
-
-        Raises:
-            _Refused: Nothing here is called so, or several things are.
-        """
+        """Return the slot (1,) of an object given by its key, its name, or words of its name."""
         bodies, wanted = bodies_of(self.env), _ARTICLE.sub("", phrase.strip())
         if wanted in bodies:
             return self.world.index(wanted)
@@ -162,22 +144,18 @@ class _CommandScene:
         raise _Refused(UNKNOWN_OBJECT, phrase=wanted, names=", ".join(bodies))
 
     def several(self, phrases: str) -> Tensor:
-        """Return the slots (1, n) of what an enumeration names."""
+        """Return the slots (1, n) of enumerated objects."""
         named = [phrase for phrase in re.split(r",|\band\b", phrases) if phrase.strip()]
         return torch.stack([self.find(phrase) for phrase in named], dim=-1)
 
     def place(self, body: Tensor, x: str, y: str) -> Tensor:
-        """Return the origin (1, 3) of a body that stands, as it is now, at a place of the table."""
+        """Return the origin (1, 3) of a body, with its current orientation, at a table position."""
         world = self.world
         height = world.position(body)[:, 2] - world.bottom(body)
         return torch.tensor([[float(x), float(y), float(height)]])
 
     def own(self, kind: type[Predicate]) -> Predicate:
-        """Return the leaf of a type in the goal of the episode.
-
-        Raises:
-            _Refused: There is none.
-        """
+        """Return the leaf of a type in the goal of the episode."""
         found = [leaf for leaf in self.env.goal.leaves() if isinstance(leaf, kind)]
         if not found:
             raise _Refused(NOT_HERE)
@@ -228,8 +206,8 @@ def _moved(scene: _CommandScene, x: str, y: str, z: str, *axis: str | None) -> P
 
 
 def _turn_to(orientation: Tensor, aim: Tensor) -> Tensor:
-    """Return the shortest turn (1, 4) after which the z axis of an orientation (1, 4) points along
-    a direction (1, 3).
+    """Return the shortest rotation (1, 4) of the z axis of an orientation (1, 4) to a direction
+    (1, 3).
     """
     axis = geometry.rotation_matrix(orientation)[..., 2]
     cross = torch.linalg.cross(axis, aim)

@@ -1,4 +1,4 @@
-"""Interface of skills: a command in words each turn, carried out by the arm."""
+"""Interface of commands in words, executed by skills."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ PRESETS = {
         {"interface": "skills", "view": ("base_camera",), "feedback": "detailed"},
     ),
 }
-"""Named bundles of options of runs in words."""
+"""Presets with commands in words."""
 
 
 @dataclass(frozen=True)
 class SkillsInterface(TextInterface):
-    """Commands in words that skills carry out, or a controller does, one each turn."""
+    """Commands in words, executed by skills or a controller."""
 
     takes_controller: ClassVar[bool] = True
 
     def begin(self, env: Any) -> SkillActuator:
-        """Return what takes the commands.
+        """Return the actuator of commands.
 
         Raises:
-            ClevrSkillsError: The planner is not installed or can't run.
+            ClevrSkillsError: The planner is not installed or cannot run.
         """
         return self._actuator(env)
 
     def hand_to(self, controller: Controller, env: Any) -> SkillActuator:
-        return self._actuator(env, controller)  # `put down` is the skill's all the same
+        return self._actuator(env, controller)  # skills still execute `put down`
 
     @staticmethod
     def _actuator(env: Any, controller: Controller | None = None) -> SkillActuator:
@@ -73,7 +73,7 @@ class SkillsInterface(TextInterface):
         return SkillActuator(env, controller)
 
     def random(self, generator: np.random.Generator) -> str:
-        """Return any sentence of the grammar, about what scenes mostly hold."""
+        """Return a random sentence of the grammar about common objects."""
         return any_command(generator, _EXAMPLE_KEYS)
 
 
