@@ -217,11 +217,7 @@ class PolicySource:
         return None
 
     def _options(self, info: PolicyInfo, suite: Suite) -> ObservationOptions:
-        """Return the options of the policy's observations in a suite.
-
-        Raises:
-            ClevrSkillsError: A camera or view does not exist.
-        """
+        """Return the options of the policy's observations in a suite."""
         options = replace(info.observation or ObservationOptions(), **self.overrides)
         if info.extra_views:
             views = (*(options.views or ()), *info.extra_views)
@@ -307,11 +303,7 @@ def _others() -> Mapping[str, EntryPoint]:
 
 
 def _declared(policy: Any, name: str) -> PolicyInfo:
-    """Return the declaration of a policy.
-
-    Raises:
-        ClevrSkillsError: A value has the wrong type or is not allowed.
-    """
+    """Return the declaration of a policy."""
     given = {f.name: getattr(policy, f.name) for f in fields(PolicyInfo) if hasattr(policy, f.name)}
     try:
         if isinstance(given.get("observation"), Mapping):
@@ -322,11 +314,7 @@ def _declared(policy: Any, name: str) -> PolicyInfo:
 
 
 def _attribute(name: str) -> Any:
-    """Import ``module:attribute``.
-
-    Raises:
-        ClevrSkillsError: There is no such module or attribute.
-    """
+    """Import ``module:attribute``."""
     module_name, _, path = name.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
@@ -355,7 +343,9 @@ def policy_arguments(pairs: Sequence[str]) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         named = all(part.isidentifier() for part in name.split("."))  # planner.model: of a part
         if not equals or not named or name in values:
-            raise ClevrSkillsError(f"{pair!r} is not NAME=VALUE, or its name is repeated")
+            raise ClevrSkillsError(
+                f"{pair!r} is not an argument; allowed: NAME=VALUE, each name once"
+            )
         try:
             values[name] = json.loads(text)
         except ValueError:

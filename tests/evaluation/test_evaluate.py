@@ -560,7 +560,7 @@ def test_a_filmed_episode_that_goes_otherwise_changes_no_result(
         ({"seed": 1, "frozen": Path("x")}, "--seed and --frozen exclude each other"),
         ({"tasks": ()}, "nothing to evaluate: name tasks, or a level with --level"),
         ({"video": ("reach_test_009",)}, "unknown episode 'reach_test_009'; allowed: reach_train_"),
-        ({"policy_arg": ("a",)}, "'a' is not NAME=VALUE, or its name is repeated"),
+        ({"policy_arg": ("a",)}, "'a' is not an argument; allowed: NAME=VALUE, each name once"),
         (
             {"policy": "oracel"},
             "unknown policy 'oracel'; did you mean oracle? allowed: oracle, zero",

@@ -268,7 +268,7 @@ def test_names_of_another_openpi_server() -> None:
         ({"front": "image"}, "unknown name in rename 'front'; allowed: base_camera"),
         ({"base_camera": 3}, "rename={'base_camera': 3}; allowed: a JSON object of new names"),
         ("image", "rename='image'; allowed: a JSON object of new names"),
-        ({"base_camera": "x", "hand_camera": "x"}, "two things would be called 'observation/x'"),
+        ({"base_camera": "x", "hand_camera": "x"}, "two keys would be called 'observation/x'"),
     ],
 )
 def test_renaming_that_cannot_be_done(rename: Any, said: str) -> None:
@@ -408,7 +408,7 @@ def test_a_policy_that_breaks_down_is_an_error_of_one_line(dialect: str, fault: 
                 policy.act(observation(1))
             assert str(caught.value).startswith(f"{url}: the server failed: ")
             assert "\n" not in str(caught.value)
-            with pytest.raises(PolicyError, match="reset begins anew"):
+            with pytest.raises(PolicyError, match="reset reopens it"):
                 policy.act(observation(1))
 
 

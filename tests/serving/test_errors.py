@@ -108,7 +108,7 @@ def test_a_server_that_breaks_down_in_an_episode(dialect: str, fault: str) -> No
         with pytest.raises(PolicyError, match=f"^{url}: {said}") as caught:
             act_twice(policy)
         assert "\n" not in str(caught.value)
-        with pytest.raises(PolicyError, match="reset begins anew"):
+        with pytest.raises(PolicyError, match="reset reopens it"):
             policy.act(observation(2))
         act_twice(policy)  # the connection is opened again
         policy.close()

@@ -27,7 +27,7 @@ from tests.serving.servers import observation, prompt
         (["--policy", "no_such_module:Best"], "there is no module no_such_module"),
         (
             ["--policy", "zero", "--policy-arg", "seed"],
-            "'seed' is not NAME=VALUE",
+            "'seed' is not an argument; allowed: NAME",
         ),
         (
             ["--policy", "zero", "--policy-arg", "seed=3"],

@@ -249,7 +249,7 @@ def test_the_learning_rate() -> None:
         ({"policy": None}, "name a policy with --policy, or a checkpoint with --from"),
         ({"policy": "gpt"}, "unknown policy 'gpt'"),
         ({"configuration": "huge"}, "unknown configuration of bc 'huge'"),
-        ({"set": ("width",)}, "'width' is not NAME=VALUE"),
+        ({"set": ("width",)}, "'width' is not an argument; allowed: NAME=VALUE"),
         ({"set": ("wdth=3",)}, "unknown entry of BehaviorCloningConfig 'wdth'"),
         ({"task": ("sort",)}, "unknown task of the demonstrations 'sort'"),
         ({"weight": ("reach=much",)}, "--weight reach must be a number, not 'much'"),
