@@ -68,7 +68,7 @@ def test_a_model_that_looks_back() -> None:
         np.testing.assert_array_equal(seen["video"]["hand_camera"][0], frames[[0, 2, 3]])
         expected = shown["proprioception"]["holding"][3:]
         np.testing.assert_array_equal(seen["state"]["holding"][0], expected)
-        with pytest.raises(ClevrSkillsError, match="observes 3 control steps back; set --history 4"):
+        with pytest.raises(ClevrSkillsError, match="3 control steps back; set --history 4"):
             policy.act(observation(history=2))
 
 
