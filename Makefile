@@ -1,6 +1,6 @@
 # ClevrSkills: set-up, demo and checks. `make` lists the targets.
 #
-# PYTHON=/path/to/python3.12 chooses the Python of .venv (3.11 or 3.12); by default the first found.
+# PYTHON=/path/to/python3.12 selects the Python of .venv (3.11 or 3.12); default: the first found.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -11,10 +11,10 @@ BIN := $(VENV)/bin
 CAN_RENDER := $(BIN)/python -c "from clevrskills.doctor.checks import check_renderer; exit(not check_renderer().ok)"
 INSTALLED := $(VENV)/.installed
 READERS := $(foreach name,readers rlds clients agents lerobot,.venv-$(name)/.installed)
-# All extras but for mplib, which holds back numpy.
+# All extras except mplib, which pins numpy below 2.
 NEWEST := oracle,dev,ray,serve,rl,rl-adapters,vla,docs
 DEMO := demo
-# Python's compiled files are kept, or each of the many processes of the tests compiles all again.
+# Keep compiled files, or every test process compiles everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup vulkan demo test test-slow test-all readers test-readers lint docs bench wheel release clean
@@ -29,11 +29,11 @@ $(INSTALLED): pyproject.toml constraints.txt clevrskills/__init__.py
 	@scripts/setup_venv.sh $(PYTHON)
 	@touch $@
 
-vulkan: ## a software Vulkan driver, where there is no GPU driver and it may be installed
+vulkan: ## install a software Vulkan driver if there is no GPU driver
 	@scripts/install_vulkan.sh
 
-demo: setup vulkan ## check the machine, make demonstrations in demo/, write demo/index.html
-	@$(BIN)/clevrskills doctor || echo "clevrskills: going on; what is missing, and its remedy, is above"
+demo: setup vulkan ## check the machine, generate demonstrations in demo/, write demo/index.html
+	@$(BIN)/clevrskills doctor || echo "clevrskills: continuing; see above for what is missing and how to fix it"
 	@cameras=; $(CAN_RENDER) || cameras=--no-cameras; \
 	$(BIN)/clevrskills generate simple_manipulation sort --episodes 3 --seed 0 --split train \
 	    --out $(DEMO) --workers 2 $$cameras
@@ -46,19 +46,19 @@ test: setup vulkan ## the fast tests
 test-slow: setup vulkan ## the slow tests; TESTS=@tests/slow_in_ci.txt: those of .ci/run
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(TESTS)
 
-test-all: ## what a release must pass: all tests, other software, the site; Python 3.12, newest versions
+test-all: ## release gate: all tests, third-party software, the site; Python 3.12, newest versions
 	@VENV=.venv-newest EXTRAS=$(NEWEST) CONSTRAINTS= scripts/setup_venv.sh python3.12
 	@$(MAKE) lint docs test test-slow test-readers
 	@.venv-newest/bin/python -m pytest -n auto --dist loadfile -m "slow or not slow"
 
-readers: $(READERS) ## the software that ours is to work with, each in an environment of its own
+readers: $(READERS) ## virtual environments with third-party software for test-readers
 	@:
 
 $(READERS): .venv-%/.installed: scripts/setup_%.sh
 	@EXTRAS=smolvla scripts/setup_$*.sh $(PYTHON)
 	@if [ -d $(@D) ]; then touch $@; fi
 
-test-readers: setup vulkan ## with the software that ours is to work with; installs that apart
+test-readers: setup vulkan ## tests with third-party software, in separate environments
 	@$(MAKE) -j 2 -O readers
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m readers $$(grep -rl --include='test_*.py' mark.readers tests)
 

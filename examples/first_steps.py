@@ -1,4 +1,4 @@
-"""Make an environment, read its prompt, act at random, save what the camera sees.
+"""Create an environment, read its prompt, act at random, save a camera image.
 
 python examples/first_steps.py
 """

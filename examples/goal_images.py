@@ -1,6 +1,6 @@
-"""Draw the key-steps of an episode without running it: neither physics nor an oracle is needed.
+"""Render the key-steps of an episode without physics or an oracle.
 
-Each predicate can put a world into a state in which it holds; the prompt renderer draws that state.
+Each predicate can set a world to a state in which it holds; the prompt renderer draws that state.
 
 python examples/goal_images.py [TASK] [SEED]
 """

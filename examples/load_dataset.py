@@ -1,4 +1,4 @@
-"""Train a small policy on a dataset that `clevrskills generate` wrote, to see how it is loaded.
+"""Load a dataset of `clevrskills generate` in PyTorch and train a small policy on it.
 
 python examples/load_dataset.py demo
 """
@@ -23,7 +23,7 @@ samples = TrainingDataset(
     image_size=64,
     image_dtype=torch.float32,
     proprioception=["ee_pose"],
-    failed_steps=False,  # not those of attempts that were given up
+    failed_steps=False,  # without attempts that the oracle gave up
 )
 print(f"{len(samples)} samples of {len(part)} episodes")
 loader = DataLoader(samples, batch_size=16, shuffle=True, num_workers=2)
@@ -40,7 +40,7 @@ for step, batch in enumerate(loader):
     felt = batch["proprioception"]["ee_pose"][:, -1]
     actions = act(torch.cat((seen, felt), dim=-1)).unflatten(1, (HORIZON, 7))
     error = (actions - batch["action"]).square().mean(-1)
-    loss = error[~batch["action_is_pad"]].mean()  # what is after the end does not count
+    loss = error[~batch["action_is_pad"]].mean()  # without padding after the end
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

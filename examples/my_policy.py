@@ -1,4 +1,4 @@
-"""A policy of your own: in a loop, and evaluated with intervals on frozen episodes.
+"""Roll out a policy of your own, and evaluate it on frozen episodes.
 
 python examples/my_policy.py
 cd examples; clevrskills evaluate --policy my_policy:RandomWalk pick --episodes 5 --out scores
@@ -14,19 +14,19 @@ from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 
 class RandomWalk:
-    """Stands in for a model: wanders about with the vacuum on."""
+    """Placeholder for a model: a random walk with the vacuum on."""
 
-    action_spec = ACTION_SPEC  # what the model was trained to mean; compared before it is run
+    action_spec = ACTION_SPEC  # action convention of the model, checked before evaluation
     observation = ObservationOptions(cameras=("base_camera", "hand_camera"))
 
     def reset(self, prompt: PromptInput) -> None:
-        """Read what is to be done; called once at the start of an episode."""
+        """Read the prompt; called once at the start of an episode."""
         # prompt.text has placeholders, prompt.images an image for each (256, 256, 3) uint8
         self.goal = [image.mean() for image in prompt.images.values()]
         self.generator = np.random.default_rng(prompt.seed)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action (7,), or several at once (H, 7), from images and proprioception."""
+        """Return the next action (7,) or a chunk (H, 7) from images and proprioception."""
         assert observation["images"]["hand_camera"].shape == (256, 256, 3)
         assert observation["proprioception"]["ee_pose"].shape == (7,)
         action = self.generator.uniform(-0.3, 0.3, 7)
@@ -38,7 +38,7 @@ STEPS = 40  # the task's own limit is env.unwrapped.task.max_steps
 
 
 def main() -> None:
-    """Roll it out in a loop of our own."""
+    """Roll out the policy."""
     env = gym.make("ClevrSkills/SimpleManipulation-v1", split="test")
     policy, observer = RandomWalk(), Observer(env.unwrapped.base_env, RandomWalk.observation)
     solved = []

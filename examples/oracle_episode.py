@@ -1,4 +1,4 @@
-"""Let the oracle solve a task and film it.
+"""Record a video of the oracle solving a task.
 
 python examples/oracle_episode.py [TASK] [SEED]
 """
@@ -24,7 +24,7 @@ print(prompt.plain())
 video = VideoWriter(Path("oracle_episode.mp4"), width=256, height=256, fps=20)
 video.write(observation["sensor_data"]["base_camera"]["rgb"])
 
-oracle = Oracle(env)  # it may take over in any state, not only here
+oracle = Oracle(env)  # it can take over in any state
 steps, instruction = 0, ""
 terminated = truncated = False
 try:

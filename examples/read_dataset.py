@@ -1,4 +1,4 @@
-"""Read a dataset that `clevrskills generate` or `make demo` wrote.
+"""Read a dataset of `clevrskills generate` or `make demo`.
 
 python examples/read_dataset.py demo
 """

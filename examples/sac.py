@@ -1,4 +1,4 @@
-"""An off-policy learner: SAC by Stable-Baselines3, three seeds of a skill, on frozen episodes.
+"""Train SAC of Stable-Baselines3 on skills, three seeds each, and evaluate on frozen episodes.
 
 pip install 'clevrskills[rl,rl-adapters]'
 python examples/sac.py touch trace match_pose --total-steps 200000 --out runs/sac
@@ -21,17 +21,17 @@ from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 
 class StatePolicy:
-    """Mean actions of a learner that observes the state of the simulation."""
+    """Policy with the mean actions of a learner that observes the simulator state."""
 
     privileged, action_spec = True, ACTION_SPEC
     observation = ObservationOptions((), proprioception=False)
     track = "open (reinforcement learning, SAC)"
 
     def __init__(self, weights: str) -> None:
-        self.learner = SAC.load(weights, device="cpu")  # runs code of the file: only your own
+        self.learner = SAC.load(weights, device="cpu")  # unpickles: load only trusted files
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """Keep the environment, whose state is observed."""
+        """Store the environment, whose state is observed."""
         self.env = env
 
     def act(self, observation: Observation) -> Any:

@@ -148,16 +148,8 @@ def _table(rows: list[Row]) -> str:
     names = [name for name in known if name in there]
     expected = {cell.name: cell.episodes for cell in protocol.cells} if protocol else {}
     asks = any(row.cell.model for row in rows)
-    head = [
-        "policy",
-        "by",
-        "track",
-        "trained on",
-        *names,
-        "verified",
-        "episodes a task",
-        "restarts",
-    ]
+    about = ["trained on", "track", "by", "verified", "episodes per task", "restarts"]
+    head = ["policy", *names, *about]
     lines = [head + ["model"] * asks]
     lines.append(["---"] * len(lines[0]))
 
@@ -176,9 +168,9 @@ def _table(rows: list[Row]) -> str:
         if expected.get(row.name) and counts != {expected[row.name]}:
             count += f" of {expected[row.name]}"
         cells = [_cell(row, number, suite) for number in names]
-        about = [linked + note, escaped(found.by), escaped(found.track), found.trained_on]
+        cells += [found.trained_on, escaped(found.track), escaped(found.by), badge, count]
         model = [_model(row.cell.model)] * asks
-        lines.append([*about, *cells, badge, count, str(row.cell.restarts), *model])
+        lines.append([linked + note, *cells, str(row.cell.restarts), *model])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
