@@ -3,12 +3,13 @@
     python docs/build.py                       # everything
     python docs/build.py tasks api policy      # some parts
     python docs/build.py learning --measured runs/states/results.json
-    python docs/build.py curriculum --measured runs/handover-mine
+    python docs/build.py learned --measured scores/compact
+    python docs/build.py composition --measured runs/quitter
     python docs/build.py oracle --measured results.json
 
 Results are kept in results/. ``--measured`` adds a file of ``clevrskills rl --protocol states``, or
-a folder of ``clevrskills curriculum`` or ``evaluate`` under the folder's name. The page of the
-oracle is written from files of ``benchmarks/oracle.py --json``.
+a folder of ``clevrskills evaluate``. The page of the oracle is written from files of
+``benchmarks/oracle.py --json``.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from pages import (
     api,
     architecture,
     benchmark,
-    curriculum,
+    composition,
     gallery,
     household,
     images,
     leaderboard,
+    learned,
     lohoravens,
     oracle,
-    positions,
     scaling,
     trainings,
 )
@@ -105,7 +106,6 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "leaderboard": text_of(leaderboard.PAGE, leaderboard.page),
     "limits": text_of(STEP_LIMITS, limits),
     "suites": part_of(SUITES_PAGE, suites_page),
-    "positions": part_of(positions.PAGE, positions.page),
     "scaling": part_of(scaling.PAGE, scaling.page),
     "lohoravens": lohoravens.write,
     "household": household.write,
@@ -117,7 +117,8 @@ PARTS: Mapping[str, Callable[[], None]] = {
 }
 MEASURED: Mapping[str, Callable[[Path | None], None]] = {
     "learning": trainings.publish,
-    "curriculum": curriculum.write,
+    "composition": composition.write,
+    "learned": learned.write,
 }
 """Parts that take further results."""
 ORACLE = "oracle"

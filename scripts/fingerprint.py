@@ -113,11 +113,8 @@ RL = "rl trace --num-envs 4 --rollout-steps 32 --episode-steps 20 --out ppo --to
 SUITES = {"lohoravens": "pick_place_color", "ivispar": "geoms", "asgardbench": "coffee"}
 """One task of each further suite."""
 ZOO = {
-    "checkpoint:zoo/bc-compact-l0": "touch",
-    "checkpoint:zoo/bc-compact-l1": "sort",
-    "checkpoint:zoo/bc-compact-l2": "throw_sort",
-    "checkpoint:zoo/bc-compact-place": "place",
-    "checkpoint:zoo/stream-robolm-compact-l0": "throw",
+    "checkpoint:zoo/compact": "sort",
+    "checkpoint:zoo/compact-l0": "touch",
     "checkpoint:zoo/cliport-primitives": f"{SUITES['lohoravens']} --interface pick_place_pixels",
     "rl:zoo/boards": "geoms --split base",
     "rl:zoo/move-without-hitting": "move_without_hitting",

@@ -73,83 +73,74 @@ def test_curves_are_drawn(trainings: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def curriculum(monkeypatch: pytest.MonkeyPatch) -> Any:
+def composition(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(DOCS))
-    return import_module("pages.curriculum")
+    return import_module("pages.composition")
 
 
 @pytest.mark.slow
-def test_the_curriculums_tables_are_made_of_the_result_files(curriculum: Any) -> None:
-    kept = curriculum.kept_results
-    with kept.unpacked() as root:
-        for path, written in (
-            (curriculum.PAGE, curriculum.page),
-            (curriculum.COMPOSITION, curriculum.composition),
-        ):
-            text = path.read_text(encoding="utf-8")
-            assert written(text, root) == text, "run python docs/build.py curriculum"
-        assert curriculum.figure(root) == curriculum.FIGURE.read_text(encoding="utf-8")
-        numbers = (kept.FOLDER / "tables.csv").read_text(encoding="utf-8")
-        assert curriculum.numbers(root) == numbers
-
-
-@pytest.mark.slow
-def test_what_is_taken_in_gives_the_same_tables(
-    curriculum: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_tables_of_composition_are_made_of_the_result_files(
+    composition: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = curriculum.kept_results
-    numbers = (kept.FOLDER / "tables.csv").read_text(encoding="utf-8")
-    text = curriculum.PAGE.read_text(encoding="utf-8")
-    with kept.unpacked() as root:
-        monkeypatch.setattr(kept, "FOLDER", tmp_path)
+    text = composition.PAGE.read_text(encoding="utf-8")
+    with composition.unpacked() as root:
+        assert composition.page(text, root) == text, "run python docs/build.py composition"
+        monkeypatch.setattr(composition, "FOLDER", tmp_path)
         for folder in root.iterdir():
-            if folder.is_dir():
-                kept.take_in(folder, folder.name)
-    with kept.unpacked() as root:
-        assert curriculum.numbers(root) == numbers
-        assert curriculum.page(text, root) == text
-
-
-def test_splits_are_compared_on_the_tasks_that_have_them(curriculum: Any, tmp_path: Path) -> None:
-    solved = {
-        ("stack", "train"): [True, True, False, False],
-        ("stack", "orders"): [True, False, False, False],
-        ("swap", "train"): [True, True, True, True],
-        ("swap", "orders"): [None],  # an error
-    }
-    results = [
-        result
-        for (task, split), done in solved.items()
-        for result in outcomes(task, done, "L1", split=split)
-    ]
-    write_run(tmp_path / "splits-p", results, "checkpoint:zoo/p", policy="checkpoint:zoo/p")
-    title, table = curriculum.composition_page.splits(tmp_path)
-    assert title == "### Splits of composition"
-    (row,) = table.splitlines()[2:]
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[:4] == ["p", "L1", "`orders`", "1"]
-    assert [cell.split(" ")[0] for cell in cells[4:]] == ["25.0", "50.0", "-25.0"]
+            composition.take_in(folder)
+    with composition.unpacked() as root:
+        assert composition.page(text, root) == text
 
 
 @pytest.fixture
-def positions(monkeypatch: pytest.MonkeyPatch) -> Any:
+def learned(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(DOCS))
-    return import_module("pages.positions")
+    return import_module("pages.learned")
 
 
-def test_the_table_of_predicted_positions_is_made_of_its_file(positions: Any) -> None:
-    text = positions.PAGE.read_text(encoding="utf-8")
-    assert positions.page(text) == text, "run python docs/build.py positions"
+def test_the_tables_of_learned_policies_are_made_of_the_result_files(learned: Any) -> None:
+    text = learned.PAGE.read_text(encoding="utf-8")
+    assert learned.page(text) == text, "run python docs/build.py learned"
 
 
-def test_chance_is_the_mean_of_one_in_the_number_of_bodies(positions: Any) -> None:
-    """An object of which one condition is missing, as its demonstrations ended before."""
+def test_runs_are_added_to_the_tables_of_learned_policies(
+    learned: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A perturbed run is paired with the clean one, episode by episode."""
+    policy = "checkpoint:zoo/compact"
+    for name, done, axes in (
+        ("clean", [True, True, False, None], {}),
+        ("camera-3", [False, True, False, True], {"camera": 3}),
+    ):
+        results = outcomes("pick", done, "L0", split="train")
+        write_run(tmp_path / "runs" / name, results, policy, policy=policy, axes=axes)
+    monkeypatch.setattr(learned, "FOLDER", tmp_path / "kept")
+    learned.FOLDER.mkdir()
+    learned.keep(tmp_path / "runs")
+    assert sorted(path.name for path in learned.FOLDER.iterdir()) == [
+        *("compact-camera-3-train-4.json", "compact-train-3.json")
+    ]
+    found, _ = learned.read()
+    assert found["compact", ""].outcomes["pick_train"] == "110"
+    assert found["compact", ""].outcomes["pick_test"]  # of the leaderboard
+    clean = {"compact": found["compact", ""]}
+    row = learned.robustness(found, clean).splitlines()[-1].strip("|").split("|")
+    cells = [cell.split("[")[0].strip() for cell in row]
+    assert cells == ["`compact`", "`camera:3`", "1", "3", "66.7", "33.3", "+33.3"]
+
+
+def test_chance_is_the_mean_of_one_in_the_number_of_bodies(
+    learned: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A position that is not predicted has no error, but counts as wrong."""
     row = {"task": "pick", "object": 1, "right": [1, 0, 1, 1], "bodies": [1, 2, 4, 4]}
-    rows = [{**row, "condition": name} for name in ("step 0", "images 0, state 4")]
-    text = positions.table({"steps": [0, 4], "rows": rows})
-    cells = [cell.strip() for cell in text.splitlines()[-1].strip("|").split("|")]
-    assert cells[:2] == ["`pick`, 1", "50 %"] and cells[2].startswith("75 [")
-    assert cells[3] == "" == cells[5] and cells[4].startswith("75 [")
+    rows = [{**row, "error_cm": [1.0, None, 2.0, 4.0]}]
+    measured = {"checkpoint": "zoo/compact", "split": "val", "rows": rows}
+    (tmp_path / "one.json").write_text(json.dumps(measured))
+    monkeypatch.setattr(learned, "POSITIONS", tmp_path)
+    cells = [cell.strip() for cell in learned.positions().splitlines()[-1].strip("|").split("|")]
+    assert cells[:4] == ["`compact`", "`val`", "`pick`, 1", "50"]
+    assert cells[4].startswith("75 [") and cells[5] == "2.0"
 
 
 def test_the_tables_of_scale_are_made_of_their_files(monkeypatch: pytest.MonkeyPatch) -> None:

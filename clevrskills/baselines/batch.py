@@ -58,17 +58,6 @@ class Batch(Movable):
     # which of them are to be learned, (B, T, H) bool: not those after the end of the demonstration,
     # which repeat the last one, nor those of attempts that were given up
     action_mask: Tensor
-    # where what the sub-task at each step names is, in metres, (B, T, 2, 3): what is handled, and
-    # what or where it is handled towards; not a number where the demonstrations do not say it.
-    # Policies may learn to tell it; they are never shown it.
-    places: Tensor
-    # where these places are in the image of each camera, right and down from -1 to 1, (B, T, 2, C,
-    # 2); not a number where they are not in it
-    sights: Tensor
-    # pose of the end effector after what the arm does at each step, such as moving above something,
-    # (B, T, 7); not a number where the demonstrations do not say it. Policies may learn to tell it,
-    # too.
-    waypoints: Tensor
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:

@@ -157,15 +157,6 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         """
         raise NotImplementedError
 
-    def positions(self, observations: Observations, memories: list[Any]) -> Tensor:
-        """Return the positions that it predicts of the first two objects that the present subtask
-        names, (n, 2, 3) in meters; arguments as of :meth:`step`.
-
-        Raises:
-            ClevrSkillsError: It predicts none.
-        """
-        raise ClevrSkillsError(f"{type(self).__name__} predicts no positions")
-
     def start(self) -> None:
         """Load published weights that are trained further. Called once, before a training that goes
         on from no checkpoint; a policy that is filled from one does not need them.
@@ -232,19 +223,13 @@ class LearnedPolicy(nn.Module, Generic[Config]):
     def predicted_positions(
         self, observations: Mapping[int, Observation]
     ) -> dict[int, NDArray[np.float32]]:
-        """Return what :meth:`positions` gives in these slots, each (2, 3), in meters; none of it is
-        remembered.
+        """Return the predicted positions of the first two objects that the next subgoal names, each
+        (2, 3) in meters, in these slots; the state of episodes does not change.
 
         Raises:
-            ClevrSkillsError: It predicts none.
+            ClevrSkillsError: The policy predicts none.
         """
-        found: dict[int, NDArray[np.float32]] = {}
-        for slots in self._groups(observations):
-            memories = [self._memories[slot] for slot in slots]
-            batch = self._observations_of(slots, observations)
-            positions = self._without_gradients(self.positions, batch, memories)
-            found.update(zip(slots, positions.float().cpu().numpy(), strict=True))
-        return found
+        raise ClevrSkillsError(f"{type(self).__name__} predicts no positions")
 
     def _observations_of(
         self, slots: Sequence[int], observations: Mapping[int, Observation]

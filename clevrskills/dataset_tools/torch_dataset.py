@@ -7,10 +7,8 @@
     loader = DataLoader(samples, 32, shuffle=True, num_workers=4)
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +19,12 @@ from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import default_collate
 
 from clevrskills.dataset_tools.dataset import Dataset, Episode
-from clevrskills.dataset_tools.layout import POLICY
 from clevrskills.dataset_tools.manifest import latest_lines
 from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
 __all__ = ["TrainingDataset"]
-
-_NEAR_M = 0.02  # places that are nearer to a camera are not in its image
-_OBJECT, _PLACE = re.compile(r"\{obj:(\w+)\}"), re.compile(r"\{pos:([^}]+)\}")
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,6 @@ class DatasetReader(WindowReader[DatasetTable]):
         episode = Episode(self.paths[number])
         columns, prompt = episode.steps, episode.prompt
         images = episode.prompt_images() if self._prompt_images else {}
-        places = _places(episode)
         measured = [_floats(episode.proprioception(name)) for name in self._proprioception]
         stops = np.cumsum([values.shape[1] for values in measured])
         nothing = np.empty((len(columns) + 1, 0), np.float32)
@@ -95,9 +88,6 @@ class DatasetReader(WindowReader[DatasetTable]):
             state=np.concatenate([nothing, *measured], axis=1),
             actions=episode.actions,
             failed=episode.unlearned,
-            places=places,
-            sights=_sights(episode, places, self._cameras),
-            waypoints=_waypoints(episode),
             videos={camera: (episode.video_file(camera), 0) for camera in self._cameras},
             columns={
                 name: slice(stop - values.shape[1], stop)
@@ -273,53 +263,3 @@ def _kept(dataset: Dataset) -> np.ndarray:
 def _floats(values: np.ndarray) -> np.ndarray:
     """Return (N, k) float32, also of numbers and flags."""
     return values.astype(np.float32).reshape(len(values), -1)
-
-
-def _places(episode: Episode) -> np.ndarray:
-    """Return the places of the objects that the subgoal of each step names, (N, 2, 3): its first
-    object, and its second one, or, where it names no other, the place that the arm's instruction
-    names.
-    """
-    poses, keys = episode.object_poses, [body["key"] for body in episode.objects]
-    places = np.full((len(episode), 2, 3), np.nan, np.float32)
-    segments = episode.segments
-    for segment in segments["instruction"]:
-        for place in _PLACE.findall(segment["text"])[:1]:
-            places[segment["start"] : segment["stop"], 1] = [float(v) for v in place.split(",")]
-    for segment in segments["subtask"]:
-        steps = slice(segment["start"], segment["stop"])
-        for k, key in enumerate(_OBJECT.findall(segment["text"])[:2]):
-            if key in keys:
-                places[steps, k] = poses[steps, keys.index(key), :3]
-    return places
-
-
-def _waypoints(episode: Episode) -> np.ndarray:
-    """Return the pose of the end effector at the end of what the arm does at each step, (N, 7); NaN
-    where that is no aim: the steps failed, no oracle took them, or a policy took over before their
-    end.
-    """
-    poses = episode.proprioception("ee_pose")
-    waypoints = np.full_like(poses[:-1], np.nan)
-    segments = episode.segments["instruction"]
-    for segment, after in zip_longest(segments, segments[1:]):
-        is_oracle = not segment["failed"] and segment["skill"] != POLICY
-        if is_oracle and not (after is not None and after["skill"] == POLICY):
-            waypoints[segment["start"] : segment["stop"]] = poses[segment["stop"]]
-    return waypoints
-
-
-def _sights(episode: Episode, places: np.ndarray, cameras: Sequence[str]) -> np.ndarray:
-    """Return the pixels of places (N, 2, 3) in the images of cameras, (N, 2, C, 2)."""
-    sights = np.full((*places.shape[:2], len(cameras), 2), np.nan, np.float32)
-    for k, camera in enumerate(cameras):
-        about = episode.info["cameras"][camera]
-        extrinsics = episode.extrinsics(camera)[: len(places), None]  # (N, 1, 3, 4)
-        seen = (extrinsics[..., :3] @ places[..., None])[..., 0] + extrinsics[..., 3]
-        seen = seen @ np.asarray(about["intrinsic"], np.float32).T
-        ahead = np.where(seen[..., 2:] > _NEAR_M, seen[..., 2:], np.nan)
-        size = np.array([about["width"], about["height"]])
-        place = 2 * seen[..., :2] / ahead / size - 1
-        inside = (np.abs(place) < 1).all(-1, keepdims=True)
-        sights[:, :, k] = np.where(inside, place, np.nan)
-    return sights

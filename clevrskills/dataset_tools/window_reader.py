@@ -29,15 +29,6 @@ class EpisodeTable:
     state: np.ndarray  # what the robot measures of itself at each state, (N or N + 1, P) float32
     actions: np.ndarray  # (N, A) float32
     failed: np.ndarray  # which steps belong to an attempt that was given up, (N,) bool
-    # where what the sub-task of each step names is, in metres, (N, 2, 3) float32: what is handled,
-    # and what or where it is handled towards; not a number where there is none
-    places: np.ndarray
-    # where these places are in the image of each camera, right and down from -1 to 1, (N, 2, C, 2)
-    # float32; not a number where they are not in it
-    sights: np.ndarray
-    # pose of the end effector, as it is after what the arm does at each step, (N, 7) float32; not a
-    # number where it is not known
-    waypoints: np.ndarray
     # by camera: the file, and the number of the frame in it that shows the first state
     videos: Mapping[str, tuple[StoredFile | Path, int]]
 
@@ -55,10 +46,6 @@ class Window:
     actions: np.ndarray  # (T, H, A) float32
     action_exists: np.ndarray  # which of the actions exist, (T, H) bool
     action_failed: np.ndarray  # which of them belong to an attempt that was given up, (T, H) bool
-    # where what the sub-task names is, (T, 2, 3) float32, see :class:`EpisodeTable`
-    places: np.ndarray
-    sights: np.ndarray  # where that is in the images, (T, 2, C, 2) float32
-    waypoints: np.ndarray  # pose of the end effector after what the arm does, (T, 7) float32
 
 
 Table = TypeVar("Table", bound=EpisodeTable)
@@ -163,9 +150,6 @@ def cut_windows(
         actions=table.actions[acting],
         action_exists=acted == done,
         action_failed=table.failed[acting],
-        places=table.places[rows],
-        sights=table.sights[rows],
-        waypoints=table.waypoints[rows],
     )
 
 

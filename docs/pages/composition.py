@@ -1,88 +1,108 @@
-"""Tables and figure of composition, from kept result files."""
+"""Tables of docs/composition.md, from results of ``clevrskills evaluate --handover`` that are kept
+as results/composition/NAME.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 import pandas as pd
 
-from clevrskills.assets import SPLITS
 from clevrskills.evaluation.handover.tables import LEVELS, LOSSES, Composition, compositions
-from clevrskills.evaluation.report.tables import markdown, strata
-from clevrskills.evaluation.results import RUN_FILE, Evaluation, open_evaluations
-from clevrskills.evaluation.statistics import difference, share
-from pages.composition_figure import composition_figure, on_white
+from clevrskills.evaluation.report.tables import markdown
+from clevrskills.evaluation.results import (
+    RESULTS_DIR,
+    RUN_FILE,
+    EpisodeResult,
+    Evaluation,
+    open_evaluations,
+    read_results,
+)
+from clevrskills.jobs.files import to_json
+from pages import DOCS, RESULTS
+from pages.trainings import PART
 
+PAGE, FOLDER = DOCS / "composition.md", RESULTS / "composition"
 COLUMNS = ("alone", "in_place", "planner", "whole")
-TRAIN = "train"
-ZOO = "checkpoint:zoo/"
 PARTS = ("gap", "strange", "dependence", "choosing")
-KNOWN = ("quitter", "disorderly", "starter")
-HEADINGS = {"learned policies": False, "scripted policies with a known weakness": True}
-"""Parts of the figure, and whether the skill of their policies is known."""
+KEPT = ("index", "cause", "success_once", "turns", "max_turns")
+"""Fields of an episode's result that are kept."""
+KEPT_OF_HANDOVER = ("part", "leaves", "leaf", "alone")
+"""Kept fields of the part of the episode that the policy did."""
+HANDOVER = "handover."
+EPISODES_FILE = "episodes.jsonl"
+"""A line for the episodes of each task, split and part; values that differ are lists."""
 
 
-def handovers(root: Path) -> list[Evaluation]:
-    """Return the runs in a folder in which a policy did parts of episodes."""
-    return _open(root, "handover")
+def page(text: str, root: Path) -> str:
+    """Return the text of the page with its tables written anew from unpacked results."""
+    folders = [path.parent for path in sorted(root.glob(f"*/{RUN_FILE}"))]
+    parts = [*known(open_evaluations(folders))]
+    return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
 
-def _open(root: Path, kind: str) -> list[Evaluation]:
-    folders = [path.parent for path in sorted(root.glob(f"{kind}-*/{RUN_FILE}"))]
-    return open_evaluations(folders) if folders else []
+def write(measured: Path | None = None) -> None:
+    """Write the page; a folder of results is first kept under its own name."""
+    if measured:
+        take_in(measured)
+    with unpacked() as root:
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), root), encoding="utf-8")
 
 
-def splits(root: Path) -> Iterator[str]:
-    """Yield the table of learned policies on compositional splits and the same training tasks."""
-    rows = []
-    for run in _open(root, "splits"):
-        results = [result for result in run.results if result.counts]
-        levels = sorted({result.level for result in results})
-        names = [name for name in SPLITS if name != TRAIN]
-        for level, name in ((level, name) for level in levels for name in names):
-            there = [r for r in results if (r.level, r.split) == (level, name)]
-            tasks = {result.task for result in there}
-            seen = [r for r in results if r.split == TRAIN and r.task in tasks]
-            if there:
-                new, old = (share(strata(of, lambda r: r.success_once)) for of in (there, seen))
-                rows.append(
-                    {
-                        "policy": _name(run),
-                        "level": level,
-                        "split": f"`{name}`",
-                        "tasks": str(len(tasks)),
-                        "%": new.percent(),
-                        "the same tasks, `train`, %": old.percent(),
-                        "difference": difference(new, old).percent(1, "+"),
-                    }
-                )
-    if rows:
-        yield "### Splits of composition"
-        yield markdown(pd.DataFrame(rows)).rstrip()
+def take_in(folder: Path) -> None:
+    """Keep what the page needs of a folder of results."""
+    kept = FOLDER / folder.name
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    shutil.copy(folder / RUN_FILE, kept)
+    groups: dict[tuple[str, ...], list[EpisodeResult]] = defaultdict(list)
+    for result in sorted(read_results(folder), key=lambda r: (r.level, r.task, r.index)):
+        part = result.handover.get("part", "")
+        groups[result.task, result.level, result.split, part].append(result)
+    lines = []
+    for (task, level, split, _), results in groups.items():
+        columns = {key: [getattr(r, key) for r in results] for key in KEPT}
+        for key in (key for key in KEPT_OF_HANDOVER if key in results[0].handover):
+            columns[HANDOVER + key] = [r.handover[key] for r in results]
+        same = {key: v[0] for key, v in columns.items() if v.count(v[0]) == len(v)}
+        names = {"task": task, "level": level, "split": split}
+        lines.append(to_json({**names, **columns, **same, "index": columns["index"]}))
+    (kept / EPISODES_FILE).write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
-def learned(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """Return the heading and the table of learned policies, means of the levels."""
-    runs = [run for run in runs if not _is_known(run)]
-    if len(runs) > 1:
-        yield "### Where composition breaks"
-        rows = [row for run in runs for row in compositions([run]) if not row.task]
-        rows.sort(key=lambda row: (row.run, row.level))
-        about = [{"policy": row.run.removeprefix(ZOO), "level": row.level} for row in rows]
-        texts = [_texts(row) for row in rows]
-        yield markdown(pd.DataFrame([a | t for a, t in zip(about, texts, strict=True)])).rstrip()
+@contextmanager
+def unpacked() -> Iterator[Path]:
+    """All that is kept, as folders of results."""
+    with TemporaryDirectory() as name:
+        root = Path(name) / FOLDER.name
+        shutil.copytree(FOLDER, root)
+        for path in sorted(root.rglob(EPISODES_FILE)):
+            (path.parent / RESULTS_DIR).mkdir()
+            with (path.parent / RESULTS_DIR / EPISODES_FILE).open("w", encoding="utf-8") as file:
+                for line in path.read_text(encoding="utf-8").splitlines():
+                    group = json.loads(line)
+                    for k in range(len(group["index"])):
+                        one = {n: v[k] if isinstance(v, list) else v for n, v in group.items()}
+                        part = {n: one.pop(n) for n in [*one] if n.startswith(HANDOVER)}
+                        about = {n.removeprefix(HANDOVER): v for n, v in part.items()}
+                        result = EpisodeResult(episode="", seed=0, **one, handover=about)
+                        file.write(result.to_json() + "\n")
+        yield root
 
 
 def known(runs: Sequence[Evaluation]) -> Iterator[str]:
-    """Yield the table of policies of known skill, with the values of the closed form."""
+    """What policies of known skill did, above what they must do."""
     lines, coverage = [], []
-    for run in (run for run in runs if _is_known(run)):
+    for run in runs:
         held = cells = 0
         rows = compositions([run])
         for row in rows:
@@ -96,31 +116,7 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
         coverage.append(f"{held} of {cells} ({run.label})")
     if lines:
         yield markdown(pd.DataFrame(lines)).rstrip()
-        yield f"Task intervals that contain the closed form: {', '.join(coverage)}."
-
-
-def image(runs: Sequence[Evaluation]) -> str:
-    """Return the figure of the means of levels."""
-    rows, headings = list[Composition](), {}
-    for heading, is_known in HEADINGS.items():
-        headings[len(rows)] = heading
-        of = [run for run in runs if _is_known(run) == is_known]
-        found = [replace(row, run=_name(run)) for run in of for row in compositions([run])]
-        rows += [row for row in found if not row.task]
-    return on_white(composition_figure(rows, headings)) + "\n"
-
-
-def _is_known(run: Evaluation) -> bool:
-    return run.run.policy in KNOWN
-
-
-def _name(run: Evaluation) -> str:
-    return run.label.removeprefix(ZOO)
-
-
-def _headings() -> dict[str, str]:
-    names = {**LEVELS, **LOSSES}
-    return {name: f"{names[name]} %" for name in (*COLUMNS, *PARTS)}
+        yield f"Intervals of tasks that hold what the closed form says: {', '.join(coverage)}."
 
 
 def _texts(row: Composition, wanted: Mapping[str, float] = MappingProxyType({})) -> dict[str, str]:
@@ -136,7 +132,7 @@ def _texts(row: Composition, wanted: Mapping[str, float] = MappingProxyType({}))
 def _closed_form(
     run: Evaluation, rows: Sequence[Composition], row: Composition
 ) -> dict[str, float]:
-    """Return the closed form for a policy of known skill on a task, or on the mean of a level."""
+    """What a policy of known skill must do in a task, or on the mean of those of a level."""
     leaves: dict[str, dict[int, int]] = defaultdict(dict)
     for part in run.parts:
         leaves[part.task][part.index] = int(part.handover["leaves"])

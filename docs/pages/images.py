@@ -25,7 +25,7 @@ from clevrskills.solvers.oracle import Oracle
 from pages import DOCS
 
 SORT_SEED, LOOKS_SEED = 32, 4
-ACTS, TRIED = "checkpoint:zoo/bc-compact-l0", 4
+ACTS, TRIED = "checkpoint:zoo/compact-l0", 4
 """Filmed policy, and episodes tried per skill."""
 MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
 """Fractions of the oracle's episode that are shown."""

@@ -79,8 +79,8 @@ def test_unknown_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match="unknown configuration of bc 'huge'; allowed: def"):
         configuration("bc", "huge", {})
     for name, changes, message in (
-        ("bc", {"slots": 1}, "slots must be at least 2, not 1"),
-        ("bc", {"rounds": 0}, "rounds must be at least 1, not 0"),
+        ("bc", {"execution_horizon": 0}, "execution_horizon must be 1 to horizon, 16, not 0"),
+        ("bc", {"execution_horizon": 17}, "execution_horizon must be 1 to horizon, 16, not 17"),
         ("stream_robolm", {"starts_every": None}, "one step at a time: starts_every must be a"),
     ):
         with pytest.raises(ClevrSkillsError, match=message):

@@ -1,37 +1,19 @@
 import pickle
-import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
-from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 from damage import EPISODE, edit_values, put
-from inline import one_worker_here
 from torch.utils.data import DataLoader
 
 from clevrskills.dataset_tools import Dataset, DatasetError
-from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
-from clevrskills.dataset_tools.layout import POLICY
 from clevrskills.dataset_tools.torch_dataset import (
-    DatasetReader,
     TrainingDataset,
-    _sights,
-    _waypoints,
     collate,
 )
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-
-
-@pytest.fixture(scope="module")
-def pushed(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """A demonstration of the oracle."""
-    out = tmp_path_factory.mktemp("data") / "push"
-    with one_worker_here():
-        assert generate(GenerateArgs(tasks=("push",), episodes=1, out=out, no_cameras=True)) == 0
-    return Dataset(out)
 
 
 def test_samples_are_what_the_reader_reads(demos: Path) -> None:
@@ -185,69 +167,3 @@ def test_no_dataset_and_no_episodes(demos: Path, tmp_path: Path) -> None:
         TrainingDataset(tmp_path)
     with pytest.raises(ClevrSkillsError, match="has no episodes that fit"):
         TrainingDataset(Dataset(demos).filter(task="sort"))
-
-
-def test_places_of_what_the_sub_task_names(pushed: Dataset) -> None:
-    """Of `Push {obj:...} towards {obj:...}`."""
-    (episode,), table = pushed, DatasetReader(pushed, (), ("qpos",)).table(0)
-    (text,) = {s["text"] for s in episode.segments["subtask"] if s["text"].startswith("Push")}
-    named = re.fullmatch(r"Push {obj:(\w+)} towards {obj:(\w+)}", text)
-    assert named is not None
-    keys = [body["key"] for body in episode.objects]
-    for k, key in enumerate(named.groups()):
-        expected = episode.object_poses[:-1, keys.index(key), :3]
-        np.testing.assert_array_equal(table.places[:, k], expected)
-    assert np.ptp(table.places[:, 0], axis=0).max() > 0.01  # it is pushed
-
-
-def test_waypoints_are_where_the_end_effector_is_after_what_it_does(pushed: Dataset) -> None:
-    (episode,), table = pushed, DatasetReader(pushed, (), ("qpos",)).table(0)
-    poses, segments = episode.proprioception("ee_pose"), episode.segments["instruction"]
-    assert len(segments) > 1
-    for segment in segments:
-        steps = slice(segment["start"], segment["stop"])
-        assert (table.waypoints[steps] == poses[segment["stop"]]).all()
-    assert np.isfinite(table.waypoints).all()
-
-
-def test_what_failed_or_was_no_oracles_has_no_waypoint() -> None:
-    about = [
-        ("pick", False),  # reached
-        ("pick", True),
-        ("place", False),  # the policy takes over
-        (POLICY, True),
-        ("pick", False),
-    ]
-    segments = [
-        {"start": 2 * k, "stop": 2 * k + 2, "skill": skill, "failed": failed}
-        for k, (skill, failed) in enumerate(about)
-    ]
-    poses = np.arange(11 * 7, dtype=np.float32).reshape(11, 7)
-    episode = SimpleNamespace(proprioception=lambda name: poses, segments={"instruction": segments})
-    waypoints = _waypoints(episode)  # type: ignore[arg-type]
-    known = np.isfinite(waypoints).all(1)
-    assert known.tolist() == [True] * 2 + [False] * 6 + [True] * 2
-    assert (waypoints[:2] == poses[2]).all() and (waypoints[8:] == poses[10]).all()
-
-
-def test_where_places_are_in_images() -> None:
-    """A place that is seen in the middle of a box of an image lies there."""
-    about = {"intrinsic": [[50.0, 0, 50], [0, 50.0, 50], [0, 0, 1]], "width": 100, "height": 100}
-    ahead = np.hstack([np.eye(3), [[0], [0], [1.0]]]).astype(np.float32)  # 1 m before the origin
-
-    class Filmed:
-        info: ClassVar = {"cameras": {"camera": about}}
-
-        def extrinsics(self, camera: str) -> np.ndarray:
-            assert camera == "camera"
-            return np.tile(ahead, (5, 1, 1))
-
-    places = np.zeros((4, 2, 3), np.float32)
-    places[1, 0] = [0.5, -0.25, 0]  # right and above: y is down
-    places[2, 0] = [0, 0, -1.5]  # behind the camera
-    places[3, 0] = [1.2, 0, 0]  # to the right of the image
-    places[:, 1] = np.nan
-    sights = _sights(Filmed(), places, ("camera",))
-    assert sights.shape == (4, 2, 1, 2) and np.isnan(sights[:, 1]).all()
-    np.testing.assert_allclose(sights[:2, 0, 0], [[0, 0], [0.5, -0.25]], atol=1e-6)
-    assert np.isnan(sights[2:, 0]).all()

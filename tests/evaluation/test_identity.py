@@ -75,8 +75,8 @@ def test_a_run_goes_on_with_the_same_content_only(
 
 def test_content_of_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(ZOO / "bc-compact-l0", "ck")
-    (of_zoo,) = PolicySource("checkpoint:zoo/bc-compact-l0").content().values()
+    shutil.copytree(ZOO / "compact-l0", "ck")
+    (of_zoo,) = PolicySource("checkpoint:zoo/compact-l0").content().values()
     name = absolute_name("checkpoint:ck")
     assert name == f"checkpoint:{tmp_path / 'ck'}"
     assert absolute_name("checkpoint:zoo/place") == "checkpoint:zoo/place"

@@ -4,9 +4,7 @@
 
     FOLDER/<digest>/index.jsonl        a line for each demonstration that is there
     FOLDER/<digest>/<camera>.u8        (N, 3, S, S), a row for each step of all demonstrations
-    FOLDER/<digest>/state.f32          (N, P), actions.f32 (N, 7), failed.u8 (N,),
-                                       places.f32 (N, 2, 3), sights.f32 (N, 2, C, 2),
-                                       waypoints.f32 (N, 7)
+    FOLDER/<digest>/state.f32          (N, P), actions.f32 (N, 7), failed.u8 (N,)
     FOLDER/<digest>/prompts.u8         the images of the prompts, (M, 3, S, S)
 
 The digest is that of the demonstrations, the cameras and the size, so other data never meet.
@@ -42,10 +40,7 @@ from clevrskills.jobs.work import JobQueue, open_pool, work
 
 INDEX_FILE, LOCK_FILE, PROMPTS_FILE = "index.jsonl", "lock", "prompts.u8"
 ACTION_SIZE = 7
-_COLUMNS = (
-    *("state.f32", "actions.f32", "failed.u8"),
-    *("places.f32", "sights.f32", "waypoints.f32"),
-)
+_COLUMNS = ("state.f32", "actions.f32", "failed.u8")
 _TYPES = {"f32": "f4", "u8": "u1"}
 _VERSION = 1
 _FORMS = ("multimodal", "language")
@@ -203,7 +198,7 @@ class PackedSource(WindowReader[EpisodeTable]):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each array with one row for each step."""
         rows, state = int(self.starts[-1]), sum(self.state_parts.values())
-        each = ((state,), (ACTION_SIZE,), (), (2, 3), (2, len(self.cameras), 2), (7,))
+        each = ((state,), (ACTION_SIZE,), ())
         shapes = {name: (rows, *shape) for name, shape in zip(_COLUMNS, each, strict=True)}
         return shapes | {f"{camera}.u8": (rows, *self._image) for camera in self.cameras}
 

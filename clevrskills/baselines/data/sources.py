@@ -193,18 +193,14 @@ class LeRobotSource(WindowReader[EpisodeTable]):
             video = self._file(self._video_path, chunk, file, video_key=key)
             videos[camera] = video, round(start_s * self._fps)
         failed = rows[_COLUMNS[2]].to_numpy()
-        # exports do not have them
-        places = np.full((len(rows), 2, 3), np.nan, np.float32)
-        sights = np.full((len(rows), 2, len(self._cameras), 2), np.nan, np.float32)
-        waypoints = np.full((len(rows), 7), np.nan, np.float32)
-        return EpisodeTable(state, actions, failed, places, sights, waypoints, videos)
+        return EpisodeTable(state, actions, failed, videos)
 
     def _file(self, pattern: str, chunk: int, file: int, **names: str) -> Path:
         return self.root / pattern.format(chunk_index=chunk, file_index=file, **names)
 
 
 def open_source(root: Path, cameras: Sequence[str]) -> DatasetSource | LeRobotSource:
-    """Return an open a dataset, or a LeRobot export of one.
+    """Open a dataset, or a LeRobot export of one.
 
     Raises:
         ClevrSkillsError: It is neither, damaged, empty, or was not filmed by these cameras.

@@ -249,9 +249,6 @@ class Windows(Dataset[Batch]):
             stack([self._prompt(*self._chosen[place]) for place in places], self._tokenizer.pad),
             joined([w.actions for w in windows]),
             learned & exists[:, :, None],
-            joined([w.places for w in windows]),
-            joined([w.sights for w in windows]),
-            joined([w.waypoints for w in windows]),
         )
 
     def _places(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -52,8 +52,7 @@ class ImageEncoder(nn.Module):
 
     Convolutions whose features are turned up and down by what is looked for (FiLM, Perez et al.
     2018, arXiv 1709.07871), then for each of some features the mean place at which it is seen
-    (spatial softmax, Finn et al. 2016, arXiv 1509.06113). Patches of images as tokens learn where
-    objects are many times more slowly: see docs/training.md.
+    (spatial softmax, Finn et al. 2016, arXiv 1509.06113).
     """
 
     def __init__(self, config: SmallEncoderConfig) -> None:
@@ -113,10 +112,14 @@ class SceneEncoder(nn.Module):
         config: Sizes.
         vocabulary: How many different words there are.
         state_size: How many numbers of the robot's own state there are.
+
+    Attributes:
+        tokens: Number of tokens of a control step, K.
     """
 
     def __init__(self, config: SmallEncoderConfig, vocabulary: int, state_size: int) -> None:
         super().__init__()
+        self.tokens = 1 + len(config.cameras) + (state_size > 0)
         self.prompt = PromptEncoder(config, vocabulary)
         self.images = nn.ModuleDict({name: ImageEncoder(config) for name in config.cameras})
         self.state = mlp(state_size, config.width, config.width) if state_size else None

@@ -186,21 +186,11 @@ def test_it_does_the_first_of_the_actions_that_it_learns(demos: Path) -> None:
         assert vacuum == pytest.approx(1.0 if whole[0, step, 0, 6] > 0 else -1.0, abs=1e-5)
 
 
-def test_the_compact_one_learns_the_vacuum_and_the_places(demos: Path) -> None:
-    policy, windows = policy_and_windows(
-        "stream_robolm", demos, vacuum_weight=0.1, place_weight=0.1
-    )
-    batch = windows[[0, 1]]
-    nowhere = replace(batch, places=torch.full_like(batch.places, torch.nan))
-    known = replace(batch, places=torch.full_like(batch.places, 0.3))
-    losses, without = policy(known), policy(nowhere)
-    assert set(losses) == {"loss", "motion", "vacuum", "place"}
-    total = losses["motion"] + 0.1 * losses["vacuum"] + 0.1 * losses["place"]
+def test_the_vacuum_is_learned_by_cross_entropy(demos: Path) -> None:
+    policy, windows = policy_and_windows("stream_robolm", demos, vacuum_weight=0.1)
+    losses = policy(windows[[0, 1]])
+    total = losses["motion"] + 0.1 * losses["vacuum"]
     assert losses["loss"].item() == pytest.approx(total.item(), rel=1e-6)
-    assert losses["place"] > 0 and without["place"] == 0
-    assert losses["vacuum"] == without["vacuum"]
-    losses["place"].backward()
-    assert policy.tell.weight.grad.abs().sum() > 0
 
 
 # --- what it sees

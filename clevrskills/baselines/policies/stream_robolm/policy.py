@@ -8,8 +8,8 @@ language model answers at the control steps goes through an LSTM to the action; 
 mean squared error. The language model's own weights stay as they are, it is adapted by LoRA; all
 else is trained.
 
-``compact``, which starts from random weights, learns the next few actions though it does the first
-alone, the vacuum by cross-entropy, and to tell where the things are that the sub-task names.
+``compact``, which starts from random weights, learns the next few actions though it executes the
+first alone, and the vacuum by cross-entropy.
 
 The cost of a step does not grow with the episode: keys and values of what was read are kept, and a
 token attends to the whole prompt but only to the latest ``window`` control steps, in training as
@@ -37,14 +37,7 @@ from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mea
 from clevrskills.baselines.policies.flamingo import GatedCrossAttention, Look, VisionConditionedLM
 from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.layers import mlp
-from clevrskills.baselines.policies.losses import (
-    PLACES,
-    TOLD_PER_M,
-    action_losses,
-    decide_vacuum,
-    place_loss,
-    scheduled_sample,
-)
+from clevrskills.baselines.policies.losses import action_losses, decide_vacuum
 from clevrskills.baselines.policies.stream_robolm.backbones import (
     RANDOM_LANGUAGE_MODELS,
     ConvolutionalEncoder,
@@ -95,12 +88,6 @@ class StreamRoboLMConfig(PolicyConfig):
     language_dtype: str = "float32"
     # share of the loss of the vacuum, cross-entropy; 0: the vacuum is a number like the others
     vacuum_weight: float = 0.0
-    # share of the loss of telling where the things are that the sub-task names, by which it then
-    # acts; 0: it does not learn to tell it
-    place_weight: float = 0.0
-    # share of control steps in training at which it acts by where these things are
-    told: float = 0.0
-    told_noise_m: float = 0.005  # standard deviation of what is added to these places
 
     remembers = True
 
@@ -237,8 +224,6 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             recompute=False,
             horizon=8,
             vacuum_weight=0.1,
-            place_weight=0.1,
-            told=0.5,
         ),
         "tiny": StreamRoboLMConfig(
             image_size=32,
@@ -273,11 +258,8 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         self.image_token = nn.Parameter(torch.randn(self.language.width) * 0.02)
         inputs = self.language.width + self.state_size
         self.lstm = nn.LSTM(inputs, config.lstm_width, config.lstm_layers, batch_first=True)
-        known = config.lstm_width
-        if config.place_weight:
-            self.tell = nn.Linear(config.lstm_width, 3 * PLACES)
-            known += 3 * PLACES
-        self.head = mlp(known, config.lstm_width, config.horizon * 7, activation=nn.ReLU)
+        width = config.lstm_width
+        self.head = mlp(width, width, config.horizon * 7, activation=nn.ReLU)
 
     def start(self) -> None:
         self.sight.images.start()
@@ -295,19 +277,12 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return self.config.language_model not in RANDOM_LANGUAGE_MODELS
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        config, parts = self.config, dict[str, Tensor]()
-        known = self._known(batch.observations, batch.prompts)
-        predicted, located = self._predict(known, batch.places)
-        if config.vacuum_weight:
-            motion, vacuum = action_losses(predicted, batch, self.normalize_action)
-            total = motion + config.vacuum_weight * vacuum
-            parts = {"motion": motion, "vacuum": vacuum}
-        else:
-            total = masked_mean((predicted - batch.actions) ** 2, batch.action_mask)
-        if located is not None:
-            parts["place"] = place_loss(located, batch.places, batch.observations.mask[..., None])
-            total = total + config.place_weight * parts["place"]
-        return {"loss": total, **parts}
+        predicted = self._predict(self._known(batch.observations, batch.prompts))
+        if not self.config.vacuum_weight:
+            return {"loss": masked_mean((predicted - batch.actions) ** 2, batch.action_mask)}
+        motion, vacuum = action_losses(predicted, batch, self.normalize_action)
+        total = motion + self.config.vacuum_weight * vacuum
+        return {"loss": total, "motion": motion, "vacuum": vacuum}
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[StreamState]:
         tokens, mask = self._read(prompts)
@@ -359,7 +334,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             StreamState(m.begun, m.prompt, m.age + 1, tuple(read[k : k + n]))
             for m, k, n in zip(memories, first.tolist(), counts.tolist(), strict=True)
         ]
-        predicted = self._predict(out[first, -1])[0][:, :1]  # an image is read at each control step
+        predicted = self._predict(out[first, -1])[:, :1]  # an image is read at each control step
         if self.config.vacuum_weight:
             predicted = decide_vacuum(predicted, self.normalize_action)
         return predicted, after
@@ -371,19 +346,10 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             streams.append(memory.begun)
         return streams
 
-    def _predict(self, known: Tensor, true: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """Return the next actions, (..., H, 7), of what the LSTM gives, and where it tells that the
-        things are that the sub-task names, (..., 2, 3); ``true``, for training, is where they are.
-        """
-        located = None
-        if self.config.place_weight:
-            located = places = self.tell(known).unflatten(-1, (PLACES, 3))
-            if true is not None and self.training:
-                config, flat = self.config, (located.flatten(0, 1), true.flatten(0, 1))
-                places = scheduled_sample(*flat, config.told, config.told_noise_m).view_as(located)
-            known = torch.cat([known, TOLD_PER_M * places.flatten(-2)], -1)
+    def _predict(self, known: Tensor) -> Tensor:
+        """Return the next actions (..., H, 7), of outputs of the LSTM."""
         predicted: Tensor = self.head(known)
-        return predicted.unflatten(-1, (-1, 7)), located
+        return predicted.unflatten(-1, (-1, 7))
 
     def _known(self, observations: Observations, prompts: Prompts) -> Tensor:
         """Return the LSTM's outputs at each step, (B, T, width)."""
