@@ -22,25 +22,24 @@ class Movable:
 
 @dataclass(frozen=True)
 class Observations(Movable):
-    """Images and robot states of T control steps of each of B episodes."""
+    """Observations of T control steps of each of B episodes."""
 
-    # by camera, (B, T, 3, S, S): uint8 in [0, 255] as loaded; a policy's ``loss`` and ``step`` get
-    # floating point numbers in [0, 1]
+    # by camera, (B, T, 3, S, S): uint8 as loaded, floating point in [0, 1] in ``loss`` and ``step``
     images: Mapping[str, Tensor]
-    state: Tensor  # the robot's own state, (B, T, P); in ``loss`` and ``step`` it is normalized
-    # which of the steps exist, (B, T) bool; the others repeat the first or the last one
+    state: Tensor  # proprioception, (B, T, P), normalized in ``loss`` and ``step``
+    # which steps exist, (B, T) bool; the others repeat the first or the last one
     mask: Tensor
 
 
 @dataclass(frozen=True)
 class Prompts(Movable):
-    """The prompts of B episodes: words, and places where an image stands."""
+    """Prompts of B episodes: tokens of words and images."""
 
-    # numbers of the tokenizer, (B, L); prompts that are shorter are padded at the end
+    # indices of tokens, (B, L), padded at the end
     tokens: Tensor
-    mask: Tensor  # which of the tokens exist, (B, L) bool
+    mask: Tensor  # which tokens exist, (B, L) bool
     images: Tensor  # the M images of all prompts, (M, 3, S, S), as in :class:`Observations`
-    image_index: Tensor  # which of the images stands at each place, (B, L); -1: none but a word
+    image_index: Tensor  # index of the image at each token, (B, L); -1: a word
 
     def first(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
         """Return tokens, mask and image index of the first tokens of each prompt."""
@@ -49,14 +48,13 @@ class Prompts(Movable):
 
 @dataclass(frozen=True)
 class Batch(Movable):
-    """Windows of T steps of B demonstrations, and what was done there."""
+    """Windows of T steps of B demonstrations, with their actions."""
 
-    observations: Observations  # the observations
-    prompts: Prompts  # the prompts
-    # at every step the next H actions, (B, T, H, 7); in ``loss`` they are normalized
-    actions: Tensor
-    # which of them are to be learned, (B, T, H) bool: not those after the end of the demonstration,
-    # which repeat the last one, nor those of attempts that were given up
+    observations: Observations
+    prompts: Prompts
+    actions: Tensor  # the next H actions of each step, (B, T, H, 7), normalized in ``loss``
+    # which actions are targets, (B, T, H) bool: not those after the end of a demonstration, which
+    # repeat the last one, nor those of failed attempts
     action_mask: Tensor
 
 
@@ -67,10 +65,7 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def scale_images(images: Tensor, size_px: int) -> Tensor:
-    """Return images (..., 3, H, W) uint8 in another size, (..., 3, size_px, size_px) uint8.
-
-    Training and acting scale with this one function, on the CPU, so that they see the same.
-    """
+    """Return images (..., 3, H, W) uint8 scaled to (..., 3, size_px, size_px), on the CPU."""
     *lead, _, height, width = images.shape
     if (height, width) == (size_px, size_px) or not images.numel():
         return images.reshape(*lead, 3, size_px, size_px)

@@ -1,9 +1,9 @@
-"""Learned policy: the base of all policies that are trained on demonstrations.
+"""Learned policy: base class of policies that are trained on demonstrations.
 
-A policy is a torch module with ``loss``, ``begin`` and ``step`` of its own and a configuration; the
-section "A policy of your own" of docs/training.md has one. What those methods see is normalized
-already and on the right device, images are floating point numbers in [0, 1] of the configured size;
-the actions they learn and give are normalized too.
+A policy is a torch module with a configuration and the methods ``loss``, ``begin`` and ``step``;
+docs/training.md has an example in "A policy of your own". Their inputs are normalized and on the
+device of the policy, images are floating point in [0, 1] of the configured size; actions are
+normalized, too.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,16 +28,15 @@ __all__ = ["LearnedPolicy"]
 
 Config = TypeVar("Config", bound=PolicyConfig)
 LEAST_STD = 0.05
-"""Entries that vary less are not stretched further: an action of 0.05 moves by 5 mm or 0.3°, and of
-what demonstrations hardly ever do, the few times that they do it would else be most of the loss."""
+"""Least standard deviation for normalization, of an action 5 mm or 0.3°: otherwise rare actions
+would dominate the loss."""
 
 
 class Normalizer(nn.Module):
-    """Normalizer of numbers: over the training data each entry has mean 0 and standard deviation 1;
-    entries that hardly vary are scaled less.
+    """Normalizer to mean 0 and standard deviation 1 over the training data; entries that hardly
+    vary are scaled less.
 
-    Its numbers are no part of a checkpoint's weights: they are in the statistics of its
-    specification.
+    The statistics are part of a checkpoint's specification, not of its weights.
 
     Args:
         statistics: ``mean`` and ``std``, one number for each entry.
@@ -63,28 +62,27 @@ class Normalizer(nn.Module):
 
 
 class LearnedPolicy(nn.Module, Generic[Config]):
-    """A policy that is trained on windows of demonstrations and acts in slots.
+    """Policy that is trained on windows of demonstrations and acts in slots.
 
-    What it does in an episode depends on that episode alone: not on other slots, nor on what was
-    before. On a CPU, slots are worked on one by one, so that not even rounding differs, unless
-    ``together`` is set.
+    Actions in an episode depend on that episode alone, not on other slots or earlier episodes. On a
+    CPU, slots are evaluated one by one, so that not even rounding differs, unless ``together`` is
+    set.
 
     Args:
         config: The configuration.
-        spec: What it sees and does.
+        spec: The observations and actions.
 
     Attributes:
-        config_type: The type of its configuration.
+        config_type: Type of the configuration.
         configurations: Configurations by name, among them ``default`` and ``tiny``.
-        tokenizer: Reads its prompts.
-        prepared_by: ``module:function`` that reads what a training run is about, see
-            :data:`~clevrskills.baselines.training.training_config.Prepare`; empty: it learns from
-            windows of control steps.
-        acts_in: Suite and interface that it acts by; ``None``: the suite's first one.
-        track: What it has learned from, see :mod:`clevrskills.baselines.data.track`; empty: it is
-            not known.
-        together: Whether all slots are worked on at once on a CPU, too: quicker, but sums are in
-            another order, so what it does depends on the number of slots by rounding.
+        tokenizer: Tokenizer of prompts.
+        prepared_by: ``module:function`` that reads the data of a training run, see
+            :data:`~clevrskills.baselines.training.training_config.Prepare`; empty: windows of
+            control steps.
+        acts_in: Suite and interface; ``None``: the first interface of the suite.
+        track: Training data, see :mod:`clevrskills.baselines.data.track`; empty: unknown.
+        together: Whether to evaluate all slots in one batch on a CPU, too: faster, but rounding
+            depends on the number of slots.
     """
 
     config_type: ClassVar[type[PolicyConfig]]
@@ -108,39 +106,38 @@ class LearnedPolicy(nn.Module, Generic[Config]):
 
     @property
     def observation(self) -> ObservationOptions:
-        """Return the observation options when it acts."""
+        """Return the observation options."""
         return self.spec.observation
 
     @property
     def required_cameras(self) -> tuple[str, ...]:
-        """Return the cameras without which it cannot act."""
+        """Return the cameras that it needs to act."""
         return self.config.cameras
 
     @property
     def state_size(self) -> int:
-        """Return the number of values of the robot's own state, P."""
+        """Return the length of the proprioception, P."""
         return self.spec.state_size if self.config.proprioception else 0
 
     @property
     def device(self) -> torch.device:
-        """Return its device."""
+        """Return the device of the policy."""
         return self.normalize_action.mean.device
 
-    # --- what a policy has of its own
+    # --- methods of each policy
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        """Return what is minimized, under ``loss``, and other terms worth watching, each a scalar.
-
-        Means are over what ``batch.action_mask`` (and ``batch.observations.mask``) leave.
+        """Return the total ``loss`` and other terms for the log, each a scalar; means over the
+        entries that ``batch.action_mask`` and ``batch.observations.mask`` select.
         """
         raise NotImplementedError
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Any]:
-        """Return what is remembered of each of n episodes as they begin.
+        """Return the initial state of each of n episodes.
 
         Args:
             prompts: Their prompts.
-            seeds: For what is drawn at random in each of them.
+            seeds: Their seeds, for random sampling.
         """
         raise NotImplementedError
 
@@ -148,46 +145,46 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         """Return the next actions in n episodes.
 
         Args:
-            observations: The latest observation of each (n, 1, ...), or, if the windows of training
-                end at each step, the last T ones (n, T, ...).
-            memories: What is remembered of each.
+            observations: The latest observation of each (n, 1, ...), or the last T ones
+                (n, T, ...) if training windows end at each step.
+            memories: The state of each episode.
 
         Returns:
-            Actions (n, 7), or the next ones (n, H, 7); what is remembered from now on.
+            Actions (n, 7) or chunks of actions (n, H, 7), and the new states.
         """
         raise NotImplementedError
 
     def start(self) -> None:
-        """Load published weights that are trained further. Called once, before a training that goes
-        on from no checkpoint; a policy that is filled from one does not need them.
+        """Load published weights to fine-tune. Called once, before a training run that starts from
+        no checkpoint.
         """
 
     def pretrained(self) -> set[str]:
-        """Return names in its state dict that are not kept in checkpoints, as they were loaded from
-        elsewhere when it was made and are not trained.
+        """Return the names in the state dict that are not stored in checkpoints, because they are
+        frozen and loaded from elsewhere.
         """
         return set()
 
     @property
     def learning_rate(self) -> float:
-        """Its highest learning rate in training."""
+        """Highest learning rate in training."""
         return self.config.learning_rate
 
     @property
     def starts_published(self) -> bool:
-        """``True`` if it starts from weights that others have published."""
+        """``True`` if it starts from published weights of others."""
         return getattr(self.config, "weights", None) is not None or bool(self.pretrained())
 
     def write_files(self, folder: Path) -> None:
-        """Write what it needs from a checkpoint besides weights, such as a vocabulary."""
+        """Write further files of a checkpoint, such as a vocabulary."""
 
     def read_files(self, folder: Path) -> None:
-        """Read what :meth:`write_files` wrote."""
+        """Read the files of :meth:`write_files`."""
 
-    # --- what all have in common
+    # --- shared methods
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
-        """Return the losses of a batch as it is loaded; see :meth:`loss`."""
+        """Return the losses of a batch as loaded; see :meth:`loss`."""
         ready = replace(
             batch,
             observations=self._normalized(batch.observations),
@@ -197,7 +194,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return self.loss(ready)
 
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
-        """Begin episodes in these slots; the other slots go on."""
+        """Start episodes in these slots; the other slots continue."""
         for slots in self._groups(prompts):
             size_px = self.config.image_size
             encoded = [encode(prompts[slot], self.tokenizer, size_px) for slot in slots]
@@ -238,14 +235,14 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return self._observations([observations[slot] for slot in slots], first)
 
     def _groups(self, slots: Mapping[int, Any]) -> Iterator[list[int]]:
-        """Yield the slots that are worked on together."""
+        """Yield the slots of each batch."""
         if self.device.type == "cpu" and not self.together:
             yield from ([slot] for slot in slots)
         else:
             yield list(slots)
 
     def _without_gradients(self, method: Callable[..., Any], *args: Any) -> Any:
-        """Call a method without gradients, without dropout and, on a CPU, without threads."""
+        """Call a method without gradients and dropout, on a CPU in one thread."""
         if self.training:
             self.eval()
         call = single_threaded(method) if self.device.type == "cpu" else method
@@ -257,7 +254,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
 
         Args:
             given: The observations.
-            first: Control step at which each slot was first shown something.
+            first: Control step of the first observation of each slot.
         """
         history = self.observation.history
         images = {}
@@ -273,11 +270,11 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return self._normalized(Observations(images, state, mask).to(self.device))
 
     def _state(self, proprioception: Mapping[str, Any], history: int) -> Tensor:
-        """Return the robot's own state, (T, P)."""
+        """Return the proprioception, (T, P)."""
         parts = []
         for name, size in self.spec.state_parts.items():
             if name not in proprioception:
-                raise ClevrSkillsError(f"the policy was trained with {name}; it is not shown")
+                raise ClevrSkillsError(f"the policy was trained with {name}, which is not observed")
             values = np.asarray(proprioception[name], dtype=np.float32).reshape(history, -1)
             if values.shape[1] != size:
                 raise ClevrSkillsError(
@@ -296,7 +293,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
 
 
 def fractions(images: Tensor) -> Tensor:
-    """Return images uint8 -> floating point numbers in [0, 1]."""
+    """Return uint8 images as floating point in [0, 1]."""
     return images.float() / 255
 
 

@@ -1,7 +1,7 @@
-"""Prompts as policies read them: cut into words and images, as tokens, as tensors.
+"""Prompts as tokens of words and images, and as tensors.
 
 A prompt such as ``Put {obj:object_0} here`` is the text ``Put``, an image and the text ``here``.
-A tokenizer turns each text into numbers; an image takes one place, with the number ``image``.
+A tokenizer maps each text to tokens; an image is one token, ``image``.
 """
 
 import re
@@ -28,9 +28,9 @@ class Tokenizer(Protocol):
     """Tokenizer of text; picklable, for worker processes.
 
     Attributes:
-        size: How many numbers there are, those below included.
-        pad: The number that stands after the end.
-        image: The number that stands where an image is.
+        size: Number of tokens, with the ones below.
+        pad: Token of padding.
+        image: Token of an image.
     """
 
     @property
@@ -41,15 +41,15 @@ class Tokenizer(Protocol):
     def image(self) -> int: ...
 
     def encode(self, text: str) -> list[int]:
-        """Return the numbers of a piece of a prompt."""
+        """Return the tokens of a text."""
 
 
 @dataclass(frozen=True)
 class WordTokenizer:
-    """A number for each word and punctuation mark, by a hash: no vocabulary, nothing to download.
+    """Tokenizer of words and punctuation marks by hash, without a vocabulary.
 
     Attributes:
-        size: How many numbers there are.
+        size: Number of tokens.
     """
 
     size: int = 4096
@@ -57,22 +57,20 @@ class WordTokenizer:
     image = 1
 
     def encode(self, text: str) -> list[int]:
-        """Return the numbers of the words, upper and lower case alike."""
+        """Return the tokens of a text, regardless of case."""
         return [2 + crc32(word.encode()) % (self.size - 2) for word in _WORD.findall(text.lower())]
 
 
 @dataclass(frozen=True)
 class ByteTokenizer:
-    """A number for each byte of the text: stands in for a language model's own tokenizer where the
-    model is a small one without trained weights.
-    """
+    """Tokenizer of bytes, for small language models without trained weights."""
 
     size = 258
     pad = 0
     image = 1
 
     def encode(self, text: str) -> list[int]:
-        """Return the bytes as numbers from 2 on."""
+        """Return the bytes as tokens from 2 on."""
         return [2 + byte for byte in text.encode()]
 
 
@@ -87,23 +85,23 @@ def pieces(prompt: PromptInput) -> list[str | np.ndarray]:
 
 @dataclass(frozen=True)
 class EncodedPrompt:
-    """One prompt."""
+    """Encoded prompt."""
 
-    tokens: tuple[int, ...]  # numbers of the tokenizer, with ``image`` where an image stands
+    tokens: tuple[int, ...]
     images: Tensor  # the images in order, (k, 3, S, S) uint8
-    image: int  # the number that stands for an image
+    image: int  # token of an image
 
 
 def encode(prompt: PromptInput, tokenizer: Tokenizer, size_px: int) -> EncodedPrompt:
-    """Read a prompt.
+    """Encode a prompt.
 
     Args:
         prompt: The prompt.
-        tokenizer: Reads the words.
-        size_px: Width and height that images are scaled to.
+        tokenizer: Tokenizer of its text.
+        size_px: Width and height to which images are scaled.
 
     Raises:
-        ClevrSkillsError: There is nothing in it.
+        ClevrSkillsError: The prompt is empty.
     """
     tokens: list[int] = []
     images = []
@@ -125,7 +123,7 @@ def stack_images(images: Iterable[np.ndarray], size_px: int) -> Tensor:
 
 
 def stack(prompts: Sequence[EncodedPrompt], pad: int) -> Prompts:
-    """Return several prompts side by side; ``pad`` stands after the end of the shorter ones."""
+    """Return prompts as a batch, padded at the end."""
     lengths = np.array([len(prompt.tokens) for prompt in prompts])
     mask = np.arange(lengths.max()) < lengths[:, None]
     read = np.array([token for prompt in prompts for token in prompt.tokens])

@@ -1,4 +1,4 @@
-"""Policy spec: its configuration, and what the data say it sees and does."""
+"""Policy spec: configuration, observations and actions of a policy."""
 
 import math
 from collections.abc import Mapping
@@ -13,36 +13,34 @@ from clevrskills.sim.robots.delta_action import ACTION_SPEC
 __all__ = ["PolicyConfig"]
 
 Statistics = Mapping[str, Mapping[str, list[float]]]
-"""Of ``state`` and ``action``: ``mean``, ``std``, ``min``, ``max``, ``q01``, ``q99`` and others, by
-entry."""
+"""``mean``, ``std``, ``min``, ``max``, ``q01``, ``q99`` and others of the entries of ``state`` and
+``action``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyConfig:
-    """Configuration of a policy: plain numbers, texts and tuples of them, kept as JSON.
+    """Configuration of a policy: numbers, strings and tuples of them, stored as JSON.
 
-    Each policy has a subclass of its own with what else it needs, and default values for these.
+    Each policy has a subclass with further entries and other defaults.
 
     Attributes:
-        cameras: The cameras it sees.
-        image_size: Width and height in pixels of the images it gets, those of prompts too.
-        proprioception: Whether it is told the robot's own state; else ``state`` is (B, T, 0).
-        steps: Observations in a window of training, T.
-        starts_every: ``None``: a window for each control step, which ends there; the first
-            observation is repeated where the episode is younger, and so it is when the policy acts,
-            on the last T observations. A number: windows start at this distance from each other,
-            the last observation is repeated where the episode ends; when the policy acts it gets
-            one observation at a time, T = 1, and carries what it remembers.
-        horizon: Actions from each step on, H.
-        learning_rate: For training: the highest learning rate.
-        batch_size: For training: windows in a batch of one process.
-        weight_decay: For training.
-        warm_up_steps: For training: steps in which the learning rate rises.
-        max_gradient_norm: For training: where gradients are clipped.
-        final_rate: For training: the learning rate at the end, as a share of the highest; 1: it
-            stays there.
-        part_rates: For training: parts that learn at other rates, by the beginning of the names of
-            their parameters, each with a factor; the longest one that fits counts.
+        cameras: Cameras of the policy.
+        image_size: Width and height of images in pixels, also of those of prompts.
+        proprioception: Whether the policy gets proprioception; else ``state`` is (B, T, 0).
+        steps: Observations of a training window, T.
+        starts_every: ``None``: a window ends at each control step, and the policy acts on the last
+            T observations; before the start of an episode the first observation is repeated. A
+            number: windows start at this distance, and the policy acts on one observation at a
+            time, T = 1, with a state of its own; after the end the last observation is repeated.
+        horizon: Actions predicted at each step, H.
+        learning_rate: Highest learning rate.
+        batch_size: Windows of a batch of one process.
+        weight_decay: Weight decay.
+        warm_up_steps: Steps in which the learning rate rises.
+        max_gradient_norm: Norm to which gradients are clipped.
+        final_rate: Learning rate at the end, as a share of the highest.
+        part_rates: Factors of the learning rate, by prefix of parameter names; the longest matching
+            prefix counts.
     """
 
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
@@ -59,7 +57,7 @@ class PolicyConfig:
     final_rate: float = 0.1
     part_rates: tuple[tuple[str, float], ...] = ()
     remembers: ClassVar[bool] = False
-    """True if it acts on one observation at a time, and carries a state."""
+    """True if the policy acts on one observation at a time with a state of its own."""
 
     def __post_init__(self) -> None:
         for name in ("image_size", "steps", "starts_every", "horizon", "batch_size"):
@@ -107,15 +105,13 @@ class PolicyConfig:
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """Observations and actions of a policy, as declared by its training data; part of its
-    checkpoint.
-    """
+    """Observations and actions of a policy, from its training data; part of its checkpoint."""
 
-    observation: ObservationOptions  # what it is shown when it acts
+    observation: ObservationOptions
     # measurements that make up ``state``, in order, with the size of each
     state_parts: Mapping[str, int]
-    statistics: Statistics  # what it normalizes states and actions by
-    # what its actions mean
+    statistics: Statistics  # for the normalization of states and actions
+    # specification of actions
     action: Mapping[str, Any] = field(default_factory=lambda: dict(ACTION_SPEC))
 
     @property

@@ -1,4 +1,4 @@
-"""Layers that several policies are made of."""
+"""Layers shared by policies."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,8 +17,8 @@ def mlp(*widths: int, activation: type[nn.Module] = nn.GELU) -> nn.Sequential:
 
 
 def convolutions(channels: Sequence[int]) -> tuple[nn.ModuleList, nn.ModuleList]:
-    """Return 3 x 3 convolutions from each number of channels to the next one, of which the first
-    two halve width and height, and their normalizations.
+    """Return 3 x 3 convolutions from each number of channels to the next one, the first two with
+    stride 2, and their normalizations.
     """
     return (
         nn.ModuleList(
@@ -32,7 +32,7 @@ def convolutions(channels: Sequence[int]) -> tuple[nn.ModuleList, nn.ModuleList]
 def transformer_layer(
     width: int, heads: int, feed_forward: int, dropout: float = 0.0
 ) -> dict[str, Any]:
-    """Return arguments of a layer of torch's transformers."""
+    """Return the arguments of a transformer layer of torch."""
     return {
         "d_model": width,
         "nhead": heads,
@@ -45,25 +45,27 @@ def transformer_layer(
 
 
 def transformer_encoder(layer: dict[str, Any], count: int) -> nn.TransformerEncoder:
-    """Return an encoder of some such layers."""
+    """Return a transformer encoder of so many layers."""
     one = nn.TransformerEncoderLayer(**layer)
     return nn.TransformerEncoder(one, count, enable_nested_tensor=False)
 
 
 def pixel_places(images: Tensor) -> Tensor:
-    """Return right and down of the pixels of images (..., H, W), from -1 to 1, (2, H, W)."""
+    """Return coordinates of the pixels of images (..., H, W), right and down, from -1 to 1,
+    (2, H, W).
+    """
     down, right = (torch.linspace(-1, 1, n, device=images.device) for n in images.shape[-2:])
     return torch.stack(torch.meshgrid(right, down, indexing="xy")).to(images.dtype)
 
 
 def with_places(images: Tensor) -> Tensor:
-    """Return images (N, 3, H, W) in [0, 1] as (N, 5, H, W) in [-1, 1]: colors and places."""
+    """Return images (N, 3, H, W) in [0, 1] as (N, 5, H, W) in [-1, 1]: colors and coordinates."""
     return torch.cat([images * 2 - 1, pixel_places(images).expand(len(images), -1, -1, -1)], 1)
 
 
 def spatial_softmax(activations: Tensor) -> Tensor:
-    """Return the mean place of each feature (N, K, H, W) in an image, and how clearly it is seen
-    (spatial softmax, Finn et al. 2016, arXiv 1509.06113), (N, 3 K).
+    """Return the mean position of each feature (N, K, H, W) and its mean activation, (N, 3 K)
+    (spatial softmax, Finn et al. 2016, arXiv 1509.06113).
     """
     flat = activations.flatten(2)
     weights = flat.softmax(-1)

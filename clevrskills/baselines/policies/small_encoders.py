@@ -1,4 +1,4 @@
-"""The parts of the small policies: images, prompt and the robot's own state as tokens."""
+"""Encoders of small policies: images, prompt and proprioception as tokens."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,25 +19,25 @@ from clevrskills.baselines.policies.layers import (
 from clevrskills.baselines.spec import PolicyConfig
 
 PROMPT_LENGTH = 128
-"""Tokens of a prompt that are read; the longest prompts of the benchmark have about 60."""
-_LOOK_STD = 0.5  # so that at the start each feature is seen at some places more than at others
+"""Maximum number of tokens of a prompt; the longest of the benchmark have about 60."""
+_LOOK_STD = 0.5  # initial attention maps that are not uniform
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmallEncoderConfig(PolicyConfig):
-    """Configuration of the parts."""
+    """Configuration of the encoders."""
 
     image_size: int = 128
     proprioception: bool = True
     starts_every: int | None = 1
     horizon: int = 16
-    width: int = 256  # numbers in a token
-    heads: int = 8  # heads of attention
-    # channels of the images' features, layer by layer; the first two layers halve width and height
+    width: int = 256  # width of a token
+    heads: int = 8  # attention heads
+    # channels of the convolutional layers, of which the first two halve width and height
     channels: tuple[int, ...] = (32, 64, 64)
-    places: int = 64  # features whose places are looked for in each image
-    prompt_layers: int = 2  # layers that read the prompt
-    dropout: float = 0.1  # share of features that are dropped in training
+    places: int = 64  # keypoints of each image
+    prompt_layers: int = 2  # transformer layers of the prompt
+    dropout: float = 0.1
 
 
 TINY: dict[str, Any] = {
@@ -48,11 +48,10 @@ TINY: dict[str, Any] = {
 
 
 class ImageEncoder(nn.Module):
-    """An image as one token: where in it things are, and how clearly they are seen.
+    """Encoder of an image as one token: positions and activations of keypoints.
 
-    Convolutions whose features are turned up and down by what is looked for (FiLM, Perez et al.
-    2018, arXiv 1709.07871), then for each of some features the mean place at which it is seen
-    (spatial softmax, Finn et al. 2016, arXiv 1509.06113).
+    Convolutions are conditioned on the prompt (FiLM, Perez et al. 2018, arXiv 1709.07871); spatial
+    softmax (Finn et al. 2016, arXiv 1509.06113) gives the mean position of each keypoint.
     """
 
     def __init__(self, config: SmallEncoderConfig) -> None:
@@ -65,8 +64,8 @@ class ImageEncoder(nn.Module):
         self.token = nn.Linear(3 * config.places, config.width)
 
     def forward(self, images: Tensor, aim: Tensor) -> Tensor:
-        """Map images (N, 3, S, S) in [0, 1], and what is looked for (N, width), 0 for nothing in
-        particular -> tokens (N, width).
+        """Map images (N, 3, S, S) in [0, 1] and conditions (N, width), 0 for none -> tokens
+        (N, width).
         """
         features = with_places(images)
         steered = self.steer(aim)[..., None, None].split(self.widths, 1)
@@ -78,11 +77,11 @@ class ImageEncoder(nn.Module):
 
 
 class PromptEncoder(nn.Module):
-    """A prompt as one token: its words and its images, at half the size, read in their order.
+    """Encoder of a prompt as one token, from its words and its images at half the resolution.
 
     Args:
-        config: Sizes.
-        vocabulary: How many different words there are.
+        config: Configuration.
+        vocabulary: Size of the vocabulary.
     """
 
     def __init__(self, config: SmallEncoderConfig, vocabulary: int) -> None:
@@ -93,9 +92,9 @@ class PromptEncoder(nn.Module):
         self.layers = transformer_encoder(layer(config), config.prompt_layers)
 
     def forward(self, prompts: Prompts) -> Tensor:
-        """Map prompts, of which :data:`PROMPT_LENGTH` tokens are read -> tokens (B, width)."""
+        """Map prompts, truncated to :data:`PROMPT_LENGTH` tokens -> tokens (B, width)."""
         words, mask, index = prompts.first(PROMPT_LENGTH)
-        images = functional.avg_pool2d(prompts.images, 2)  # as they show things from near by
+        images = functional.avg_pool2d(prompts.images, 2)  # they are close-ups
         nothing = self.place.new_zeros(len(images), self.place.shape[1])
         encoded = self.images(images, nothing)  # (M, width)
         of_images = torch.cat([encoded, encoded.new_zeros(1, encoded.shape[-1])])[index]  # -1: none
@@ -106,12 +105,12 @@ class PromptEncoder(nn.Module):
 
 
 class SceneEncoder(nn.Module):
-    """All that a policy sees, as tokens: the prompt, the cameras' images, the robot's own state.
+    """Encoder of prompt, camera images and proprioception as tokens.
 
     Args:
-        config: Sizes.
-        vocabulary: How many different words there are.
-        state_size: How many numbers of the robot's own state there are.
+        config: Configuration.
+        vocabulary: Size of the vocabulary.
+        state_size: Length of the proprioception, 0: none.
 
     Attributes:
         tokens: Number of tokens of a control step, K.
@@ -125,8 +124,8 @@ class SceneEncoder(nn.Module):
         self.state = mlp(state_size, config.width, config.width) if state_size else None
 
     def forward(self, observations: Observations, aim: Tensor) -> Tensor:
-        """Map observations (B, T, ...) of episodes, and what ``prompt`` made of their prompts (B,
-        width) -> tokens of each control step (B T, K, width).
+        """Map observations (B, T, ...) and embeddings of prompts (B, width) -> tokens of each
+        control step (B T, K, width).
         """
         aim = aim.repeat_interleave(observations.mask.shape[1], 0)
         tokens = [aim]
@@ -138,5 +137,5 @@ class SceneEncoder(nn.Module):
 
 
 def layer(config: SmallEncoderConfig) -> dict[str, Any]:
-    """Return the arguments of a transformer's layer."""
+    """Return the arguments of a transformer layer."""
     return transformer_layer(config.width, config.heads, 4 * config.width, config.dropout)

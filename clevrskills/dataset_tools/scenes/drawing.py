@@ -15,7 +15,7 @@ from clevrskills.core.suite import MomentRenderer
 from clevrskills.dataset_tools.layout import POSE
 from clevrskills.dataset_tools.record.annotations import Annotator
 from clevrskills.dataset_tools.record.columns import owner
-from clevrskills.dataset_tools.scenes.scene_set import NONE
+from clevrskills.dataset_tools.scenes.scene_set import MOVED_M, NONE
 from clevrskills.predicates import Avoiding, Leaf, PhysicalPredicate, Touched
 from clevrskills.sim.body import Body
 from clevrskills.sim.prompt_images import PromptRenderer
@@ -30,8 +30,6 @@ QUALITY, OBJECT_QUALITY = 90, 95
 """Quality of the images in WebP, of scenes and of what is small."""
 HEIGHT_M = (0.03, 0.45)
 """Range of the height of an end effector that is elsewhere."""
-MOVED_M = 0.03
-"""Distance from its place up to which a body is only turned there."""
 TRIES = 20
 """Poses that are proposed for it until one can be reached."""
 

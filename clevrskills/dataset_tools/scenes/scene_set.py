@@ -40,6 +40,8 @@ HEADER_FILE = "scenes.json"
 SCENES_FILE = "scenes.parquet"
 NONE = -1
 """Index of a body where there is none."""
+MOVED_M = 0.03
+"""Distance above which a body counts as moved."""
 EPISODE_COLUMNS = {
     **OWNER,
     **dict.fromkeys(("level", "text", "plain"), pa.string()),

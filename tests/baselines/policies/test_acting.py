@@ -91,7 +91,9 @@ def test_another_robot(policy: LearnedPolicy) -> None:
     with pytest.raises(ClevrSkillsError, match="trained with 3 numbers of qpos, not 7"):
         policy.act({0: shown})
     del shown["proprioception"]["qpos"]
-    with pytest.raises(ClevrSkillsError, match="the policy was trained with qpos; it is not shown"):
+    with pytest.raises(
+        ClevrSkillsError, match="the policy was trained with qpos, which is not observed"
+    ):
         policy.act({0: shown})
 
 

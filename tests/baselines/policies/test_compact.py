@@ -13,6 +13,7 @@ from inline import one_worker_here
 from scipy.spatial.transform import Rotation
 from torch import Tensor, nn
 
+from clevrskills.baselines import load
 from clevrskills.baselines.batch import Prompts
 from clevrskills.baselines.policies.compact import controller as control
 from clevrskills.baselines.policies.compact.controller import (
@@ -26,7 +27,7 @@ from clevrskills.baselines.policies.compact.controller import (
     feature_count,
 )
 from clevrskills.baselines.policies.compact.demonstrations import (
-    DEEPER_M,
+    PRESS_M,
     ControlWindows,
     controller_losses,
     rows_of,
@@ -45,8 +46,13 @@ from clevrskills.baselines.policies.compact.network import (
 )
 from clevrskills.baselines.policies.compact.perception import SceneWindows
 from clevrskills.baselines.policies.compact.policy import CompactPolicy
+from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.core.checkpoint import find
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.observer import Observer
 from clevrskills.core.policy import PromptInput
+from clevrskills.core.rollout import Rollout
+from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneEpisode, Subgoal
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.setting import TABLETOP
@@ -112,7 +118,7 @@ def test_the_best_cell_is_read_with_its_offset_and_height() -> None:
 def test_an_image_of_several_frames_is_encoded_once() -> None:
     reader = make_policy().reader.eval()
     images = torch.rand(3, 3, BOTTOM_PX - TOP_PX, WIDTH_PX)
-    maps = reader.see(images, torch.tensor([[0.0, TOP_PX]]).expand(3, 2))
+    maps = reader.encode_scenes(images, torch.tensor([[0.0, TOP_PX]]).expand(3, 2))
     tokens, index = torch.tensor([[5, 6, 7], [8, 9, 4]]), torch.tensor([[-1, 0, -1], [-1, -1, 1]])
     prompts = Prompts(tokens, tokens > 0, torch.zeros(2, 3, 64, 64), index)
     shown = torch.rand(2, reader.width)
@@ -212,7 +218,7 @@ def test_the_order_of_subgoals_is_read_from_prompts_alone() -> None:
     policy, batch = make_policy(), windows_of_scenes()[[0, 3]]
     shown = torch.ones(int((batch.ordered.image_index >= 0).sum()), policy.config.width)
     state = batch.ordered_state.unbind(1)
-    read = policy.reader.order(batch.ordered, shown, state)
+    read = policy.reader.read_prompts(batch.ordered, shown, state)
     places = 1 + min(batch.ordered.tokens.shape[1], policy.config.length)
     assert read.pointed.shape == (*batch.ordered_pointed.shape, places)
     words = batch.ordered.image_index < 0
@@ -221,7 +227,7 @@ def test_the_order_of_subgoals_is_read_from_prompts_alone() -> None:
 
 def test_perception_learns_a_few_scenes() -> None:
     policy, windows = make_policy().train(), windows_of_scenes()
-    policy.learn(controls=False)
+    policy.train_part(controller=False)
     trained = [p for p in policy.parameters() if p.requires_grad]
     assert not any(p.requires_grad for p in policy.controller.parameters())
     optimizer = torch.optim.AdamW(trained, 3e-3)
@@ -290,14 +296,14 @@ def test_rows_of_a_demonstration() -> None:
     assert np.isnan(rows["places"][:, 1]).all()
     np.testing.assert_allclose(rows["waypoint"][0], pose(-0.4, 0.2), atol=1e-6)
     # down to the contact and beyond, so that the servo presses
-    np.testing.assert_allclose(rows["waypoint"][4][2], 0.02 - DEEPER_M["pick"], atol=1e-6)
+    np.testing.assert_allclose(rows["waypoint"][4][2], 0.02 - PRESS_M["pick"], atol=1e-6)
     np.testing.assert_allclose(rows["contact"][6], pose(0, 0.2), atol=1e-6)
     np.testing.assert_allclose(rows["contact"][7], pose(-0.4, 0.02), atol=1e-6)
     assert rows["phase"].tolist() == [0] * 4 + [1] * 3 + [2] * 3
     assert rows["last"].tolist() == [False] * 7 + [True] * 3
     assert rows["left"].tolist() == [*range(10, 0, -1)]
     # a short motion counts as much as a long one
-    assert rows["times"].tolist() == [1] * 4 + [2] * 6
+    assert rows["repeats"].tolist() == [1] * 4 + [2] * 6
 
 
 def pushed() -> Any:
@@ -337,10 +343,10 @@ def test_motions_are_cut_where_they_turn_and_pushes_are_labeled_in_hindsight() -
 def test_given_up_attempts_and_unknown_goals_are_not_learned() -> None:
     failed = demonstration()
     failed.unlearned[4:7] = True
-    assert not rows_of(failed)["times"][4:7].any()
+    assert not rows_of(failed)["repeats"][4:7].any()
     unknown = demonstration()
     unknown.info["segments"]["subtask"][0]["predicate"] = "balanced"
-    assert not rows_of(unknown)["times"].any()
+    assert not rows_of(unknown)["repeats"].any()
 
 
 def test_batches_of_demonstrations() -> None:
@@ -391,8 +397,8 @@ def command(goal: Tensor | np.ndarray, skill: str = "picked", *obstacles: Any) -
 
 def begun(network: ControllerNetwork, wanted: Command, effector: np.ndarray) -> Controller:
     controller = Controller(network, 3)
-    controller.see(wanted, effector)
-    controller.begin(effector, False)
+    controller.set_command(wanted, effector)
+    controller.start_subgoal(effector, False)
     return controller
 
 
@@ -475,10 +481,14 @@ def test_a_push_is_aimed_past_others_and_tried_again() -> None:
     beside = replace(wanted, obstacles=np.array([[-0.14, 0.14, 0.02]]))
     controller = begun(Aiming(), beside, pose(0.0, 0.4))
     assert controller.places[1][0] < -0.22
-    assert controller.again(wanted, False)  # it is where it was
+    assert controller.should_retry(wanted, False)  # it is where it was
     moved = replace(wanted, places=wanted.places + np.array([[0, 0.12, 0]] + [[0, 0, 0]] * 2))
-    assert not controller.again(moved, False)
-    assert [controller.again(wanted, False) for _ in range(control.TRIES)] == [True, True, False]
+    assert not controller.should_retry(moved, False)
+    assert [controller.should_retry(wanted, False) for _ in range(control.TRIES)] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_body_is_put_where_an_area_has_room_and_taken_again_where_it_stayed() -> None:
@@ -489,9 +499,9 @@ def test_a_body_is_put_where_an_area_has_room_and_taken_again_where_it_stayed() 
     other = np.array([-0.2, 0.3, 0.04])
     controller = begun(Aiming(), replace(wanted, obstacles=other[None]), pose(0.0, 0.4))
     assert np.linalg.norm((controller.places[1] - other)[:2]) > 0.06
-    assert controller.again(wanted, False)
+    assert controller.should_retry(wanted, False)
     put = replace(wanted, places=wanted.places + np.array([[0, 0.3, 0]] + [[0, 0, 0]] * 2))
-    assert not controller.again(put, False)
+    assert not controller.should_retry(put, False)
 
 
 def observe(seed: int, holding: bool = False) -> dict[str, Any]:
@@ -539,6 +549,48 @@ def test_it_looks_at_no_state_but_whether_something_is_held() -> None:
     policy.reset({0: PROMPT, 1: PROMPT})
     first, second = policy.predicted_positions({0: one, 1: other}).values()
     np.testing.assert_array_equal(first, second)
+
+
+def test_predicted_positions_follow_the_image() -> None:
+    policy = make_policy()
+    policy.reset({0: PROMPT, 1: PROMPT})
+    black = {**observe(0), "images": {"base_camera": np.zeros((256, 256, 3), np.uint8)}}
+    first, second = policy.predicted_positions({0: observe(0), 1: black}).values()
+    assert not np.array_equal(first, second)
+
+
+def solves(policy: LearnedPolicy, task: str, seed: int, black: bool) -> bool:
+    """Return whether a policy solves a drawn episode, with images or a black base image."""
+    suite, shown = load_suite(), policy.observation
+    options = replace(shown, cameras=()) if black else shown
+    env: Any = suite.make(
+        EnvConfig(task, "val", cameras=options.cameras, size_px=shown.size_px, look=shown.look)
+    )
+    observer = Observer(env, options)
+    env.reset(options={"episode": suite.draw(task, "val", seed)})
+    policy.reset({0: observer.begin()})
+    rollout, actions = Rollout(env), list[np.ndarray]()
+    image = {"base_camera": np.zeros((256, 256, 3), np.uint8)}
+    while not rollout.ended:
+        if not actions:
+            observation = dict(observer.look())
+            observation["images"] = image if black else observation["images"]
+            actions = [*policy.act({0: observation})[0]]
+        rollout.step(actions.pop(0))
+    env.close()
+    return rollout.success_once
+
+
+@pytest.mark.slow
+@pytest.mark.render
+def test_it_fails_without_images() -> None:
+    """The published checkpoint solves most episodes, but hardly any with a black base image: the
+    pose of the arm and the prompt do not tell where the object is.
+    """
+    policy = load("zoo/compact-l0", "cpu")
+    episodes = [(task, 7000 + k) for task in ("pick", "place", "push") for k in range(3)]
+    solved = [sum(solves(policy, *one, black) for one in episodes) for black in (False, True)]
+    assert solved[0] >= 6 and solved[1] <= 1
 
 
 def test_reached_subgoals_are_counted() -> None:

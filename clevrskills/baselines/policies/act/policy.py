@@ -1,10 +1,9 @@
 """Action chunking with transformers, after ACT (Zhao et al. 2023, arXiv 2304.13705).
 
-As there: a transformer reads all that is seen, a query for each of the next H actions is answered
-at once, the loss is the mean absolute error, and when it acts, all the chunks that speak of the
-present step are averaged (temporal ensembling). Simplified: no variational encoder of styles, as
-the demonstrations of one oracle hardly differ in style; a small encoder of images that is trained
-from scratch; and a prompt, which ACT does not have.
+As there, a transformer encodes the observation and decodes the next H actions at once, the loss is
+the mean absolute error, and the predictions of all chunks for the present step are averaged
+(temporal ensembling). Differences: no variational style encoder, since the demonstrations of one
+oracle hardly differ in style; a small image encoder trained from scratch; and a prompt.
 """
 
 from collections.abc import Sequence
@@ -32,10 +31,9 @@ class ActionChunkingConfig(SmallEncoderConfig):
     """Configuration of :class:`ActionChunking`."""
 
     learning_rate: float = 3e-4
-    encoder_layers: int = 2  # layers that read what is seen
-    layers: int = 4  # layers that answer
-    # how much less a chunk counts than the one made a step before it, as the exponent of e: the
-    # oldest counts most (ACT, section 4)
+    encoder_layers: int = 2  # layers of the encoder
+    layers: int = 4  # layers of the decoder
+    # exponential decay of the weights of chunks, of which the oldest has most (ACT, section 4)
     decay: float = 0.01
 
 
@@ -43,8 +41,8 @@ class ActionChunkingConfig(SmallEncoderConfig):
 class ActState:
     """State of an episode in progress."""
 
-    aim: Tensor  # the prompt as it was read, (width,)
-    # the latest chunks, the oldest first: what each still says of the steps to come, (at most H, 7)
+    aim: Tensor  # embedding of the prompt, (width,)
+    # remaining actions of the latest chunks, the oldest first, each (at most H, 7)
     chunks: tuple[Tensor, ...] = ()
 
 
@@ -96,7 +94,7 @@ class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
         return actions.unflatten(0, observations.mask.shape)
 
     def _average(self, actions: Tensor) -> Tensor:
-        """Return average of several chunks' actions at one step (k, 7), oldest first -> (7,)."""
+        """Return the average (7,) of the actions of chunks at one step (k, 7), oldest first."""
         age = torch.arange(len(actions), device=actions.device)
         weights = torch.softmax(-self.config.decay * age, 0)
         return weights @ actions

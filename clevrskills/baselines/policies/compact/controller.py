@@ -1,10 +1,10 @@
-"""Controller: from the command of a subgoal, positions among them, to actions of the arm.
+"""Controller: maps the command of a subgoal, with positions, to actions of the arm.
 
-A network predicts what the arm does next, such as moving or pushing, and its waypoint. A servo
-follows the waypoint, so that the arm does not drift; throws are chunks of actions as demonstrated.
-Rules decide when a contact is over and that a failed grasp is tried again. The controller sees no
-image and not whether the vacuum is on: a policy that sees its own last decision repeats it instead
-of deciding (copycat problem, Wen et al. 2020, arXiv 2010.14876).
+A network predicts the motion of the arm, such as moving or pushing, and its waypoint. A servo
+follows the waypoint, so that the arm does not drift; throws are chunks of predicted actions. Rules
+decide when a contact ends and when a failed grasp is repeated. Images and the state of the vacuum
+are no inputs: a policy that observes its own last decision repeats it (copycat problem, Wen et al.
+2020, arXiv 2010.14876).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from torch.nn import functional
 from clevrskills.baselines.batch import Movable
 from clevrskills.baselines.policies.compact.network import rotation_of
 from clevrskills.core import geometry
+from clevrskills.dataset_tools.scenes.scene_set import MOVED_M
 from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 
 SKILLS = (
@@ -30,8 +31,8 @@ SKILLS = (
     *("at_position_pushed", "toppled_structure", "other"),
 )
 """Predicate of a subgoal; ``avoiding`` is ``end_effector_at_pose`` past obstacles."""
-ALIKE = {"same_stack": "on_top"}
-"""Predicates that are achieved as another one is."""
+EQUIVALENT_SKILLS = {"same_stack": "on_top"}
+"""Predicates that are achieved by the skill of another one."""
 MOTIONS = ("move", "pick", "lift", "place", "push", "throw", "swing", "turn", "touch", "topple")
 """Classes of motion: the action class of a demonstration's instruction segment."""
 CHUNK_MOTIONS = ("throw", "swing")
@@ -40,54 +41,52 @@ CONTACTS = ("pick", "place", "touch", "push", "topple")
 PHASES = 8
 """Number of distinct motions of an attempt."""
 PUSHES = ("pushed_towards", "touched_pushed", "touched_toppled", "at_position_pushed")
-"""Skills whose target is where the body is pushed to."""
+"""Skills whose target is the end of a push."""
 CARRIED = ("set_down", "on_top", "inside", "inside_after")
-"""Skills whose target is a body; the controller gets where on it the body is to be."""
+"""Skills whose target is a body; the controller gets the goal position on it."""
 TURNED = ("rotated", "at_pose")
 PLACES = ("body", "target", "grasp")
 ANCHORS = (*PLACES, "pose", "start", "contact", "carried")
 TURNS = ("present", "pose", "start", "contact", "carried", "square")
 CHUNK = 8
-"""Actions that are predicted at once."""
+"""Actions of a prediction."""
 SERVO = {
     **dict.fromkeys(MOTIONS, (0.5, 0.004, 0.03)),
     **{"touch": (0.2, 0.002, 0.03), "push": (0.35, 0.004, 0.02), "topple": (1.0, 0.004, 0.02)},
     "pick": (0.3, 0.004, 0.03),
 }
-"""Share of the way to the waypoint that the servo makes in a control step, at least and at most in
-meters."""
+"""Step of the servo by motion: share of the way to the waypoint, least and greatest step in m."""
 STALLED, STILL = 0.35, 3
-"""Share of a commanded step below which the arm is stopped, and control steps after which that ends
-a motion; a touch ends at once."""
-ARRIVED_M, ARRIVED_RAD, TURN_M = 0.005, (0.03, 0.1), 0.1
-"""Distance from the waypoint at which a motion ends, by angle the last one and others; what counts
-as much as a turn by a radian."""
+"""Share of a commanded step below which the arm counts as blocked, and control steps after which
+that ends a motion; a touch ends at once."""
+ARRIVAL_M, ARRIVAL_RAD, TURN_M = 0.005, (0.03, 0.1), 0.1
+"""Distance and angle from the waypoint at which a motion ends, the last one and others; length that
+counts as much as a radian."""
 REST_STEPS = 8
-"""Control steps for which the arm waits after a retreat, until what it let go is at rest."""
-CRUISE_M, ASIDE_M, GENTLE_M = 0.12, 0.03, 0.015
-"""Height at which the arm moves further aside than this, and its greatest step straight down."""
+"""Control steps that the arm waits after a retreat, until the released body is at rest."""
+CRUISE_M, LATERAL_M, DESCENT_M = 0.12, 0.03, 0.015
+"""Height of lateral motions, distance from which they count as such, greatest step down."""
 RETRY_M = 0.004 * np.array(
     [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [2, 0], [-2, 0], [0, 2], [0, -2]]
 )
-"""Offsets of the grasp point, one after the other, as long as grasps fail."""
+"""Offsets of the grasp point in successive attempts."""
 TRIES = 3
-"""Attempts at a subgoal, after which it counts as done."""
+"""Attempts after which a subgoal counts as completed."""
 DIRECTIONS = 17
-AIM, ASTRAY_RAD, AIM_M, GAP_M = 0.42, 0.5, 0.14, 0.03
-"""Share of the way to the target that a body is pushed, how far from that direction at most, and
-how far it is pushed where there is no target."""
-MOVED_M = 0.03
-"""Distance from its place up to which a body has stayed there."""
-FREE_M, SPREAD_M, FLAT_M = 0.09, (0.045, 0.08), 0.015
-"""Distance from others at which there is room in an area, how far from its middle room is looked
-for, and the height of the middle up to which a body is taken for the area."""
-BEHIND_M, BESIDE_M, MIDDLE_M = 0.12, 0.11, (-0.17, 0.0)
-"""Distance of the gripper behind a body, and of its way from others; middle of the table."""
+PUSH_SHARE, DEVIATION_RAD, PUSH_M, GAP_M = 0.42, 0.5, 0.14, 0.03
+"""Share of the way to the target that a body is pushed, greatest deviation from that direction,
+length of a push without a target, and length added to others."""
+CLEARANCE_M, SPREAD_M, FLAT_M = 0.09, (0.045, 0.08), 0.015
+"""Clearance from other bodies in an area, radii of candidate spots around its center, and height of
+the center up to which a body counts as the area itself."""
+BEHIND_M, BESIDE_M, TABLE_CENTER_M = 0.12, 0.11, (-0.17, 0.0)
+"""Distance of the gripper behind a pushed body, clearance of its way, and center of the table."""
 PUSHED, PUSHED_M, LYING = 0.33, 0.105, 0.75
-"""Share of the way and distance from which a body counts as pushed, and of the height as lying."""
+"""Share of the way and distance from which a body counts as pushed; share of its height below which
+it counts as toppled."""
 TOOL_M, CLEAR_M, CONTACT_M = 0.12, 0.16, 0.10
-"""Length of the tool that is kept clear of obstacles; distance of its axis from their middles at
-which the servo turns aside, and at which it does not approach further."""
+"""Length of the tool for obstacle avoidance; distances of its axis from the center of an obstacle
+at which the servo turns aside, and at which it stops approaching."""
 _OFFSET_M, _TURN, _PER_M = 0.05, 0.1, 5.0
 
 
@@ -100,9 +99,9 @@ class Situation(Movable):
         holding: Whether something is held, 0 or 1, (n,).
         skill: Index in :data:`SKILLS`, (n,).
         places: Positions of :data:`PLACES` in meters, NaN where there is none, (n, 3, 3).
-        angle_rad: How far to turn the body about the vertical, (n,).
-        pose: Pose that the end effector is to have, NaN where there is none, (n, 7).
-        start: Pose of the end effector as the subgoal began, (n, 7).
+        angle_rad: Angle to turn the body about the vertical, (n,).
+        pose: Goal pose of the end effector, NaN where there is none, (n, 7).
+        start: Pose of the end effector at the start of the subgoal, (n, 7).
         contact: Its pose at the last grasp, release or touch, or else at the start, (n, 7).
         phase: Motions that have ended since the start, (n,).
     """
@@ -118,7 +117,7 @@ class Situation(Movable):
     phase: Tensor
 
     def features(self) -> Tensor:
-        """Return all of it in the frame of the end effector and of the world, (n, F)."""
+        """Return the features in the frames of the end effector and of the world, (n, F)."""
         position, rotation = self.effector[:, :3], geometry.rotation_matrix(self.effector[:, 3:])
 
         def local(points: Tensor) -> Tensor:
@@ -169,8 +168,8 @@ class Situation(Movable):
         return geometry.rotation_matrix(geometry.yaw_quaternion(yaw)).transpose(1, 2)
 
     def _square(self, start: Tensor) -> Tensor:
-        """Return the rotation (n, 3, 3) of a gripper that points down, a side of it ahead, turned
-        the least from that at the start.
+        """Return the rotation (n, 3, 3) of a gripper that points down with a side ahead: of four
+        the nearest to that at the start.
         """
         x, y, _ = self.axes()[:, 0].unbind(1)
         quarter, yaw = torch.pi / 2, torch.atan2(y, x)
@@ -190,7 +189,7 @@ def _columns(matrices: Tensor) -> Tensor:
 
 
 def _known(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Return which rows (n, k) are known, (n, 1), and the rows without NaN."""
+    """Return which rows (n, k) are known, (n, 1), and the rows with 0 for NaN."""
     known = values.isfinite().all(1, keepdim=True)
     return known.to(values.dtype), torch.where(known, values, 0)
 
@@ -200,12 +199,12 @@ class Prediction:
     """Outputs of the controller at n control steps.
 
     Attributes:
-        waypoint: Position of the end effector after the present motion, (n, 3).
-        turn: First two columns of its rotation as seen from the present one, (n, 6).
+        waypoint: Position of the end effector at the end of the motion, (n, 3).
+        turn: First two columns of its rotation relative to the present one, (n, 6).
         vacuum: Logits of the vacuum at the next steps, (n, CHUNK).
         motion: Logits of the motion, (n, motions).
         chunk: Next actions in units of their standard deviation, (n, CHUNK, 6).
-        ends: Logit of the subgoal being reached after the motion or the chunk's first action, (n,).
+        ends: Logit of the subgoal being reached by the motion or the chunk's first action, (n,).
     """
 
     waypoint: Tensor
@@ -217,11 +216,11 @@ class Prediction:
 
 
 class ControllerNetwork(nn.Module):
-    """Motion, waypoint and next actions; the waypoint is a mixture of offsets from anchors, along
-    the way from the body to the target, and its rotation one of turns.
+    """Predictor of motion, waypoint and actions. The waypoint is a mixture of anchors with offsets,
+    in the frame of the way from the body to the target; its rotation is a mixture of turns.
 
     Args:
-        features: How many features a situation has.
+        features: Number of features of a situation.
         width: Units of each hidden layer.
     """
 
@@ -245,7 +244,7 @@ class ControllerNetwork(nn.Module):
         nn.init.zeros_(self.offset.bias)
 
     def forward(self, situation: Situation) -> Prediction:
-        """Return what it predicts."""
+        """Return the prediction for a situation."""
         anchors, turns = situation.anchors()
         x = self.hidden((situation.features() - self.mean) / self.std)
         known = torch.cat([anchors.isfinite().all(-1), turns.isfinite().all(-1).all(-1)], 1)
@@ -263,14 +262,14 @@ class ControllerNetwork(nn.Module):
 
 @dataclass
 class Command:
-    """Command to the arm for the next subgoal; see :class:`Situation`.
+    """Command for the next subgoal; see :class:`Situation`.
 
     Attributes:
         skill: Index in :data:`SKILLS`.
         places: (3, 3).
-        angle_rad: How far to turn the body.
+        angle_rad: Angle to turn the body.
         pose: (7,).
-        obstacles: Positions to keep clear of, (k, 3).
+        obstacles: Positions of obstacles, (k, 3).
     """
 
     skill: int
@@ -281,28 +280,31 @@ class Command:
 
 
 class Controller:
-    """Closed loop of one episode.
+    """Closed-loop controller of one episode.
 
     Args:
         network: The network.
-        execution_horizon: How many actions of a chunk are done at once.
+        execution_horizon: Actions of a chunk that are executed before the next prediction.
+
+    Attributes:
+        reached: Whether the subgoal is estimated to be reached.
+        lost: Whether a held body is estimated to be lost.
     """
 
     def __init__(self, network: ControllerNetwork, execution_horizon: int) -> None:
         self._network, self._horizon, self._tries = network, execution_horizon, 0
         self.reached = self.lost = False
-        """Estimates of the arm: the subgoal is reached, and something was dropped."""
 
-    def see(self, command: Command, effector: NDArray[np.float64]) -> None:
-        """Take a command, with the end effector at a pose (7,)."""
+    def set_command(self, command: Command, effector: NDArray[np.float64]) -> None:
+        """Set the command, with the end effector at a pose (7,)."""
         self.command, self.places = command, command.places.copy()
         if SKILLS[command.skill] in PUSHES:
-            self.places[1] = _aim(command, effector)
+            self.places[1] = _push_target(command, effector)
         elif SKILLS[command.skill].startswith("inside"):
-            self.places[1] = _room(command)
+            self.places[1] = _free_spot(command)
 
-    def begin(self, effector: NDArray[np.float64], holding: bool) -> None:
-        """Begin what is commanded, with the end effector at a pose (7,)."""
+    def start_subgoal(self, effector: NDArray[np.float64], holding: bool) -> None:
+        """Start the commanded subgoal, with the end effector at a pose (7,)."""
         if self._tries == 0:
             self._first = self.command
         self.reached = self.lost = False
@@ -311,16 +313,16 @@ class Controller:
         self._arrived = self._last = False
         self._held, self._motion = holding, ""
 
-    def again(self, seen: Command, holding: bool) -> bool:
-        """Return whether the subgoal is to be tried again, by what is seen after an attempt."""
+    def should_retry(self, present: Command, holding: bool) -> bool:
+        """Return whether to repeat the subgoal, by the command that perception gives after it."""
         self._tries += 1
-        if self._tries == TRIES or _achieved(self._first, seen, holding):
+        if self._tries == TRIES or _is_achieved(self._first, present, holding):
             self._tries = 0
         return self._tries > 0
 
     def act(self, effector: NDArray[np.float64], holding: bool) -> NDArray[np.float32]:
         """Return the next actions (k, 7)."""
-        if self._motion and self._over(effector, holding):
+        if self._motion and self._motion_ended(effector, holding):
             if self._last:
                 self._rests += 1
                 self.reached = holding or self._motion != "lift" or self._rests > REST_STEPS
@@ -340,7 +342,7 @@ class Controller:
             actions = np.concatenate([chunk, vacuum[:, None]], 1)[: self._horizon]
             self.reached = self._last
             return actions.clip(-1, 1).astype(np.float32)
-        if motion == "pick" and self._arrived and not holding:  # beside it, after a step up
+        if motion == "pick" and self._arrived and not holding:  # after a step up
             now, then = (RETRY_M[(self._grasps + k) % len(RETRY_M)] for k in (0, 1))
             self.places[2, :2] += then - now
             self._grasps, self._arrived, self._still = self._grasps + 1, False, 0
@@ -352,9 +354,9 @@ class Controller:
             action = np.append(self._servo(motion, prediction, effector), vacuum[0])
         return action.clip(-1, 1)[None].astype(np.float32)
 
-    def _over(self, effector: NDArray[np.float64], holding: bool) -> bool:
-        """Return whether the last motion is over: something is held, let go, touched or arrived at,
-        or the arm is stopped.
+    def _motion_ended(self, effector: NDArray[np.float64], holding: bool) -> bool:
+        """Return whether the last motion has ended: by a grasp, a release, a contact or arrival, or
+        because the arm is blocked.
         """
         if self._motion in CHUNK_MOTIONS:
             return False
@@ -386,18 +388,18 @@ class Controller:
     def _servo(
         self, motion: str, prediction: Prediction, effector: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the motion (6,) of a step towards the predicted waypoint."""
+        """Return the motion (6,) of one step towards the predicted waypoint."""
         way = prediction.waypoint[0].cpu().double().numpy() - effector[:3]
         lift = CRUISE_M - effector[2]
-        aside = np.linalg.norm(way[:2]) > ASIDE_M
+        aside = np.linalg.norm(way[:2]) > LATERAL_M
         if motion == "move" and aside and way[2] < lift:
-            way = np.array([*way[:2] * (lift < ASIDE_M), lift])
+            way = np.array([*way[:2] * (lift < LATERAL_M), lift])
         left, (gain, least, most) = float(np.linalg.norm(way)), SERVO[motion]
         if motion == "move" and not aside and lift > 0:
-            most = GENTLE_M
+            most = DESCENT_M
         step = min(left, np.clip(gain * left, least, most))
         if SKILLS[self.command.skill] == "avoiding":
-            way = _around(way, effector, self.command.obstacles)
+            way = _avoid_obstacles(way, effector, self.command.obstacles)
         now = geometry.rotation_matrix(torch.tensor(effector[3:])).numpy()
         way = now.T @ way * (step / max(left, 1e-9))
         turn = Rotation.from_matrix(
@@ -406,14 +408,12 @@ class Controller:
         angle = float(np.linalg.norm(turn))
         turn = turn * (min(0.5 * angle, ROTATION_RAD) / max(angle, 1e-9))
         self._made = effector.copy(), step + TURN_M * float(np.linalg.norm(turn))
-        self._near = left < ARRIVED_M and angle < ARRIVED_RAD[not self._last]
+        self._near = left < ARRIVAL_M and angle < ARRIVAL_RAD[not self._last]
         return np.concatenate([way / TRANSLATION_M, turn / ROTATION_RAD])
 
 
-def _achieved(before: Command, now: Command, holding: bool) -> bool:
-    """Return whether what is seen after an attempt is what the command before it demanded, as far
-    as positions tell.
-    """
+def _is_achieved(before: Command, now: Command, holding: bool) -> bool:
+    """Return whether an attempt achieved its subgoal, judging by the positions before and after."""
     skill, (start, target, _), (place, _, _) = SKILLS[before.skill], before.places, now.places
     moved, way = np.linalg.norm(place - start), np.linalg.norm(target - start)
     if skill == "picked":
@@ -429,22 +429,22 @@ def _achieved(before: Command, now: Command, holding: bool) -> bool:
     return True
 
 
-def _aim(command: Command, effector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return where to push a body to (3,): in a direction in which it and the gripper behind it
-    keep clear of others; towards the target, or to the middle of the table from near the arm.
+def _push_target(command: Command, effector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the end (3,) of a push towards the target, or else towards the center of the table, in
+    the direction in which body and gripper keep clear of other bodies.
     """
     (body, target, _), skill = command.places[:, :2], SKILLS[command.skill]
     towards = target - body
     aimed = bool(np.isfinite(towards).all())
-    off = np.linspace(-1, 1, DIRECTIONS) * (ASTRAY_RAD if aimed else np.pi)
-    length, angle = np.full(DIRECTIONS, AIM_M), off
+    off = np.linspace(-1, 1, DIRECTIONS) * (DEVIATION_RAD if aimed else np.pi)
+    length, angle = np.full(DIRECTIONS, PUSH_M), off
     if aimed:
-        share = 1.0 if skill == "at_position_pushed" else AIM
+        share = 1.0 if skill == "at_position_pushed" else PUSH_SHARE
         length = share * np.linalg.norm(towards) / np.cos(off) + GAP_M
         angle = off + np.arctan2(towards[1], towards[0])
     ahead = np.stack([np.cos(angle), np.sin(angle)], 1)
     way, back = length[:, None] * ahead, BEHIND_M * ahead
-    cost = np.linalg.norm(body + way / 2 - MIDDLE_M, axis=1)
+    cost = np.linalg.norm(body + way / 2 - TABLE_CENTER_M, axis=1)
     cost += 0.3 * np.linalg.norm(body - back - effector[:2], axis=1)
     cost = 0.3 * np.abs(off) if aimed else cost
     for other in command.obstacles[:, :2] - body:
@@ -456,24 +456,24 @@ def _aim(command: Command, effector: NDArray[np.float64]) -> NDArray[np.float64]
     return np.append(body + way[cost.argmin()], command.places[0, 2])
 
 
-def _room(command: Command) -> NDArray[np.float64]:
-    """Return where in an area a body has room (3,), as near to its middle as possible."""
+def _free_spot(command: Command) -> NDArray[np.float64]:
+    """Return the free spot (3,) in an area that is nearest to its center."""
     body, area = command.places[:2]
     others = command.obstacles[command.obstacles[:, 2] > FLAT_M]
-    others = others[np.linalg.norm(others - body, axis=1) > FREE_M / 2]
+    others = others[np.linalg.norm(others - body, axis=1) > CLEARANCE_M / 2]
     angle = np.linspace(0, 2 * np.pi, DIRECTIONS)
     ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], 1)
     places = area + np.concatenate([0 * ring[:1], *(radius * ring for radius in SPREAD_M)])
     gap = np.linalg.norm((places[:, None] - others)[..., :2], axis=-1)
-    cost = np.linalg.norm(places - area, axis=1) + 10 * (FREE_M - gap).clip(min=0).sum(1)
+    cost = np.linalg.norm(places - area, axis=1) + 10 * (CLEARANCE_M - gap).clip(min=0).sum(1)
     best: NDArray[np.float64] = places[cost.argmin()]
     return best
 
 
-def _around(
+def _avoid_obstacles(
     way: NDArray[np.float64], effector: NDArray[np.float64], obstacles: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return a way (3,) of the same length that turns aside from obstacles (k, 3) near the tool."""
+    """Return a way (3,) of the same length that avoids obstacles (k, 3) near the tool."""
     length = float(np.linalg.norm(way))
     back = -geometry.rotation_matrix(torch.tensor(effector[3:])).numpy()[:, 2]
     for obstacle in obstacles:
@@ -486,7 +486,7 @@ def _around(
         if closing <= 0 or share == 0:
             continue
         way = way - share * closing * away
-        if np.linalg.norm(way) < 0.3 * length:  # head-on: sideways, over what is below
+        if np.linalg.norm(way) < 0.3 * length:  # head-on: go sideways or over it
             side = np.cross(away, [0.0, 0.0, 1.0]) if abs(away[2]) < 0.7 else np.array([0, 1.0, 0])
             way = way + 0.5 * length * side / max(float(np.linalg.norm(side)), 1e-9)
     return way * (length / max(float(np.linalg.norm(way)), 1e-9))

@@ -23,7 +23,6 @@ from clevrskills.baselines.policies.compact.controller import (
     CHUNK_MOTIONS,
     CONTACTS,
     MOTIONS,
-    MOVED_M,
     PHASES,
     PUSHES,
     SKILLS,
@@ -34,46 +33,45 @@ from clevrskills.baselines.policies.compact.controller import (
 from clevrskills.baselines.policy import LEAST_STD
 from clevrskills.core import geometry
 from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.scenes.scene_set import MOVED_M
 
-DEEPER_M = {"pick": 0.02, "touch": 0.006, "topple": 0.03}
-"""Distance of a motion's waypoint beyond the pose at contact, so that the servo presses."""
+PRESS_M = {"pick": 0.02, "touch": 0.006, "topple": 0.03}
+"""Distance of a waypoint beyond the pose at contact, so that the servo presses."""
 RETREAT_M = {"place": 0.05, "touch": 0.03, "topple": 0.06, "push": -0.04}
-"""Rise of the arm after a motion; negative: a retreat."""
+"""Rise of the arm after a motion; negative: horizontal retreat."""
 CUP_TIP_M = 0.0011
 """Distance of the cup tips beyond the frame of the end effector."""
 ABOVE_M, SAME_M = 0.015, 0.006
-"""Least height from which a motion goes straight down, and how far its positions may be apart."""
-LEAST_ROWS = 6
-"""Rows that each part of a motion counts for at least."""
-DRAWN = 0.75
-"""Share of states on straight motions that are drawn."""
-NOISY, NOISE_M = 0.7, (0.004, 0.004, 0.003)
-"""Share of control steps to whose positions errors are added, and their standard deviations, about
-those of perception."""
+"""Least height of a vertical descent, and greatest lateral distance within it."""
+MIN_ROWS = 6
+"""Least number of rows of a motion, by repetition."""
+RANDOM_SHARE = 0.75
+"""Share of states of straight motions that are sampled on the way instead of recorded."""
+NOISY_SHARE, NOISE_M = 0.7, (0.004, 0.004, 0.003)
+"""Share of control steps with noise in positions, and its standard deviations, about those of
+perception."""
 WANDER_M = 0.03
-"""Standard deviation of what is added to the positions of an end effector among obstacles."""
-SCALED = 20_000
+"""Standard deviation of noise of the end effector's position among obstacles."""
+SCALE_ROWS = 20_000
 _KEY = re.compile(r"\{obj:(\w+)\}")
 
 Rows = dict[str, NDArray[Any]]
 
 
 def rows_of(episode: Episode) -> Rows:
-    """Return what is learned from a demonstration.
-
-    Each is an array of N rows, one for each control step:
+    """Return the training rows of a demonstration: arrays with a row for each control step.
 
     ======================== =====================================================================
-    fields of ``Situation``  as there
+    fields of ``Situation``  see there
     motion                   index in ``MOTIONS``
     waypoint                 pose of the end effector after the motion, (N, 7)
     begin, end               its poses as the motion begins and ends, (N, 7)
-    vacuum                   the vacuum's action during the motion
+    vacuum                   action of the vacuum during the motion
     last                     whether the subgoal is reached after the motion
-    straight                 whether each pose on the way from ``begin`` to ``end`` is as good
+    straight                 whether states may be sampled between ``begin`` and ``end``
     action                   (N, 7)
-    left                     control steps left in the demonstration, this one included
-    times                    how often it is learned from, 0: never, such as failed attempts
+    left                     remaining control steps, this one included
+    repeats                  repetitions in training; 0: not used, such as failed attempts
     ======================== =====================================================================
     """
     data, count = episode.info, len(episode)
@@ -94,7 +92,7 @@ def rows_of(episode: Episode) -> Rows:
             for number, part in enumerate(under):
                 phase = chunks.index(True) if chunks[number] else number
                 _motion(rows, part, min(phase, PHASES - 1), part is under[-1], poses)
-    rows["times"] *= ~episode.unlearned
+    rows["repeats"] *= ~episode.unlearned
     return rows
 
 
@@ -103,7 +101,7 @@ def _empty(count: int) -> Rows:
     names = ("pose", "start", "contact", "waypoint", "begin", "end")
     return {
         **{name: pose.copy() for name in names},
-        **{name: number.copy() for name in ("motion", "phase", "times")},
+        **{name: number.copy() for name in ("motion", "phase", "repeats")},
         **{name: flag.copy() for name in ("straight", "last")},
         **{name: np.zeros(count) for name in ("angle_rad", "vacuum")},
         "skill": np.full(count, SKILLS.index("other")),
@@ -112,8 +110,8 @@ def _empty(count: int) -> Rows:
 
 
 def _parts(segment: Mapping[str, Any], rows: Rows, poses: NDArray[Any]) -> list[dict[str, Any]]:
-    """Return the straight motions of an instruction segment: the way above a place and down to it,
-    a contact and the retreat from it. ``retreats`` is what a retreat follows.
+    """Return the straight motions of an instruction segment: approach and descent, or contact and
+    retreat. ``retreats`` names the motion before a retreat.
     """
     start, stop, name = segment["start"], segment["stop"], segment["action_class"]
     if name not in MOTIONS or stop <= start:
@@ -138,7 +136,7 @@ def _parts(segment: Mapping[str, Any], rows: Rows, poses: NDArray[Any]) -> list[
         depth = way @ ahead
         middle = int(np.flatnonzero(depth > depth.max() - 0.001).min())
     end = poses[start + middle].copy()
-    end[:3] += DEEPER_M.get(name, 0.0) * (ahead if name == "topple" else _approach(end))
+    end[:3] += PRESS_M.get(name, 0.0) * (ahead if name == "topple" else _approach(end))
     pressing = {**part, "stop": start + middle, "waypoint": end}
     if not 0 < middle < stop - start:
         return [pressing]
@@ -156,7 +154,7 @@ def _parts(segment: Mapping[str, Any], rows: Rows, poses: NDArray[Any]) -> list[
 
 
 def _approach(pose: NDArray[Any]) -> NDArray[Any]:
-    """Return the direction in which a pose (7,) points, (3,)."""
+    """Return the approach direction (3,) of a pose (7,)."""
     matrix: NDArray[Any] = geometry.rotation_matrix(torch.tensor(pose[3:])).numpy()
     return matrix[:, 2]
 
@@ -168,7 +166,7 @@ def _command(
     parts: Sequence[Mapping[str, Any]],
     poses: NDArray[Any],
 ) -> None:
-    """Enter what a subgoal demands into its rows, as it is when the command begins."""
+    """Write the command of a subgoal into its rows."""
     data, start, stop = episode.info, subgoal["start"], subgoal["stop"]
     steps, leaves, skill = slice(start, stop), _leaves(data["goal"]), subgoal["predicate"]
     if subgoal["subgoal"] not in range(len(leaves)) or skill not in SKILLS:
@@ -179,7 +177,7 @@ def _command(
     named = [keys.index(key) for key in _KEY.findall(subgoal["text"]) if key in keys][:2]
     places = np.full((3, 3), np.nan)
     places[: len(named)] = episode.object_poses[start, named, :3]
-    if skill in TURNED:  # of what the arm cannot turn at once, a part
+    if skill in TURNED:  # the arm may need several turns
         first, last = torch.from_numpy(episode.object_poses[[start, stop], named[0], 3:]).double()
         w, _, _, z = geometry.quaternion_multiply(last, geometry.quaternion_conjugate(first))
         rows["angle_rad"][steps] = (2 * np.arctan2(z, w) + np.pi) % (2 * np.pi) - np.pi
@@ -216,7 +214,7 @@ def _leaves(goal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _motion(
     rows: Rows, part: Mapping[str, Any], phase: int, last: bool, poses: NDArray[Any]
 ) -> None:
-    """Enter a motion into its rows."""
+    """Write a motion into its rows."""
     start, stop, name = part["start"], part["stop"], part["action_class"]
     steps = slice(start, stop)
     avoids, chunks = rows["skill"][start] == SKILLS.index("avoiding"), name in CHUNK_MOTIONS
@@ -228,21 +226,21 @@ def _motion(
     rows["straight"][steps] = not chunks and not avoids
     rows["last"][stop - 1 if chunks else start : stop] = last
     known = rows["skill"][start] != SKILLS.index("other")
-    rows["times"][steps] = known * max(1, LEAST_ROWS // (stop - start))
+    rows["repeats"][steps] = known * max(1, MIN_ROWS // (stop - start))
 
 
 @dataclass(frozen=True)
 class ControlBatch(Movable):
-    """B control steps, and what the controller is to predict at each.
+    """B control steps with the targets of the controller.
 
     Attributes:
-        situation: What it acts on.
-        waypoint: Pose of the end effector after the motion, (B, 7).
+        situation: Inputs of the controller.
+        waypoint: Pose of the end effector at the end of the motion, (B, 7).
         motion: Index of the motion, (B,).
-        vacuum: The vacuum at the next steps, on above 0, (B, CHUNK).
-        action: The next actions, (B, CHUNK, 6).
-        exists: Which of the next steps there are, (B, CHUNK).
-        acts: Which of the next actions are learned, (B, CHUNK).
+        vacuum: Vacuum at the next steps, on above 0, (B, CHUNK).
+        action: Next actions, (B, CHUNK, 6).
+        exists: Which of the next steps exist, (B, CHUNK).
+        acts: Which of the next actions are targets, (B, CHUNK).
         ends: Whether the subgoal is reached after this step, (B,).
     """
 
@@ -257,36 +255,35 @@ class ControlBatch(Movable):
 
 
 class ControlWindows:
-    """Control steps of demonstrations that batches are drawn from.
+    """Control steps of demonstrations, in batches.
 
-    Along a straight motion the state is drawn evenly, with noise: what is to be done does not
-    depend on how far the motion is, and a demonstration has few states near its end, where the next
-    motion begins.
+    States of straight motions are sampled evenly on the way, with noise: the waypoint does not
+    depend on the progress of a motion, and demonstrations have few states near its end.
 
     Args:
-        rows: Rows of each demonstration, as of :func:`rows_of`.
+        rows: Rows of each demonstration, see :func:`rows_of`.
         tasks: Task of each.
-        seed: For what is drawn.
+        seed: Seed of the sampling.
 
     Attributes:
         tasks: Task of each demonstration.
-        counts: Rows that are learned from of each.
+        counts: Number of training rows of each.
     """
 
     def __init__(self, rows: Sequence[Rows], tasks: Sequence[str], seed: int) -> None:
         self.tasks, self._seed = tuple(tasks), seed
-        times = [each["times"] for each in rows]
-        self.counts = np.array([int(each.sum()) for each in times])
-        every = np.concatenate(times)
+        repeats = [each["repeats"] for each in rows]
+        self.counts = np.array([int(each.sum()) for each in repeats])
+        every = np.concatenate(repeats)
         self._kept = torch.from_numpy(np.repeat(np.arange(len(every)), every))
         self._rows = {name: _joined([each[name] for each in rows]) for name in rows[0]}
 
     def __len__(self) -> int:
-        """Return the number of rows that are learned from."""
+        """Return the number of training rows."""
         return len(self._kept)
 
     def __getitem__(self, indices: Sequence[int]) -> ControlBatch:
-        """Draw a batch; indices count on beyond the last row, and each batch draws anew."""
+        """Return a batch; indices beyond the last row wrap around and are sampled anew."""
         n, generator = len(indices), torch.Generator()
         generator.manual_seed(hash((self._seed, int(indices[0]))))
         index = self._kept[torch.as_tensor(indices) % len(self)]
@@ -298,13 +295,13 @@ class ControlWindows:
             torch.rand(2, n, generator=generator),
             torch.randn(n, 4, 3, generator=generator),
         )
-        drawn = straight & (share[0] < DRAWN)
+        drawn = straight & (share[0] < RANDOM_SHARE)
         pose = _between(begin, end, generator)
         effector = torch.where(drawn[:, None], pose, batch.situation.effector)
         avoids = batch.situation.skill == SKILLS.index("avoiding")
         wander = WANDER_M * off[:, 3] * avoids[:, None]
         effector = torch.cat([effector[:, :3] + wander, effector[:, 3:]], 1)
-        noise = torch.tensor(NOISE_M)[:, None] * (share[1] < NOISY)[:, None, None]
+        noise = torch.tensor(NOISE_M)[:, None] * (share[1] < NOISY_SHARE)[:, None, None]
         places = batch.situation.places + off[:, :3] * noise
         return replace(
             batch,
@@ -331,8 +328,8 @@ class ControlWindows:
         )
 
     def fit_scales(self, network: ControllerNetwork) -> None:
-        """Set the scales of a network's features and actions by some rows."""
-        some = np.random.default_rng(self._seed).integers(len(self), size=SCALED)
+        """Set the normalization of a network from a sample of rows."""
+        some = np.random.default_rng(self._seed).integers(len(self), size=SCALE_ROWS)
         batch = self[some.tolist()]
         features = batch.situation.features()
         network.mean.copy_(features.mean(0))
@@ -346,11 +343,11 @@ def _joined(arrays: Sequence[NDArray[Any]]) -> Tensor:
 
 
 def _between(begin: Tensor, end: Tensor, generator: torch.Generator) -> Tensor:
-    """Return poses (n, 7) drawn on the way, less noisy near its end."""
+    """Return poses (n, 7) sampled on the way, with less noise near its end."""
     n = len(begin)
     uniform = torch.rand(5, n, 1, generator=generator)
     share = torch.where(uniform[0] < 0.12, 1.0, uniform[1] * 1.02)
-    apart = torch.where(uniform[3] < 0.3, uniform[4], share)  # the arm turns sooner or later
+    apart = torch.where(uniform[3] < 0.3, uniform[4], share)  # rotation leads or lags
     far = torch.where(uniform[2] < 0.5, torch.where(uniform[2] < 0.25, 0.05, 0.02), 0.004)
     spread = far * (2 * (1 - share)).clamp(0, 1) + 0.0015
     off = torch.randn(n, 7, generator=generator)
@@ -362,9 +359,9 @@ def _between(begin: Tensor, end: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def controller_losses(network: ControllerNetwork, batch: ControlBatch) -> dict[str, Tensor]:
-    """Return what is minimized, under ``loss``, and its terms."""
+    """Return the total ``loss`` and its terms."""
     predicted = network(batch.situation)
-    missed = functional.smooth_l1_loss(
+    waypoint = functional.smooth_l1_loss(
         predicted.waypoint / 0.01, batch.waypoint[:, :3] / 0.01, reduction="none", beta=0.5
     )
     present = geometry.rotation_matrix(batch.situation.effector[:, 3:]).transpose(1, 2)
@@ -378,7 +375,7 @@ def controller_losses(network: ControllerNetwork, batch: ControlBatch) -> dict[s
         predicted.ends, batch.ends.float(), reduction="none"
     )
     terms = {
-        "waypoint": missed.mean(1).clamp(max=30).mean(),
+        "waypoint": waypoint.mean(1).clamp(max=30).mean(),
         "turn": 20
         * functional.smooth_l1_loss(predicted.turn, turn.transpose(1, 2).flatten(1), beta=0.05),
         "vacuum": 2 * (decided * batch.exists).mean(),

@@ -1,9 +1,9 @@
-"""Networks of perception: what the next subgoal is about, where it is, and how it lies.
+"""Networks of perception: object, target, skill and angle of the next subgoal, with positions.
 
-One convolutional trunk sees the scene and the images of the prompt. The prompt, read by a small
-transformer, asks one question for each of two roles: the object that is acted on, and the target.
-The answer is a map over cells of the scene. A second network looks at a crop of the full image for
-millimeters; a third one reads the pose of the end effector off a key-step image.
+One convolutional trunk encodes the scene and the images of the prompt. A small transformer reads
+the prompt and makes a query for each of two roles, the object that is acted on and the target; the
+answer is a heat map over cells of the scene. A second network refines positions to millimeters in
+crops of the full image; a third one estimates the pose of the end effector in a key-step image.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from clevrskills.sim.cameras import FixedCamera
 SIZE_PX = 256
 """Width and height of the base image."""
 HEIGHT_PX, WIDTH_PX = 208, SIZE_PX
-"""Rows and columns of the base image that are kept; below there is only the edge of the table."""
+"""Rows and columns of the base image that are used; below them is only the edge of the table."""
 TOP_PX, BOTTOM_PX = 32, 192
-"""First row of the base image that the reader gets, and the row after the last one; all objects and
-goals of the training scenes are between them."""
+"""Rows of the base image that the reader gets, the last one exclusive; they contain all objects and
+goals of the training scenes."""
 STRIDE_PX = 4
 ROLES = 2
 """Roles of a subgoal: the object that is acted on, and the target."""
 FRAMES = 3
-"""Images that are seen: the present one, the first one of the episode, a key-step."""
+"""Images of a scene: the present one, the first one of the episode, a key-step."""
 ANGLES = 24
 """Bins of the angle of a subgoal, of 15 degrees each."""
 COUNTS = 10
 """Distinct counts of completed subgoals; higher counts share the last."""
 CROP_PX = 64
 FAR_M = 1.5
-"""Depth that is taken for that of the table where a pixel shows none, or one that is farther."""
+"""Greatest depth of the table; also that of pixels without table."""
 NEARNESS_UNIT = 1 / 6
 POSE_UNIT_M = 0.1
 _POOL = 4
 
 
 class Calibration(nn.Module):
-    """Pinhole model of a camera that stands still: world points to pixels and back.
+    """Pinhole model of a fixed camera: maps world points to pixels and back.
 
-    How far off something is, is said by its nearness: the share of the depth of the table behind it
-    by which it is nearer. On the table it is the height as a share of the camera's own, and unlike
-    the height it tells the depth of what is as high as the camera, too.
+    Depth is expressed as nearness, 1 - depth / depth of the table behind the point. For points
+    above the table it is the height as a share of the camera's height; unlike the height it also
+    determines the depth of points at the height of the camera.
 
     Args:
         camera: The camera.
@@ -70,7 +70,7 @@ class Calibration(nn.Module):
 
     def pixels(self, points: Tensor) -> Tensor:
         """Return right and down in the image (..., 2) of world points (..., 3) in meters."""
-        # no products of matrices, which would be rounded in mixed precision
+        # no matrix products, which mixed precision would round
         along = ((points - self.eye)[..., None, :] * self.axes).sum(-1)
         tangent = along[..., :2] / (self.axes[:2] ** 2).sum(-1)
         return self.half_px * (1 + tangent / along[..., 2:])
@@ -136,10 +136,10 @@ class SceneMaps(NamedTuple):
 
     Attributes:
         features: Features, (n, D, h, w).
-        cells: Embedding of what is in each cell, (n, D, h, w).
-        geometry: Offset of the middle of what is there from that of the cell, right and down, in
-            cells; its nearness in units of :data:`NEARNESS_UNIT`; logit of a body's middle being
-            there; (n, 4, h, w).
+        cells: Embedding of the content of each cell, (n, D, h, w).
+        geometry: Offset of an object's center from that of the cell, right and down, in cells; its
+            nearness in units of :data:`NEARNESS_UNIT`; logit of the cell containing the center of a
+            body; (n, 4, h, w).
     """
 
     features: Tensor
@@ -147,7 +147,7 @@ class SceneMaps(NamedTuple):
     geometry: Tensor
 
     def similarity(self, queries: Tensor) -> Tensor:
-        """Return the cosine of queries (n, k, D) of unit length and each cell, (n, k, h, w)."""
+        """Return the cosine similarity of unit queries (n, k, D) and each cell, (n, k, h, w)."""
         cells = self.cells.flatten(2)
         length = torch.linalg.vector_norm(cells, dim=1, keepdim=True, dtype=torch.float32)
         product = (queries.to(cells.dtype) @ cells).float() / length.clamp(min=1e-6)
@@ -158,9 +158,9 @@ class Answer(NamedTuple):
     """Predictions for n scenes and prompts.
 
     Attributes:
-        maps: Logits of the cells in which each role's object is, (n, ROLES, h, w).
+        maps: Logits of the cell of each role's object, (n, ROLES, h, w).
         geometry: Geometry of these cells, see :class:`SceneMaps`, (n, ROLES, 4, h, w).
-        pointed: Logits of the places in the prompt whose image shows each role's object, the first
+        pointed: Logits of the tokens of the prompt whose image shows each role's object, the first
             one for none, (n, ROLES, 1 + L).
         skill: Logits of the skill of the next subgoal, (n, skills).
         angle: Logits of the bins of its angle, (n, ANGLES).
@@ -173,15 +173,15 @@ class Answer(NamedTuple):
     angle: Tensor
 
     def pixels(self, corner: Tensor) -> tuple[Tensor, Tensor]:
-        """Return pixels (n, ROLES, 2) and nearness (n, ROLES) of each role's object: the mean of
-        what the best cell and its neighbors predict.
+        """Return pixels (n, ROLES, 2) and nearness (n, ROLES) of each role's object: the weighted
+        mean of the predictions of the best cell and its neighbors.
 
         Args:
             corner: Pixel of the upper left corner of the images, (n, 2).
         """
         *_, h, w = self.maps.shape
         best = self.maps.flatten(2).argmax(-1)
-        rows, columns = around(best // w, best % w, h, w)
+        rows, columns = neighbors(best // w, best % w, h, w)
         cells = rows * w + columns  # (n, ROLES, 9)
         share = self.maps.flatten(2).gather(2, cells).softmax(-1)[..., None]
         predicted = self.geometry.flatten(3).gather(3, cells[:, :, None].expand(-1, -1, 4, -1))
@@ -191,18 +191,18 @@ class Answer(NamedTuple):
         return pixels, NEARNESS_UNIT * (predicted[..., 2] * share[..., 0]).sum(2)
 
 
-def around(row: Tensor, column: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
-    """Return rows and columns of cells (...) and of the eight around each, (..., 9)."""
+def neighbors(row: Tensor, column: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """Return rows and columns of cells (...) with their eight neighbors, (..., 9)."""
     step = torch.tensor([-1, 0, 1], device=row.device)
     rows = (row[..., None] + step.repeat_interleave(3)).clamp(0, height - 1)
     return rows, (column[..., None] + step.repeat(3)).clamp(0, width - 1)
 
 
-class ReadPrompts(NamedTuple):
-    """Result of reading n prompts of L places.
+class PromptReading(NamedTuple):
+    """Encoding of n prompts of L tokens.
 
     Attributes:
-        images: Embeddings of the images at each place, 0 at words, (n, L, D).
+        images: Embedding of the image at each token, 0 at words, (n, L, D).
         role: Embedding of each role, (n, ROLES, D).
         whole: Embedding of the whole prompt, (n, D).
         pointed: See :class:`Answer`.
@@ -222,7 +222,7 @@ class Reader(nn.Module):
     Args:
         skills: Number of skills.
         words: Size of the vocabulary.
-        length: Tokens of a prompt that are read, at most.
+        length: Maximum number of tokens of a prompt.
         channels: Channels of the trunk at half, a quarter and an eighth of the resolution.
         width: Width of the embeddings, D.
         layers: Layers of the transformer, at least two.
@@ -268,7 +268,7 @@ class Reader(nn.Module):
         for embedding in (self.count, self.holding, self.has_key):
             nn.init.normal_(embedding.weight, std=0.1)
 
-    def see(self, images: Tensor, corner: Tensor) -> SceneMaps:
+    def encode_scenes(self, images: Tensor, corner: Tensor) -> SceneMaps:
         """Return the maps of images (n, 3, H, W) in [0, 1] whose upper left corner is a pixel
         (n, 2) of the whole image.
         """
@@ -277,18 +277,18 @@ class Reader(nn.Module):
         steps = [STRIDE_PX * (torch.arange(k, device=images.device) + 0.5) for k in (w, h)]
         across = (corner[:, :1] + steps[0]) / (WIDTH_PX / 2) - 1
         down = (corner[:, 1:] + steps[1]) / (WIDTH_PX / 2) - 1
-        where = torch.stack([across[:, None].expand(n, h, w), down[:, :, None].expand(n, h, w)], 1)
-        seen = torch.cat([functional.relu(features), where.to(features.dtype)], 1)
-        return SceneMaps(features, self.cell(features), self.geometry(seen).float())
+        grid = torch.stack([across[:, None].expand(n, h, w), down[:, :, None].expand(n, h, w)], 1)
+        located = torch.cat([functional.relu(features), grid.to(features.dtype)], 1)
+        return SceneMaps(features, self.cell(features), self.geometry(located).float())
 
     def embed(self, images: Tensor) -> Tensor:
         """Return embeddings (n, D) of images of single objects (n, 3, 64, 64) in [0, 1]."""
         features = self.trunk(images)
         share = self.attention(features).float().flatten(2).softmax(-1)
         features = features.float().flatten(2)
-        both = torch.cat([(features * share).sum(-1), features.amax(-1)], -1)
-        found: Tensor = self.object(both)
-        return found.float()
+        pooled = torch.cat([(features * share).sum(-1), features.amax(-1)], -1)
+        embedding: Tensor = self.object(pooled)
+        return embedding.float()
 
     def forward(
         self,
@@ -300,42 +300,44 @@ class Reader(nn.Module):
         holding: Tensor,
         has_key: Tensor,
     ) -> Answer:
-        """Return what the next subgoal is.
+        """Return the predictions for the next subgoal.
 
         Args:
             maps: Maps of N images, each of one scene.
-            frames: The present, the first and the key-step image of each scene, (n, FRAMES).
-            prompts: The prompts; at most ``length`` tokens are read.
+            frames: Indices of the present, the first and the key-step image of each scene,
+                (n, FRAMES).
+            prompts: The prompts, truncated to ``length`` tokens.
             shown: Embeddings of their images, (M, D).
-            count: Number of subgoals done, (n,).
+            count: Number of completed subgoals, (n,).
             holding: Whether something is held, 0 or 1, (n,).
             has_key: Whether there is a key-step image, 0 or 1, (n,).
         """
-        read = self._read(prompts, shown, (count, holding, has_key), maps.features, frames)
+        read = self._read(prompts, shown, (count, holding, has_key), (maps.features, frames))
         role, share = read.role, read.pointed.softmax(-1)
         query = share[..., 1:] @ functional.normalize(read.images, dim=-1)
         query = query + share[..., :1] * self.said(role) + 0.3 * torch.tanh(self.look(role))
         query = functional.normalize(query, dim=-1).float()
         share = self.frame(role).softmax(-1).float()
-        first = torch.zeros(len(role), dtype=torch.long, device=role.device)
-        now = functional.one_hot(first, FRAMES)
-        share = torch.stack([now.to(share.dtype), share[:, 1]], 1)  # the object: as it is now
-        logits, geometry = self._found(maps, frames, query, share)
+        present = torch.eye(FRAMES, device=role.device)[:1].expand(len(role), -1)
+        share = torch.stack([present, share[:, 1]], 1)  # the object is found in the present image
+        logits, geometry = self._locate(maps, frames, query, share)
         angle = self.angle(read.whole).float()
         return Answer(logits, geometry, read.pointed.float(), read.skill, angle)
 
-    def order(self, prompts: Prompts, shown: Tensor, state: Sequence[Tensor]) -> ReadPrompts:
-        """Return what prompts say alone, without images of scenes; see :meth:`forward`."""
-        return self._read(prompts, shown, state, None, None)
+    def read_prompts(
+        self, prompts: Prompts, shown: Tensor, state: Sequence[Tensor]
+    ) -> PromptReading:
+        """Return the encoding of prompts without images of scenes; see :meth:`forward`."""
+        return self._read(prompts, shown, state)
 
     def _read(
         self,
         prompts: Prompts,
         shown: Tensor,
         state: Sequence[Tensor],
-        features: Tensor | None,
-        frames: Tensor | None,
-    ) -> ReadPrompts:
+        scene: tuple[Tensor, Tensor] | None = None,
+    ) -> PromptReading:
+        """Return the encoding of prompts; ``scene``: features and frames of images."""
         tokens, mask, index = prompts.first(self.length)
         n, long = tokens.shape
         shows = index >= 0
@@ -348,29 +350,25 @@ class Reader(nn.Module):
         empty = torch.cat([mask.new_zeros(n, ROLES + 1), ~mask], 1)
         for k, layer in enumerate(self.transformer.layers):
             x = layer(x, src_key_padding_mask=empty)
-            if (
-                features is not None
-                and frames is not None
-                and k == len(self.transformer.layers) - 2
-            ):
-                x = self._look(x, features, frames)
+            if scene is not None and k == len(self.transformer.layers) - 2:
+                x = self._attend_to_scene(x, *scene)
         x = x.float()
         role, whole, rest = x[:, :ROLES], x[:, ROLES], x[:, ROLES + 1 :]
         pointed = self.point(role) @ self.key(rest).transpose(1, 2) / 8
         pointed = pointed.masked_fill(~shows[:, None], -1e4)
         pointed = torch.cat([pointed.new_zeros(n, ROLES, 1), pointed], -1)
-        return ReadPrompts(images, role, whole, pointed, self.skill(whole).float())
+        return PromptReading(images, role, whole, pointed, self.skill(whole).float())
 
     @property
     def temperature(self) -> Tensor:
         """Factor from a cosine to a logit."""
         return self.scale.exp().clamp(max=50)
 
-    def _found(
+    def _locate(
         self, maps: SceneMaps, frames: Tensor, query: Tensor, share: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return logits (n, ROLES, h, w) and geometry (n, ROLES, 4, h, w) of the cells that fit
-        queries (n, ROLES, D), as the means over images by their shares (n, ROLES, FRAMES).
+        """Return logits (n, ROLES, h, w) and geometry (n, ROLES, 4, h, w) of cells for queries
+        (n, ROLES, D), averaged over images with weights (n, ROLES, FRAMES).
         """
         n, images = len(frames), len(maps.cells)
         every = torch.arange(n, device=frames.device).repeat_interleave(FRAMES)
@@ -382,8 +380,8 @@ class Reader(nn.Module):
         logits = fits.new_zeros(n, *fits.shape[1:]).index_add(0, owner, fits)
         return logits, predicted.new_zeros(n, *predicted.shape[1:]).index_add(0, owner, predicted)
 
-    def _look(self, x: Tensor, features: Tensor, frames: Tensor) -> Tensor:
-        """Let all tokens (n, L, D) attend to the features (N, D, h, w) of their images."""
+    def _attend_to_scene(self, x: Tensor, features: Tensor, frames: Tensor) -> Tensor:
+        """Return tokens (n, L, D) after attention to the features (N, D, h, w) of their images."""
         pooled = functional.avg_pool2d(features, _POOL).flatten(2).transpose(1, 2)
         placed = self.scene(pooled) + self.scene_position
         seen = [placed[frames[:, k]] + frame for k, frame in enumerate(self.scene_frame)]
@@ -394,7 +392,7 @@ class Reader(nn.Module):
 
 
 class CropNetwork(nn.Module):
-    """Position of a body, and where to grasp it, from a crop of the full image around it."""
+    """Estimator of position and grasp point of a body in a crop of the full image."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -409,7 +407,7 @@ class CropNetwork(nn.Module):
 
         Args:
             crops: Crops (n, 3, CROP_PX, CROP_PX) in [0, 1].
-            middle: Pixel of their middle, (n, 2).
+            middle: Pixels of their centers, (n, 2).
             camera: The camera.
         """
         features = self.see(crops * 2 - 1).float().flatten(1)
@@ -421,8 +419,8 @@ class CropNetwork(nn.Module):
 
 
 def crops(images: Tensor, middle: Tensor) -> Tensor:
-    """Return crops (n, 3, CROP_PX, CROP_PX) of images (n, 3, H, W) around whole pixels (n, 2); the
-    edge of the image is repeated.
+    """Return crops (n, 3, CROP_PX, CROP_PX) of images (n, 3, H, W) around whole pixels (n, 2),
+    padded by repeated edges.
     """
     steps = torch.arange(CROP_PX, device=images.device) - CROP_PX // 2
     rows = (middle[:, 1, None].long() + steps).clamp(0, images.shape[2] - 1)
@@ -432,7 +430,7 @@ def crops(images: Tensor, middle: Tensor) -> Tensor:
 
 
 class PoseNetwork(nn.Module):
-    """Pose of the end effector in a key-step image."""
+    """Estimator of the pose of the end effector in a key-step image."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -457,8 +455,8 @@ class PoseNetwork(nn.Module):
 
 
 def rotation_of(columns: Tensor) -> Tensor:
-    """Return rotation matrices (..., 3, 3) of their first two columns, about (..., 6), made
-    orthonormal (Zhou et al. 2019, arXiv 1812.07035).
+    """Return orthonormal rotation matrices (..., 3, 3) from approximate first two columns (..., 6)
+    (Zhou et al. 2019, arXiv 1812.07035).
     """
     x = functional.normalize(columns[..., :3], dim=-1)
     y = columns[..., 3:] - (columns[..., 3:] * x).sum(-1, keepdim=True) * x

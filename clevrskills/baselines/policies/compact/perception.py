@@ -1,4 +1,4 @@
-"""Training of perception on scenes: batches of them, and the losses of its networks."""
+"""Training of perception on scenes: batches, and losses of the networks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Movable, Prompts
-from clevrskills.baselines.policies.compact.controller import ALIKE, SKILLS
+from clevrskills.baselines.policies.compact.controller import EQUIVALENT_SKILLS, SKILLS
 from clevrskills.baselines.policies.compact.network import (
     ANGLES,
     BOTTOM_PX,
@@ -31,8 +31,8 @@ from clevrskills.baselines.policies.compact.network import (
     PoseNetwork,
     Reader,
     SceneMaps,
-    around,
     crops,
+    neighbors,
 )
 from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
 from clevrskills.core import geometry
@@ -40,74 +40,69 @@ from clevrskills.core.policy import PromptInput
 from clevrskills.dataset_tools.scenes.scene_set import LabeledScene, SceneEpisode, SceneSet
 
 BODIES = 10
-"""Bodies of a scene that are learned from, at most."""
+"""Greatest number of bodies of a scene."""
 PROMPT_PX = 64
 SHIFT_PX = 8
-"""Pixels by which scenes are shifted at random, at most."""
-WORDS_ONLY = 0.12
-"""Share of prompts with images that are given in words alone."""
-RECOLORED, DIMMED = 0.5, 0.35
-"""Share of scenes whose color channels are exchanged, where no word tells a color, and by how much
-they are scaled."""
+"""Greatest random shift of images in pixels."""
+WORDS_ONLY_SHARE = 0.12
+"""Share of prompts with images that are replaced by words."""
+RECOLOR_SHARE, DIM = 0.5, 0.35
+"""Share of scenes with permuted color channels, if no word names an object, and the range of their
+scales."""
 _BLANK = np.zeros((PROMPT_PX, PROMPT_PX, 3), np.uint8)
 KEY_STEP = "{ks:"
 UNIT_M = 0.02
-"""Scale of errors of positions, and the height of a place whose height does not matter."""
-TURNING = tuple(SKILLS.index(name) for name in ("rotated", "at_pose", "at_pose_on_top"))
+"""Unit of position errors, and the height of places without one."""
+ANGLE_SKILLS = tuple(SKILLS.index(name) for name in ("rotated", "at_pose", "at_pose_on_top"))
 WEIGHTS = {
     **dict.fromkeys(("object", "target", "geometry", "crop", "pose"), 1.0),
-    **{
-        "order": 0.5,
-        "pointed": 0.2,
-        "alone": 0.5,
-        "contrast": 0.3,
-        "bodies": 0.5,
-        "skill": 0.3,
-        "angle": 0.3,
-    },
+    **dict.fromkeys(("order", "alone", "bodies"), 0.5),
+    **dict.fromkeys(("contrast", "skill", "angle"), 0.3),
+    "pointed": 0.2,
 }
-ORDERED = 192
-"""Prompts in a batch from which the order of subgoals is learned, without images of scenes."""
+"""Weights of the terms of the loss."""
+ORDER_PROMPTS = 192
+"""Prompts of a batch without images of scenes, for the order of subgoals."""
 POSES = 32
-"""Key-step images in a batch from which the pose is learned."""
-CONTRASTED = 512
-CROPPED = 256
-"""Bodies in a batch that are contrasted with each other, and that are cropped, at most."""
+"""Key-step images of a batch for the pose."""
+CONTRAST_BODIES = 512
+CROP_BODIES = 256
+"""Greatest numbers of bodies of a batch in the contrastive loss and in crops."""
 
 
 @dataclass(frozen=True)
 class SceneBatch(Movable):
-    """B scenes, and what is to be read of them.
+    """B scenes with the targets of perception.
 
     Attributes:
         images: Images of scenes and key-steps, each once, (N, 3, H, W) uint8.
         owner: The scene of each, (N,).
-        frames: The present, the first and the key-step image of each scene, (B, FRAMES); the first
-            one only after a subgoal is done.
+        frames: Indices of the present, the first and the key-step image of each scene, (B, FRAMES);
+            the first one only after a subgoal is completed.
         corner: Pixel of their upper left corner, (2,).
-        prompts: The prompts, with images of objects and textures alone.
+        prompts: The prompts, with images of single objects and textures.
         prompt_owner: The scene of each of these images, (M,).
-        alone: Images of bodies alone, (J, 3, 64, 64) uint8.
+        alone: Images of single bodies, (J, 3, 64, 64) uint8.
         alone_of: Scene and body of each, (J, 2).
-        colors: What all images of a scene are multiplied by, (B, 3, 3).
-        count: Subgoals done, (B,).
+        colors: Color matrix of each scene, (B, 3, 3).
+        count: Completed subgoals, (B,).
         holding: Whether something is held, (B,).
         has_key: Whether there is a key-step, (B,).
         bodies: Positions of bodies in meters, NaN where there is none, (B, BODIES, 3).
         object: Index of the body that is acted on, -1: none, (B,).
         target_body: Index of the target, -1: none, (B,).
         target: Its position, or that of a place, (B, 3).
-        contact: Where the object is grasped or touched, (B, 3).
-        posed: Key-step images drawn beside these scenes, (K, 3, H, W) uint8.
+        contact: Grasp or contact point of the object, (B, 3).
+        posed: Key-step images of other scenes, (K, 3, H, W) uint8.
         pose: Pose of the end effector in each: position and first two columns of the rotation
             matrix, (K, 9).
-        pointed: Place in the prompt whose image shows the object of each role, from 1 on, 0: none,
+        pointed: Token of the prompt whose image shows the object of each role, from 1 on, 0: none,
             (B, ROLES).
         skill: Index of the skill, (B,).
         angle: Bin of the angle, (B,).
-        ordered: Prompts of O other scenes, for the order of subgoals; any images stand in them.
+        ordered: Prompts of O other scenes, without images, for the order of subgoals.
         ordered_state: Their count, holding and has_key, (O, 3).
-        ordered_pointed: Places in them, as ``pointed``, -1 for no object, (O, ROLES).
+        ordered_pointed: Tokens in them, as ``pointed``, -1 for no object, (O, ROLES).
         ordered_skill: Their skills, (O,).
     """
 
@@ -140,13 +135,13 @@ class SceneBatch(Movable):
 
 
 class SceneWindows:
-    """Scenes that batches are drawn from.
+    """Scenes, in batches.
 
     Args:
         scenes: The scenes.
-        tokenizer: Reads prompts.
-        length: Tokens of a prompt that are read, at most.
-        seed: For what is random in a batch.
+        tokenizer: Tokenizer of prompts.
+        length: Maximum number of tokens of a prompt.
+        seed: Seed of the augmentation.
 
     Attributes:
         tasks: Task of each scene.
@@ -175,7 +170,7 @@ class SceneWindows:
         return len(self._scenes)
 
     def __getitem__(self, indices: Sequence[int]) -> SceneBatch:
-        """Read a batch; indices count on beyond the last scene, and each batch draws anew."""
+        """Return a batch; indices beyond the last scene wrap around, with other augmentation."""
         rng = np.random.default_rng((self._seed, int(indices[0])))
         chosen = [self._scenes[index % len(self)] for index in indices]
         down, across = (int(n) for n in rng.integers(-SHIFT_PX, SHIFT_PX + 1, 2))
@@ -191,7 +186,7 @@ class SceneWindows:
             frames.append([len(images) + unique.index(name) for name in names])
             images += [_shifted(self._set.pixels(name), down, across) for name in unique]
             owners += [number] * len(unique)
-            words_only = not keys and rng.random() < WORDS_ONLY
+            words_only = not keys and rng.random() < WORDS_ONLY_SHARE
             prompt, places = self._prompt(scene, words_only)
             encoded.append(prompt)
             pointed.append(places)
@@ -222,8 +217,8 @@ class SceneWindows:
         )
 
     def _ordered(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Draw prompts of composed tasks, with their subgoals."""
-        drawn, size = (self._composed, ORDERED) if self._composed else (self._scenes, 1)
+        """Return prompts of random scenes of composed tasks, with their subgoals."""
+        drawn, size = (self._composed, ORDER_PROMPTS) if self._composed else (self._scenes, 1)
         chosen = [drawn[k] for k in rng.integers(len(drawn), size=size)]
         read = [self._prompt(scene, False, blank=True) for scene in chosen]
         prompts = stack([prompt for prompt, _ in read], self._tokenizer.pad)
@@ -241,7 +236,7 @@ class SceneWindows:
     def _prompt(
         self, scene: LabeledScene, words_only: bool, blank: bool = False
     ) -> tuple[EncodedPrompt, list[int]]:
-        """Return a scene's prompt, and where it shows the object of each role."""
+        """Return a scene's prompt, and the token that shows the object of each role, 0: none."""
         episode, nowhere = scene.episode, [0] * ROLES
         if words_only:
             return encode(PromptInput(episode.plain, {}), self._tokenizer, PROMPT_PX), nowhere
@@ -274,7 +269,7 @@ def key_step(scene: LabeledScene) -> str:
 
 
 def _poses(scenes: Sequence[LabeledScene]) -> Tensor:
-    """Return the poses that the end effector is to have in scenes, (n, 9)."""
+    """Return the goal poses of the end effector in scenes, (n, 9)."""
     if not scenes:
         return torch.zeros(0, 9)
     poses = torch.from_numpy(np.stack([scene.subgoal.ee_pose for scene in scenes]))
@@ -300,7 +295,7 @@ def _labels(scenes: Sequence[LabeledScene]) -> dict[str, Any]:
     skills = ["avoiding" if goal.avoided else goal.predicate for goal in goals]
     elsewhere = [np.isfinite(goal.position[:2]).all() for goal in goals]
     skills = [
-        "at_pose" if skill == "rotated" and place else ALIKE.get(skill, skill)
+        "at_pose" if skill == "rotated" and place else EQUIVALENT_SKILLS.get(skill, skill)
         for skill, place in zip(skills, elsewhere, strict=True)
     ]
     bins = [round(goal.angle_rad / (2 * math.pi / ANGLES)) % ANGLES for goal in goals]
@@ -322,20 +317,20 @@ def _labels(scenes: Sequence[LabeledScene]) -> dict[str, Any]:
 
 
 def _colors(rng: np.random.Generator, scene: LabeledScene, pointed: Sequence[int]) -> np.ndarray:
-    """Return the matrix (3, 3) that the colors of a scene are multiplied by: exchanged channels,
-    unless the prompt names an object in words.
+    """Return the color matrix (3, 3) of a scene: a permutation of channels, or the identity where
+    words of the prompt name an object.
     """
     goal = scene.subgoal
     named = zip((goal.object, goal.target), pointed, strict=True)
     worded = any(body >= 0 and not place for body, place in named)
-    if worded or rng.random() >= RECOLORED:
+    if worded or rng.random() >= RECOLOR_SHARE:
         return np.eye(3)
-    dimmed: np.ndarray = np.eye(3)[rng.permutation(3)] * (1.1 - DIMMED * rng.random((3, 1)))
+    dimmed: np.ndarray = np.eye(3)[rng.permutation(3)] * (1.1 - DIM * rng.random((3, 1)))
     return dimmed
 
 
 def _shifted(image: np.ndarray, down: int, across: int) -> np.ndarray:
-    """Return an image (H, W, 3) shifted by some pixels; edges are repeated."""
+    """Return an image (H, W, 3) shifted by some pixels, padded by repeated edges."""
     rows = np.arange(HEIGHT_PX) + down
     columns = np.arange(WIDTH_PX) + across
     return image[rows.clip(0, len(image) - 1)][:, columns.clip(0, image.shape[1] - 1)]
@@ -348,7 +343,7 @@ def _stacked(images: Sequence[np.ndarray]) -> Tensor:
 
 
 class _Cells(NamedTuple):
-    """Cells of points: which they are, where in them the points are, whether they are in view."""
+    """Cells of points: index, position in cells, and whether the point is in view."""
 
     number: Tensor
     across: Tensor
@@ -368,7 +363,7 @@ class _Cells(NamedTuple):
 def perception_losses(
     reader: Reader, cropper: CropNetwork, poser: PoseNetwork, camera: Calibration, batch: SceneBatch
 ) -> dict[str, Tensor]:
-    """Return what is minimized, under ``loss``, and its terms."""
+    """Return the total ``loss`` and its terms."""
     images, shown, alone = (
         _recolored(images, batch.colors[owner])
         for images, owner in (
@@ -378,7 +373,7 @@ def perception_losses(
         )
     )
     corner = batch.corner + torch.tensor([0.0, TOP_PX], device=images.device)
-    maps = reader.see(images[:, :, TOP_PX:BOTTOM_PX], corner.expand(len(images), 2))
+    maps = reader.encode_scenes(images[:, :, TOP_PX:BOTTOM_PX], corner.expand(len(images), 2))
     embedded = reader.embed(torch.cat([shown, alone]))
     prompts = replace(batch.prompts, images=shown)
     state = (batch.count, batch.holding, batch.has_key)
@@ -406,21 +401,21 @@ def _mean(values: Tensor, mask: Tensor) -> Tensor:
 def _reading_losses(
     answer: Answer, present: SceneMaps, corner: Tensor, camera: Calibration, batch: SceneBatch
 ) -> dict[str, Tensor]:
-    """Return losses of what is asked for: cells, places in the prompt, skill, angle, geometry."""
+    """Return losses of the answer: cells, tokens of the prompt, skill, angle, geometry."""
     *_, h, w = answer.maps.shape
     every = torch.arange(len(batch.object), device=answer.maps.device)
     object_at = batch.bodies[every, batch.object.clamp(min=0)]
     roles = _Cells.of(camera.pixels(torch.stack([object_at, batch.target], 1)), corner, h, w)
-    asked = torch.stack([(batch.object >= 0) & (batch.holding == 0), every >= 0], 1) & roles.seen
-    missed = functional.cross_entropy(
+    visible = torch.stack([(batch.object >= 0) & (batch.holding == 0), every >= 0], 1) & roles.seen
+    cell = functional.cross_entropy(
         answer.maps.flatten(0, 1).flatten(1), roles.number.flatten(), reduction="none"
-    ).unflatten(0, asked.shape)
+    ).unflatten(0, visible.shape)
     pointed = functional.cross_entropy(
         answer.pointed.flatten(0, 1), batch.pointed.flatten(), reduction="none"
-    ).unflatten(0, asked.shape)
+    ).unflatten(0, visible.shape)
     named = torch.stack([batch.object, batch.target_body], 1) >= 0
-    turned = functional.cross_entropy(answer.angle, batch.angle, reduction="none")
-    turning = torch.isin(batch.skill, torch.tensor(TURNING, device=turned.device))
+    angle = functional.cross_entropy(answer.angle, batch.angle, reduction="none")
+    has_angle = torch.isin(batch.skill, torch.tensor(ANGLE_SKILLS, device=angle.device))
     geometry_of_target = _geometry_loss(
         answer.geometry[:, 1], every, roles, 1, camera.nearness(batch.target)
     )
@@ -431,11 +426,11 @@ def _reading_losses(
     there.flatten(1)[scene, seen.number[:, 0]] = 1
     rare = torch.tensor(30.0, device=there.device)
     return {
-        "object": _mean(missed[:, 0], asked[:, 0]),
-        "target": _mean(missed[:, 1], asked[:, 1]),
+        "object": _mean(cell[:, 0], visible[:, 0]),
+        "target": _mean(cell[:, 1], visible[:, 1]),
         "pointed": _mean(pointed, named),
         "skill": functional.cross_entropy(answer.skill, batch.skill),
-        "angle": _mean(turned, turning),
+        "angle": _mean(angle, has_angle),
         "geometry": 0.5 * geometry_of_target
         + _geometry_loss(
             present.geometry, scene, seen, 0, camera.nearness(batch.bodies[scene, body])
@@ -449,16 +444,16 @@ def _reading_losses(
 def _geometry_loss(
     geometry_map: Tensor, scene: Tensor, cells: _Cells, k: int, nearness: Tensor
 ) -> Tensor:
-    """Return the loss of the geometry (n, 4, h, w) of scenes (m,) at cells (m, ...)[:, k] and those
-    around.
+    """Return the loss of the geometry (n, 4, h, w) of scenes (m,) at cells (m, ...)[:, k] and their
+    neighbors.
     """
     across, down = cells.across[:, k, None], cells.down[:, k, None]
-    rows, columns = around(down[:, 0].long(), across[:, 0].long(), *geometry_map.shape[-2:])
+    rows, columns = neighbors(down[:, 0].long(), across[:, 0].long(), *geometry_map.shape[-2:])
     near = (nearness / NEARNESS_UNIT)[:, None].expand(-1, 9)
     want = torch.stack([across - columns - 0.5, down - rows - 0.5, near], 2).nan_to_num()
     predicted = geometry_map.movedim(1, -1)[scene[:, None], rows, columns, :3]
-    missed = functional.smooth_l1_loss(predicted, want, beta=0.1, reduction="none")
-    return _mean(missed.mean((1, 2)), cells.seen[:, k])
+    error = functional.smooth_l1_loss(predicted, want, beta=0.1, reduction="none")
+    return _mean(error.mean((1, 2)), cells.seen[:, k])
 
 
 def _body_losses(
@@ -469,8 +464,8 @@ def _body_losses(
     camera: Calibration,
     batch: SceneBatch,
 ) -> dict[str, Tensor]:
-    """Return losses of finding each body by its own image: among the cells of its scene, and among
-    the bodies of the batch (InfoNCE, van den Oord et al. 2018, arXiv 1807.03748).
+    """Return losses of retrieving each body by its own image: among the cells of its scene, and
+    among the bodies of the batch (InfoNCE, van den Oord et al. 2018, arXiv 1807.03748).
     """
     *_, h, w = present.cells.shape
     scene, body = batch.alone_of.unbind(1)
@@ -481,7 +476,7 @@ def _body_losses(
     seen = cells.seen.nonzero()[:, 0]
     scene, body, index, query = scene[seen], body[seen], cells.number[seen], query[seen]
     logits = present.similarity(queries)[scene, body].flatten(1) * reader.temperature
-    some = torch.randperm(len(seen), device=query.device)[:CONTRASTED]
+    some = torch.randperm(len(seen), device=query.device)[:CONTRAST_BODIES]
     found = present.cells.flatten(2)[scene[some], :, index[some]].float()
     fits = query[some] @ functional.normalize(found, dim=-1).T * reader.temperature
     same = torch.arange(len(some), device=fits.device)
@@ -492,31 +487,30 @@ def _body_losses(
 def _crop_loss(
     cropper: CropNetwork, images: Tensor, camera: Calibration, batch: SceneBatch
 ) -> Tensor:
-    """Return the loss of positions and grasp points from crops, whose middles are about as far off
-    as the reader's.
+    """Return the loss of positions and grasp points from crops, whose centers have noise like the
+    reader's errors.
     """
     pixels = camera.pixels(batch.bodies)
     *_, h, w = images.shape
     seen = _Cells.of(pixels, batch.corner, h // STRIDE_PX, w // STRIDE_PX).seen.nonzero()
-    scene, body = seen[torch.randperm(len(seen), device=seen.device)[:CROPPED]].unbind(1)
+    scene, body = seen[torch.randperm(len(seen), device=seen.device)[:CROP_BODIES]].unbind(1)
     at = batch.bodies[scene, body]
     middle = (pixels[scene, body] + 2 * torch.randn(len(at), 2, device=at.device)).round()
     acted_on = (batch.object[scene] == body)[:, None]
     contact = torch.where(acted_on, batch.contact[scene], torch.nan)
     predicted = cropper(crops(images[scene], middle - batch.corner), middle, camera)
     want = torch.stack([at, contact], 1)
-    known = want.isfinite()
-    missed = functional.smooth_l1_loss(
+    error = functional.smooth_l1_loss(
         predicted / UNIT_M, want.nan_to_num() / UNIT_M, beta=0.25, reduction="none"
     )
-    return _mean(missed, known)
+    return _mean(error, want.isfinite())
 
 
 def _order_loss(reader: Reader, embedded: Tensor, batch: SceneBatch) -> Tensor:
-    """Return the loss of the order of subgoals, with random ones of embeddings (k, D) of images."""
+    """Return the loss of the order of subgoals, with embeddings (k, D) at random places."""
     places = int((batch.ordered.image_index >= 0).sum())
     shown = embedded[torch.randint(len(embedded), (places,), device=embedded.device)]
-    read = reader.order(batch.ordered, shown, batch.ordered_state.unbind(1))
+    read = reader.read_prompts(batch.ordered, shown, batch.ordered_state.unbind(1))
     pointed = functional.cross_entropy(
         read.pointed.flatten(0, 1).float(), batch.ordered_pointed.flatten(), ignore_index=-1
     )

@@ -1,4 +1,4 @@
-"""Compact modular policy: looks when a subgoal begins, and acts on what it saw in closed loop."""
+"""Compact modular policy: perception at the start of each subgoal, closed-loop control after it."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ from clevrskills.sim.setting import TABLETOP
 CAMERA = TABLETOP.watch[0]
 HELD_BELOW_M = 0.03
 """Assumed depth of a held object's center below the end effector."""
-SUBGOAL_STEPS, LEAST_STEPS = 120, 12
-"""Control steps after which a subgoal is taken for ended, and before which it is not."""
-GLANCE_STEPS = 3
-"""Control steps between two looks at a goal in the air."""
+SUBGOAL_STEPS, MIN_STEPS = 120, 12
+"""Control steps after which a subgoal counts as ended, and before which it does not."""
+UPDATE_STEPS = 3
+"""Control steps between two updates of a goal in the air."""
 OBSTACLES = 6
 ON_TABLE = ("set_down", "pushed_towards", "on_top", "inside")
-"""Skills whose target is a body that a crop locates."""
+"""Skills whose target is a body, located in a crop."""
 IN_VIEW = (
     *("hit", "hit_toppled", "at_position", "at_pose", "at_pose_on_top", "at_position_pushed"),
     "inside_after",
 )
-"""Skills whose target is a place, or too far off for a crop."""
+"""Skills whose target is a place, or outside the range of crops."""
 GRASPING = (
     *("picked", "rotated", "touched", "on_top", "inside", "inside_after", "at_position"),
     *("at_pose", "at_pose_on_top", "hit", "hit_toppled"),
@@ -86,9 +86,9 @@ class CompactConfig(PolicyConfig):
         channels: Channels of the trunk at half, a quarter and an eighth of the resolution.
         width: Width of the reader's embeddings.
         layers: Layers of the reader's transformer.
-        length: Tokens of a prompt that are read, at most.
+        length: Maximum number of tokens of a prompt.
         hidden: Units of the controller's hidden layers.
-        execution_horizon: Actions of a chunk that are done before the next one is predicted.
+        execution_horizon: Actions of a chunk that are executed before the next prediction.
     """
 
     cameras: tuple[str, ...] = (CAMERA,)
@@ -128,16 +128,16 @@ class _Episode:
 class CompactPolicy(LearnedPolicy[CompactConfig]):
     """Perception, trained on scenes, and a controller, trained on demonstrations.
 
-    Perception gets the base image and the prompt, how many subgoals are done and whether something
-    is held. The camera's calibration is known.
+    Inputs of perception are the base image, the prompt, the number of completed subgoals, whether
+    something is held, and the calibration of the camera.
 
     Args:
         config: The configuration.
-        spec: What it sees and does.
+        spec: The observations and actions.
     """
 
     corner: Tensor
-    """Pixel of the upper left corner of what the reader gets, (1, 2)."""
+    """Pixel of the upper left corner of the reader's part of the image, (1, 2)."""
     config_type = CompactConfig
     configurations: ClassVar[Mapping[str, PolicyConfig]] = {
         "default": CompactConfig(),
@@ -159,7 +159,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         self.controller = ControllerNetwork(feature_count(), config.hidden)
         self.camera = Calibration(TABLETOP.main_camera)
         self.register_buffer("corner", torch.tensor([[0.0, TOP_PX]]), persistent=False)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # a sixth faster
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # 1/6 faster
         self._episodes: dict[int, _Episode] = {}
 
     @staticmethod
@@ -173,10 +173,10 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         }
         return PolicySpec(options, sizes, statistics)
 
-    def learn(self, controls: bool) -> None:
-        """Set which part is trained from now on: the controller, or perception."""
+    def train_part(self, controller: bool) -> None:
+        """Train the controller from now on, or else perception."""
         for name, part in self.named_children():
-            part.requires_grad_((name == "controller") is controls)
+            part.requires_grad_((name == "controller") is controller)
 
     def forward(self, batch: SceneBatch | ControlBatch | Batch) -> dict[str, Tensor]:
         """Return the losses of scenes or of control steps."""
@@ -186,9 +186,9 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         return controller_losses(self.controller, batch)
 
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
-        """Begin episodes in these slots; the other slots go on."""
+        """Start episodes in these slots; the other slots continue."""
         for slot, prompt in prompts.items():
-            self._episodes[slot] = self._without_gradients(self._begin, prompt)
+            self._episodes[slot] = self._without_gradients(self._start_episode, prompt)
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray]:
         """Return the next actions (k, 7) of these slots, in [-1, 1]."""
@@ -200,16 +200,18 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
     def predicted_positions(
         self, observations: Mapping[int, Observation]
     ) -> dict[int, NDArray[np.float32]]:
-        """Return positions (2, 3) in meters of what the next subgoal names, in these slots."""
+        """Return positions (2, 3) in meters of what the next subgoal names, in these slots; NaN for
+        what has no position in the image.
+        """
         return {
             slot: self._without_gradients(self._positions, self._episodes[slot], observation)
             for slot, observation in observations.items()
         }
 
-    def _begin(self, prompt: PromptInput) -> _Episode:
+    def _start_episode(self, prompt: PromptInput) -> _Episode:
         keys = [np.asarray(image) for name, image in prompt.images.items() if KEY_STEP in name]
         single = {name: image for name, image in prompt.images.items() if KEY_STEP not in name}
-        small = {name: _small(np.asarray(image)) for name, image in single.items()}
+        small = {name: _prompt_image(np.asarray(image)) for name, image in single.items()}
         encoded = encode(replace(prompt, images=small), self.tokenizer, PROMPT_PX)
         prompts = stack([encoded], self.tokenizer.pad).to(self.device)
         shown = self.reader.embed(fractions(prompts.images))
@@ -217,39 +219,37 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         return _Episode(prompts, shown, keys, controller)
 
     def _act(self, episode: _Episode, observation: Observation) -> NDArray[np.float32]:
-        state = observation["proprioception"]
-        effector = np.asarray(state["ee_pose"], float).reshape(7)
-        holding = bool(np.ravel(state["holding"])[0])
-        ended = episode.controller.reached and episode.age > LEAST_STEPS
+        effector, holding = _arm_state(observation)
+        ended = episode.controller.reached and episode.age > MIN_STEPS
         begins = ended or episode.controller.lost or not 0 <= episode.age <= SUBGOAL_STEPS
-        if begins or (episode.skill == "traced" and episode.age % GLANCE_STEPS == 0):
+        if begins or (episode.skill == "traced" and episode.age % UPDATE_STEPS == 0):
             image = observation["images"][CAMERA]
-            command, episode.skill = self._look(episode, image, holding)
-            if ended and not episode.controller.again(command, holding):
+            command = self._next_command(episode, image, holding)
+            if ended and not episode.controller.should_retry(command, holding):
                 episode.done += 1
-                command, episode.skill = self._look(episode, image, holding)
-            if holding:
-                command.places[0] = effector[:3] - [0.0, 0.0, HELD_BELOW_M]
-            episode.controller.see(command, effector)
+                command = self._next_command(episode, image, holding)
+            episode.skill = SKILLS[command.skill]
+            _place_held_body(command, effector, holding)
+            episode.controller.set_command(command, effector)
             if begins:
-                episode.controller.begin(effector, holding)
+                episode.controller.start_subgoal(effector, holding)
                 episode.age = 0
         actions = episode.controller.act(effector, holding)
         episode.age += len(actions)
         return actions
 
-    def _answer(
+    def _read_scene(
         self, episode: _Episode, image: Any, holding: bool
     ) -> tuple[Answer, SceneMaps, Tensor]:
-        """Return what the next subgoal is, the maps of an image, and the image and its key-step,
-        (2, 3, H, W); that of an episode without key-steps is the image itself.
+        """Return the answer of the reader, the maps of an image, and the image with its key-step,
+        (2, 3, H, W); without key-steps the image itself.
         """
         has_key = bool(episode.keys)
         key = episode.keys[min(episode.done, len(episode.keys) - 1)] if has_key else image
         frames = np.stack([np.asarray(frame)[:HEIGHT_PX] for frame in (image, key)])
         images = fractions(torch.from_numpy(frames).permute(0, 3, 1, 2).to(self.device))
         corner = self.corner.expand(1 + has_key, 2)
-        maps = self.reader.see(images[: 1 + has_key, :, TOP_PX:BOTTOM_PX], corner)
+        maps = self.reader.encode_scenes(images[: 1 + has_key, :, TOP_PX:BOTTOM_PX], corner)
         present = SceneMaps(*(each[:1] for each in maps))
         episode.first = episode.first or present
         frames = [0, 0, int(has_key)]
@@ -267,12 +267,12 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         )
         return answer, present, images
 
-    def _look(self, episode: _Episode, image: Any, holding: bool) -> tuple[Command, str]:
-        """Return what the next subgoal demands, and its skill."""
-        answer, present, images = self._answer(episode, image, holding)
+    def _next_command(self, episode: _Episode, image: Any, holding: bool) -> Command:
+        """Return the command of the next subgoal, from an image (H, W, 3)."""
+        answer, present, images = self._read_scene(episode, image, holding)
         skill = SKILLS[int(answer.skill.argmax())]
         coarse = self.camera.points(*answer.pixels(self.corner))[0]
-        fine = self._located(images[0], coarse)
+        fine = self._refine(images[0], coarse)
         places, obstacles = np.full((3, 3), np.nan), np.zeros((0, 3))
         pose = self._pose(images[1]) if skill in POSES else np.full(7, np.nan)
         if skill not in POSES:
@@ -286,30 +286,29 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         turn = (int(answer.angle.argmax()) + ANGLES / 2) % ANGLES - ANGLES / 2
         angle_rad = turn * 2 * np.pi / ANGLES if skill in TURNED else 0.0
         if skill == "avoiding" or skill in PUSHES or skill.startswith("inside"):
-            obstacles = self._bodies(present, images[0])
-        return Command(SKILLS.index(skill), places, angle_rad, pose, obstacles), skill
+            obstacles = self._body_positions(present, images[0])
+        return Command(SKILLS.index(skill), places, angle_rad, pose, obstacles)
 
     def _positions(self, episode: _Episode, observation: Observation) -> NDArray[np.float32]:
-        holding = bool(np.ravel(observation["proprioception"]["holding"])[0])
-        command, _ = self._look(episode, observation["images"][CAMERA], holding)
+        effector, holding = _arm_state(observation)
+        command = self._next_command(episode, observation["images"][CAMERA], holding)
+        _place_held_body(command, effector, holding)
         return command.places[:2].astype(np.float32)
 
-    def _located(self, image: Tensor, coarse: Tensor) -> NDArray[np.float64]:
-        """Return positions and grasp points (k, 2, 3) of bodies in an image (3, H, W), about where
-        they are (k, 3): of a crop around each, and again around what that says.
+    def _refine(self, image: Tensor, coarse: Tensor) -> NDArray[np.float64]:
+        """Return positions and grasp points (k, 2, 3) of bodies in an image (3, H, W) from coarse
+        positions (k, 3): from a crop around each, then from one around the result.
         """
-        n = len(coarse)
-        fine = coarse[:, None]
+        images, fine = image.expand(len(coarse), -1, -1, -1), coarse[:, None]
         for _ in range(2):
             middle = self.camera.pixels(fine[:, 0]).round()
-            seen = crops(image.expand(n, -1, -1, -1), middle)
-            fine = self.cropper(seen, middle, self.camera)
+            fine = self.cropper(crops(images, middle), middle, self.camera)
         found: NDArray[np.float64] = fine.double().cpu().numpy()
         return found
 
-    def _bodies(self, maps: SceneMaps, image: Tensor) -> NDArray[np.float64]:
+    def _body_positions(self, maps: SceneMaps, image: Tensor) -> NDArray[np.float64]:
         """Return positions (k, 3) of all bodies in an image (3, H, W): peaks of the map of their
-        middles.
+        centers.
         """
         there = maps.geometry[0, 3].sigmoid()
         peaks = functional.max_pool2d(there[None], 5, 1, 2)[0] == there
@@ -321,7 +320,7 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         offsets = maps.geometry[0, :3, down, across].T
         at = torch.stack([across, down], 1) + 0.5 + offsets[:, :2]
         coarse = self.camera.points(STRIDE_PX * at + self.corner, NEARNESS_UNIT * offsets[:, 2])
-        return self._located(image, coarse)[:, 0]
+        return self._refine(image, coarse)[:, 0]
 
     def _pose(self, image: Tensor) -> NDArray[np.float64]:
         """Return the pose (7,) of the end effector in a key-step image (3, H, W)."""
@@ -331,8 +330,21 @@ class CompactPolicy(LearnedPolicy[CompactConfig]):
         return np.array([*(pose[:3] * POSE_UNIT_M).tolist(), w, x, y, z])
 
 
-def _small(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return an image (H, W, 3) at :data:`PROMPT_PX`, by means of boxes, as scenes have them."""
+def _arm_state(observation: Observation) -> tuple[NDArray[np.float64], bool]:
+    """Return the pose of the end effector (7,), and whether something is held."""
+    state = observation["proprioception"]
+    effector = np.asarray(state["ee_pose"], float).reshape(7)
+    return effector, bool(np.ravel(state["holding"])[0])
+
+
+def _place_held_body(command: Command, effector: NDArray[np.float64], holding: bool) -> None:
+    """Set the position of a held body to that below the end effector."""
+    if holding:
+        command.places[0] = effector[:3] - [0.0, 0.0, HELD_BELOW_M]
+
+
+def _prompt_image(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return an image (H, W, 3) at :data:`PROMPT_PX`, scaled by box filter as in scenes."""
     from PIL import Image
 
     small = Image.fromarray(image).resize((PROMPT_PX, PROMPT_PX), Image.Resampling.BOX)

@@ -49,7 +49,7 @@ class CompactTraining(TrainingConfig):
         """Return the policy, what it is trained on, and in what order."""
         policy, windows, order = super().make(latest)
         assert isinstance(policy, CompactPolicy)
-        policy.learn(controls=self.scenes is None)
+        policy.train_part(controller=self.scenes is None)
         if latest is None and self.scenes is None and "demonstrations" not in self._declared():
             windows.fit_scales(policy.controller)
         return policy, windows, order
