@@ -12,84 +12,82 @@ class DemonstrationArgs:
     """Demonstrations."""
 
     data: Repeated[Path] = ()
-    """Folder of demonstrations, made by `clevrskills generate` or `clevrskills export --to
-    lerobot`, or of scenes for `compact`; may be given several times."""
+    """Folder of demonstrations, written by `clevrskills generate` or `clevrskills export --to
+    lerobot`, or of scenes for `compact`; may be repeated."""
     task: Repeated[str] = ()
-    """Only demonstrations of this task; may be given several times."""
+    """Only demonstrations of this task; may be repeated."""
     level: Repeated[str] = ()
-    """Only demonstrations of this level, L0, L1 or L2; may be given several times."""
+    """Only demonstrations of this level, L0, L1 or L2; may be repeated."""
     weight: Repeated[str] = ()
-    """Weight of a task when windows are drawn, TASK=WEIGHT; may be given several times. All other
-    tasks have weight 1 then; without it, all windows are drawn equally often."""
+    """Sampling weight of a task, TASK=WEIGHT, 1 for other tasks; may be repeated. By default all
+    windows are sampled equally often."""
     balance: bool = False
-    """Draw windows of all tasks equally often."""
+    """Sample all tasks equally often."""
     prompt: Literal["multimodal", "language"] = "multimodal"
-    """Prompts with images, or in words alone; the latter leaves out the tasks that evaluations
-    leave out there."""
+    """Prompts with images, or in words alone, without the tasks whose prompts need images."""
     workers: int = 2
-    """Processes that load windows, for each process that trains."""
+    """Data loading processes of each training process."""
     cache_gb: float = 0.0
-    """Memory in which each process that loads keeps the images that it has read, in GB: much
-    quicker where all demonstrations fit into it."""
+    """Memory for decoded images in each data loading process, in GB: much faster if all
+    demonstrations fit into it."""
     cache_dir: Path | None = None
-    """Folder in which all images are kept, decoded and scaled, for all processes and for later
-    trainings; quicker than --cache-gb from the first step on."""
+    """Folder for decoded and scaled images, shared by all processes and later training runs; faster
+    than --cache-gb."""
 
 
 @dataclass(kw_only=True)
 class EvaluationArgs:
-    """Evaluations during the training."""
+    """Evaluations during training."""
 
     evaluate_every: int | None = None
-    """Steps between two evaluations on frozen episodes; the last one is at the end."""
+    """Steps between evaluations on frozen episodes; the last one is at the end."""
     evaluate_episodes: int = 5
     """Frozen episodes of each task in these evaluations."""
     evaluate_split: str = "val"
     """Their split."""
     evaluate_workers: int = 1
-    """Processes that evaluate."""
+    """Worker processes of these evaluations."""
 
 
 @dataclass(kw_only=True)
 class TrainArgs(EvaluationArgs, DemonstrationArgs):
     """Train a policy on demonstrations of the split train; running it again continues.
 
-    On several GPUs: `accelerate launch -m clevrskills train ...`; each of them has batches of its
-    own.
+    On several GPUs: `accelerate launch -m clevrskills train ...`; the batch size is per GPU.
     """
 
     policy: str | None = None
     """The policy: bc, act, stream_robolm, compact, of `clevrskills[policies]` cliport, jat, octo,
     robo_flamingo, or `module:Class`; with --from, that of the checkpoint."""
     recipe: Literal["compact"] | None = None
-    """Draw data, train in stages and evaluate, from nothing to a policy, instead of --policy and
-    --data; --configuration tiny tries it out in minutes."""
+    """Generate data, train in stages and evaluate, instead of --policy and --data; --configuration
+    tiny takes minutes."""
     out: Path
-    """Folder of the training."""
+    """Folder of the training run."""
     configuration: str | None = None
-    """Configuration of the policy: default, tiny or others that it has; with --from, by default
-    that of the checkpoint, whose weights have to fit."""
+    """Configuration of the policy: default, tiny or another one; with --from, by default that of
+    the checkpoint."""
     set: Repeated[str] = ()
-    """Entry of the configuration, NAME=VALUE, the value as JSON, e.g. `batch_size=32` or
-    `learning_rate=1e-4`; may be given several times."""
+    """Entry of the configuration, NAME=VALUE with a JSON value, e.g. `batch_size=32` or
+    `learning_rate=1e-4`; may be repeated."""
     from_: Path | None = None
-    """Checkpoint, or folder of a training, to go on from."""
+    """Checkpoint, or folder of a training run, to start from."""
     published_weights: Path | None = None
-    """Folder with published weights: its folders `language_model`, `image_encoder` and `weights`,
-    as far as the policy names some. By default they are looked for on the Hugging Face Hub."""
+    """Folder with published weights, in `language_model`, `image_encoder` and `weights`, as far as
+    the policy needs them. Default: the Hugging Face Hub."""
     steps: int = 20_000
-    """Steps of the optimizer."""
+    """Optimizer steps."""
     accumulate: int = 1
-    """Batches to a step."""
+    """Batches per optimizer step."""
     bf16: bool = False
-    """Compute in bfloat16 where that is safe."""
+    """Use bfloat16 mixed precision."""
     cpu: bool = False
     """Train on the CPU even if there is a GPU."""
     seed: int = 0
-    """Decides the first weights, the order of the windows and all else that is random."""
+    """Seed of weights, sampling and all other randomness."""
     log_every: int = 50
-    """Steps between two lines of the log."""
+    """Steps between log lines."""
     save_every: int = 1000
-    """Steps between two checkpoints."""
+    """Steps between checkpoints."""
     keep: int = 2
-    """Checkpoints that stay, the latest ones."""
+    """Number of latest checkpoints to keep."""

@@ -1,4 +1,4 @@
-"""``clevrskills train --recipe compact``: from nothing to a policy that is evaluated, in stages."""
+"""``clevrskills train --recipe compact``: data generation, training and evaluation, in stages."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ RECIPE_FILE = "recipe.json"
 class RecipeSize:
     """Amounts of data and training of a recipe, and their costs."""
 
-    tasks: tuple[str, ...] = ()  # what it learns; empty: all of the levels
-    scenes: int = 1000  # scenes of each skill, without demonstrations
-    demonstrations: int = 500  # demonstrations of each skill, without cameras
-    compositions: int = 250  # the same of each task of L1 and L2
-    perception_steps: int = 3600  # steps of the optimizer, for perception
-    composed_steps: int = 2100  # as many more if L1 or L2 is learned
-    controller_steps: int = 12_000  # the same for the controller
+    tasks: tuple[str, ...] = ()  # empty: all of the levels
+    scenes: int = 1000  # scenes per skill, without demonstrations
+    demonstrations: int = 500  # demonstrations per skill, without cameras
+    compositions: int = 250  # demonstrations per task of L1 and L2
+    perception_steps: int = 3600  # optimizer steps of perception
+    composed_steps: int = 2100  # additional ones for L1 or L2
+    controller_steps: int = 12_000  # optimizer steps of the controller
     controller_batch: int = 512  # control steps in a batch
-    # drawn episodes of each task, of the split ``val``, that the policy is checked on
+    # drawn episodes per task of the split ``val``, for the final check
     episodes: int = 20
 
 
 SIZES = {"default": RecipeSize(), "tiny": RecipeSize(("pick",), 4, 2, 0, 2, 0, 4, 32, 1)}
-"""Sizes by the name of the policy's configuration."""
+"""Sizes by configuration of the policy."""
 CPU_S = {
     "demonstrations": 0.25,
     "scenes": 0.03,
@@ -48,17 +48,16 @@ CPU_S = {
     "controller": 0.015,
     "check": 3.0,
 }
-"""CPU-seconds of a scene, a demonstration, a step of each training and an episode, on an AMD EPYC
-(Zen 5)."""
+"""CPU-seconds of a demonstration, scene, optimizer step or episode on an AMD EPYC (Zen 5)."""
 SHARES = {
     **{"match_pose": 0.5, "trace": 2.0, "throw": 0.7, "throw_topple": 0.7},
     **dict.fromkeys(("pick", "place", "push"), 1.5),
 }
-"""Sampling weights of tasks' scenes, for perception; all others have 1."""
+"""Sampling weights of the scenes of tasks for perception, 1 for others."""
 SAVE_EVERY = 200
-"""Steps of perception between two checkpoints, about five minutes."""
+"""Steps between checkpoints of perception, about five minutes."""
 SEED = 7000
-"""First seed of the episodes of the check."""
+"""First seed of the episodes of the final check."""
 
 
 class RecipeStage(NamedTuple):
@@ -66,8 +65,8 @@ class RecipeStage(NamedTuple):
 
     Attributes:
         name: Its name.
-        cpu_s: CPU-seconds that it takes, about.
-        run: Does it, or goes on with it, and returns an exit code.
+        cpu_s: Estimate of its CPU-seconds.
+        run: Runs or continues it, and returns an exit code.
     """
 
     name: str
@@ -79,8 +78,8 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[RecipeSta
     """Return the stages of the compact policy, each with a folder of its own.
 
     Args:
-        args: What is asked for.
-        train: Trains a policy.
+        args: The arguments of the command.
+        train: Function that trains a policy.
 
     Raises:
         UnknownNameError: There is no such configuration.
@@ -136,17 +135,17 @@ def stages(args: TrainArgs, train: Callable[[TrainArgs], int]) -> list[RecipeSta
 
 
 def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
-    """Run the stages of a recipe that are not done yet, each from where it stopped.
+    """Run the remaining stages of a recipe; an interrupted one continues.
 
     Args:
-        args: What is asked for.
-        train: Trains a policy.
+        args: The arguments of the command.
+        train: Function that trains a policy.
 
     Returns:
-        Exit code: 0 if all are done, else that of the stage that was stopped.
+        Exit code: 0 if all stages are completed, else that of the failed stage.
 
     Raises:
-        ClevrSkillsError: An option is not for recipes, or the folder holds another one.
+        ClevrSkillsError: An option is not for recipes, or the folder has another recipe.
     """
     decided = ("policy", "from_", "data", "task", "weight")
     check_not_given(args, decided, "--recipe, which decides it")
@@ -162,12 +161,12 @@ def run_recipe(args: TrainArgs, train: Callable[[TrainArgs], int]) -> int:
         if stage.name in done:
             continue
         left = sum(each.cpu_s for each in chosen if each.name not in done) / 3600
-        about_h = f"about {stage.cpu_s / 3600:.1f} CPU-hours of {left:.1f} that are left"
+        about_h = f"about {stage.cpu_s / 3600:.1f} of the remaining {left:.1f} CPU-hours"
         print(f"stage {number} of {len(chosen)}, {stage.name}: {about_h}", flush=True)
         if code := stage.run():
             return code
         done.append(stage.name)
         write_whole(path, to_json({**about, "done": done}, indent=1) + "\n")
     name = quote(f"checkpoint:{args.out / 'controller'}")
-    print(f"`--policy {name}` evaluates what was trained")
+    print(f"trained; evaluate it by `--policy {name}`")
     return 0
