@@ -116,7 +116,7 @@ def known(runs: Sequence[Evaluation]) -> Iterator[str]:
         coverage.append(f"{held} of {cells} ({run.label})")
     if lines:
         yield markdown(pd.DataFrame(lines)).rstrip()
-        yield f"Intervals of tasks that hold what the closed form says: {', '.join(coverage)}."
+        yield f"Task intervals that contain the closed form: {', '.join(coverage)}."
 
 
 def _texts(row: Composition, wanted: Mapping[str, float] = MappingProxyType({})) -> dict[str, str]:
