@@ -1,7 +1,4 @@
-"""Chat client: asks a language model behind an OpenAI-compatible endpoint.
-
-Standard library only; ``docs/agents.md`` says why.
-"""
+"""Chat client for OpenAI-compatible endpoints, on the standard library only."""
 
 from __future__ import annotations
 
@@ -26,13 +23,13 @@ from clevrskills.serving.api_key import read_api_key
 from clevrskills.serving.proxy import proxy_of, through
 
 LARGEST_REPLY = 20 * 2**20
-"""Bytes of a reply."""
+"""Maximum number of bytes of a response."""
 EMPTY_REPLIES = 3
-"""How often an empty reply is asked for again."""
+"""Maximum number of retries after an empty reply."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60.0
 TRANSIENT = (408, 409, 425, 429)
-"""Statuses besides 5xx after which it makes sense to ask again."""
-_SHOWN = 300  # characters of what a server says, in errors
+"""HTTP statuses besides 5xx that are retried."""
+_SHOWN = 300  # maximum characters of a server's message in errors
 _FILTER = "refused by the provider's filter"
 
 
@@ -40,14 +37,14 @@ _FILTER = "refused by the provider's filter"
 class Reply:
     """Reply of a model."""
 
-    text: str  # its words; empty: it said nothing, however often it was asked
+    text: str  # empty if the model gave no text after all retries
     # ``requests`` that were answered, ``prompt_tokens``, ``completion_tokens``
     usage: Mapping[str, float] = field(default_factory=dict)
-    finish_reason: str = ""  # why they end, as the server says; empty: it does not
+    finish_reason: str = ""  # as reported by the server; empty: not reported
 
     @property
     def cut_off(self) -> bool:
-        """Return whether the token limit ended the reply."""
+        """``True`` if the token limit ended the reply."""
         return self.finish_reason in ("length", "max_tokens")
 
 
@@ -61,24 +58,24 @@ class LanguageModel(Protocol):
         """Return the reply to messages.
 
         Raises:
-            PolicyError: None has arrived.
+            PolicyError: No reply has arrived.
         """
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Redirect handler that keeps the key from other servers."""
+    """Redirect handler that refuses redirects, so that the key stays with one server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
-class _Transient(Exception):  # noqa: N818 (it is not the last word)
-    """Error that may be over when the request is repeated.
+class _Transient(Exception):  # noqa: N818 (retried)
+    """Error after which the request is retried.
 
     Args:
-        message: What went wrong.
-        wait_s: When the server says to ask again.
-        silent: Whether the server gave no answer in time.
+        message: Description of the error.
+        wait_s: Seconds to wait, as requested by the server.
+        silent: Whether the server did not answer in time.
     """
 
     def __init__(self, message: str, wait_s: float | None = None, silent: bool = False) -> None:
@@ -90,23 +87,22 @@ class ChatClient:
     """Client of one model behind a chat API.
 
     Args:
-        url: Where the API is, up to and without ``/chat/completions``; if it contains that, it is
-            taken as it is, as Azure needs it.
+        url: Base URL of the API, without ``/chat/completions``. A URL that contains it is used
+            unchanged, as Azure requires.
         model: Name of the model.
-        key_env: Variable of the environment that holds the API key; ``None``: there is none.
-        key_header: Header that shows the key: after ``Bearer`` in ``Authorization``, alone in any
-            other.
-        temperature: Of sampling; ``None``: left to the server, like the two that follow.
-        top_p: Share of the probability from which is drawn.
-        max_tokens: Tokens of a reply, at most.
-        seed: A number, or ``episode``: it follows from the episode.
-        timeout_s: Seconds within which something must arrive.
-        retries: How often it is asked again after what may be over then.
-        media: How images are sent, ``png`` or ``jpeg``.
-        extra: More entries of the request.
+        key_env: Environment variable with the API key; ``None``: no key.
+        key_header: Header of the key, which follows ``Bearer`` in ``Authorization`` only.
+        temperature: Sampling temperature; ``None``: the server's default, as for the next two.
+        top_p: Probability mass of nucleus sampling.
+        max_tokens: Maximum number of tokens of a reply.
+        seed: Sampling seed: a number, or ``episode`` to derive it from the episode.
+        timeout_s: Timeout of a response, in seconds.
+        retries: Maximum number of retries after a transient error.
+        media: Format of images, ``png`` or ``jpeg``.
+        extra: Additional fields of the request.
 
     Raises:
-        ClevrSkillsError: A value is not allowed, or there is no key.
+        ClevrSkillsError: A value is not allowed, or the key is missing.
     """
 
     def __init__(
@@ -126,14 +122,12 @@ class ChatClient:
     ) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ClevrSkillsError(f"{url!r} is no address; allowed: http://… or https://…")
+            raise ClevrSkillsError(f"{url!r} is not a URL; allowed: http://… or https://…")
         if parts.username or parts.password:
-            raise ClevrSkillsError("the address holds a password; name a variable with key_env")
+            raise ClevrSkillsError("the URL contains a password; pass it with key_env")
         for name, _ in urllib.parse.parse_qsl(parts.query):
             if re.search("key|token|secret|signature", name, re.IGNORECASE):
-                raise ClevrSkillsError(
-                    f"the address holds a secret, {name}; name a variable with key_env"
-                )
+                raise ClevrSkillsError(f"the URL contains a secret, {name}; pass it with key_env")
         if not (timeout_s > 0 and retries >= 0):
             raise ClevrSkillsError("timeout_s must be above 0, and retries at least 0")
         if media not in MEDIA:
@@ -143,7 +137,7 @@ class ChatClient:
         whole = "/chat/completions" in parts.path
         self._url = url if whole else f"{url.rstrip('/')}/chat/completions"
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        self._headers["User-Agent"] = "clevrskills"  # some providers refuse that of the library
+        self._headers["User-Agent"] = "clevrskills"  # some providers refuse urllib's
         self._key = read_api_key(key_env, "key_env")
         if self._key:
             bearer = key_header.lower() == "authorization"
@@ -159,18 +153,18 @@ class ChatClient:
         self._opener = urllib.request.build_opener(_NoRedirects, handler)
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """Begin an episode: its seed decides how long is waited before asking again."""
+        """Begin an episode, whose seed determines the jitter of retries."""
         self._jitter = random.Random(prompt.seed)
         if self._seed is not None:
             seed = prompt.seed % 2**31 if self._seed == "episode" else self._seed
             self._request["seed"] = seed
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """Return the reply to messages; an empty one that was not cut off is asked for again, up to
-        :data:`EMPTY_REPLIES` times.
+        """Return the reply to messages; an empty reply that was not cut off is requested again, up
+        to :data:`EMPTY_REPLIES` times.
 
         Raises:
-            PolicyError: The server refuses, says something else, or does not answer.
+            PolicyError: The server refuses the request, or gives no valid reply.
         """
         data = {**self._request, "messages": to_openai(messages, self._media)}
         body = json.dumps(data, ensure_ascii=False).encode()
@@ -193,10 +187,10 @@ class ChatClient:
         return replace(parsed, text=parsed.text if parsed.text.strip() else "", usage=usage)
 
     def _ask(self, body: bytes) -> dict[str, Any]:
-        """Return what the server answers to a request, repeated as often as necessary.
+        """Send a request, with retries, and return the response.
 
         Raises:
-            PolicyError: It does not answer as it should.
+            PolicyError: The server refuses the request, or gives no valid response.
         """
         for again in range(self._retries + 1):
             try:
@@ -235,30 +229,30 @@ class ChatClient:
         try:
             reply = json.loads(text)
         except ValueError:
-            raise PolicyError(f"{self._url} answers no JSON: {_clipped(text)!r}") from None
+            raise PolicyError(f"{self._url}: response is not JSON: {_clipped(text)!r}") from None
         if not isinstance(reply, dict):
-            raise PolicyError(f"{self._url} answers no JSON object: {_clipped(text)!r}")
+            raise PolicyError(f"{self._url}: response is not a JSON object: {_clipped(text)!r}")
         problem = reply.get("error")
-        if problem:  # some servers refuse with status 200
+        if problem:  # some servers report errors with status 200
             code = problem.get("code") if isinstance(problem, dict) else None
             raise self._refusal(code if isinstance(code, int) else 400, text, None)
         return reply
 
     def _read(self, response: Any) -> str:
-        """Return the body of a response, without the key, should a server repeat it.
+        """Return the body of a response, with the key masked if the server repeats it.
 
         Raises:
-            PolicyError: It is too large.
+            PolicyError: The body is too large.
         """
         ends_s, chunks, size = monotonic() + self._timeout_s, list[bytes](), 0
         while chunk := response.read1(2**16):
             chunks.append(chunk)
             size += len(chunk)
             if size > LARGEST_REPLY:
-                raise PolicyError(f"{self._url} answers more than {LARGEST_REPLY >> 20} MB")
+                raise PolicyError(f"{self._url}: response exceeds {LARGEST_REPLY >> 20} MB")
             if monotonic() > ends_s:
                 raise TimeoutError
-        if response.length:  # less has arrived than was announced
+        if response.length:  # fewer bytes than announced
             raise http.client.IncompleteRead(b"", response.length)
         text = b"".join(chunks).decode(errors="replace")
         return text.replace(self._key, "[key]") if self._key else text
@@ -277,15 +271,15 @@ class ChatClient:
         if isinstance(reason, TimeoutError):
             return f"no answer within {self._timeout_s:g} s"
         if isinstance(error, http.client.IncompleteRead):
-            return "the answer was cut off"
+            return "the response was cut off"
         return f"no connection{through(self._proxy)}: {reason or type(error).__name__}"
 
 
 def _parse_reply(reply: Mapping[str, Any]) -> Reply:
-    """Return the text of a reply, and why it ends.
+    """Return the text and finish reason of a response.
 
     Raises:
-        PolicyError: It has none, or a filter kept it back.
+        PolicyError: The response has no message, or a filter withheld it.
     """
     try:
         choice = reply["choices"][0]
@@ -301,13 +295,13 @@ def _parse_reply(reply: Mapping[str, Any]) -> Reply:
             raise TypeError
     except (KeyError, IndexError, TypeError, AttributeError):
         shown = _clipped(json.dumps(reply))
-        raise PolicyError(f"an answer without a message of a model: {shown}") from None
-    # half a surrogate pair cannot be written
+        raise PolicyError(f"the response has no message: {shown}") from None
+    # unpaired surrogates cannot be encoded
     return Reply(content.encode(errors="replace").decode(), finish_reason=finish)
 
 
 def _message(text: str) -> str:
-    """Return the error message of a server, shortened to its essence."""
+    """Return the message of a server's error response."""
     try:
         problem = json.loads(text)["error"]
         return str(problem["message"] if isinstance(problem, dict) else problem)
@@ -321,7 +315,7 @@ def _clipped(text: str) -> str:
 
 
 def _wait_s(value: str | None) -> float | None:
-    """Return ``Retry-After`` in seconds, from seconds or a date; ``None``: not given."""
+    """Parse ``Retry-After``, seconds or a date; return seconds, or ``None`` if it is not given."""
     if value is None:
         return None
     try:

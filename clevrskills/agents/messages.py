@@ -1,4 +1,4 @@
-"""Messages as they are sent, counted, compared and kept: data of OpenAI's chat completions."""
+"""Chat messages: image budget, conversion to OpenAI chat completions, hashes and token counts."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from clevrskills.core.policy import ImagePart, Message
 from clevrskills.sim.render.images import encode_image
 
 CHARACTERS_PER_TOKEN, PIXELS_PER_TOKEN = 4, 750
-"""What is taken for a token where the server does not count them, and before anything is sent."""
+"""Size of a token in estimates and for servers that report no usage."""
 MEDIA = ("png", "jpeg")
 
 
 def budgeted(
     messages: Sequence[Message], most: int | None, largest_px: int | None
 ) -> list[Message]:
-    """Limit messages to a budget of images: the earliest are left out and replaced by words, too
-    large ones are scaled down.
+    """Fit messages into an image budget: replace the earliest images by text and scale down large
+    ones.
 
     Args:
         messages: The messages.
-        most: How many images there may be; ``None``: any number.
-        largest_px: How long the longer side of an image may be; ``None``: any length.
+        most: Maximum number of images; ``None``: no limit.
+        largest_px: Maximum length of the longer side of an image; ``None``: no limit.
     """
     images = sum(isinstance(part, ImagePart) for message in messages for part in message.parts)
     over = 0 if most is None else max(0, images - most)
@@ -57,7 +57,7 @@ def _shrunk(part: ImagePart, largest_px: int | None) -> ImagePart:
 
 
 def to_openai(messages: Sequence[Message], media: str = "png") -> list[dict[str, Any]]:
-    """Return the entry ``messages`` of a request; images as data URLs."""
+    """Return the ``messages`` field of a request, with images as data URLs."""
     data = []
     for message in messages:
         content: Any = [_part(part, media) for part in message.parts]
@@ -76,10 +76,10 @@ def _part(part: str | ImagePart, media: str) -> dict[str, Any]:
 
 
 def from_openai(data: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Return messages of a request, without their images.
+    """Return the messages of a request, without their images.
 
     Raises:
-        KeyError, TypeError: They are none.
+        KeyError, TypeError: The data are not chat messages.
     """
     messages = []
     for entry in data:
@@ -90,7 +90,7 @@ def from_openai(data: Sequence[Mapping[str, Any]]) -> list[Message]:
 
 
 def digest(messages: Sequence[Message]) -> str:
-    """Return the SHA-256, in hexadecimal, of what is sent: texts, and pixels of images."""
+    """Return the SHA-256, in hexadecimal, of the texts and pixels of messages."""
     data = [[m.role, *(_mark(part) for part in m.parts)] for m in messages]
     return hashlib.sha256(json.dumps(data, ensure_ascii=False).encode()).hexdigest()
 
@@ -108,7 +108,7 @@ def tokens_of(messages: Sequence[Message]) -> int:
         if isinstance(part, str):
             tokens += len(part) / CHARACTERS_PER_TOKEN
         else:
-            tokens += part.pixels.shape[0] * part.pixels.shape[1] / PIXELS_PER_TOKEN
+            tokens += part.pixels[..., 0].size / PIXELS_PER_TOKEN
     return round(tokens)
 
 

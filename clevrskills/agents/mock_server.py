@@ -1,7 +1,4 @@
-"""Mock server: scripted models behind the HTTP interface of OpenAI, and servers that misbehave.
-
-``clevrskills chat-stub`` is for tests of clients, of prompts and of runs.
-"""
+"""Mock server: scripted models and server faults behind an OpenAI-compatible HTTP API."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -29,64 +27,64 @@ _ANSWER = ("reply", "status", "headers", "body", "finish_reason", "size", "missi
 
 @dataclass(kw_only=True)
 class ChatStubArgs:
-    """Serve a scripted model as OpenAI-compatible endpoints do; Ctrl-C ends it."""
+    """Serve a scripted model as an OpenAI-compatible endpoint, until Ctrl-C."""
 
     behaviour: str
-    """What is replied: `garbage`, nothing that can be done; `fixed:TEXT`; `script:FILE`, one line
-    of the file after the other; `module:function`, what a function makes of the messages."""
+    """Source of the replies: `garbage` (no valid command), `fixed:TEXT`, `script:FILE` (line by
+    line) or `module:function` (a function of the messages)."""
     port: int = 8000
-    """Port to listen at, on this machine alone; 0: one that is free."""
+    """Port on this machine; 0: any free port."""
     port_file: Path | None = None
-    """File into which the port is written once it listens."""
+    """File to write the port to once the server listens."""
     delay: float = 0.0
-    """Seconds until it answers."""
+    """Delay of each response, in seconds."""
     fail_first: int = 0
-    """How many requests are refused before the first answer."""
+    """Number of requests to refuse before the first reply."""
     status: int = 503
-    """HTTP status of what is refused."""
+    """HTTP status of refused requests."""
 
 
 def chat_stub(args: ChatStubArgs) -> int:
-    """Serve until Ctrl-C or SIGTERM; returns the exit code, 0.
+    """Serve until Ctrl-C or SIGTERM; return the exit code, 0.
 
     Raises:
-        ClevrSkillsError: There is no such behaviour, or the port is taken.
+        ClevrSkillsError: The behaviour is unknown, or the port is in use.
     """
     check_least(args, port=0, delay=0, fail_first=0, status=400)
     sys.path.insert(0, os.getcwd())
     answer = behaviour(args.behaviour)
     with contextlib.suppress(ValueError):  # not the main thread
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # which scripts ignore behind `&`
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in shell background jobs
     with stop_signals(), contextlib.suppress(KeyboardInterrupt):
         with serving(answer, args.port, args.delay, args.fail_first, args.status) as url:
             if args.port_file is not None:
                 write_whole(args.port_file, f"{url.split(':')[-1].split('/')[0]}\n")
-            print(f"{args.behaviour} replies at {url}; Ctrl-C ends it", flush=True)
+            print(f"Serving {args.behaviour} at {url}; press Ctrl-C to stop", flush=True)
             threading.Event().wait()
-    print("stopped", flush=True)
+    print("Stopped", flush=True)
     return 0
 
 
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""What a server answers to a request. Entries of an answer:
+"""Function from a request to the response of the server, with the entries:
 
 ==================  ==============================================================================
-reply               what the model replies
-finish_reason       why it stops there; ``stop`` unless it is said
-body                all of the answer, in place of the above
-size                how many bytes the body has at least: it is filled up with blanks
-missing             how many of its bytes are announced but not sent
-status, headers     of HTTP
-delay_s             seconds until it comes
+reply               reply of the model
+finish_reason       reason why the reply ends, ``stop`` by default
+body                the whole body, in place of the above
+size                minimum number of bytes of the body, which is padded with blanks
+missing             number of bytes that are announced but not sent
+status, headers     HTTP status and headers
+delay_s             delay of the response, in seconds
 ==================  ==============================================================================
 """
 
 
 def behaviour(name: str) -> Answer:
-    """Return the answering behavior by its name, as in ``--behaviour``.
+    """Return the behavior of a name, as in ``--behaviour``.
 
     Raises:
-        ClevrSkillsError: There is no such behaviour, or no such file or function.
+        ClevrSkillsError: The behavior, file or function does not exist.
     """
     from clevrskills.agents.messages import from_openai
     from clevrskills.agents.scripted_models import FUNCTIONS, read_script, reply_function
@@ -97,11 +95,11 @@ def behaviour(name: str) -> Answer:
         for entry in entries:
             if not isinstance(entry, str):
                 check_arguments(entry, _ANSWER)
-        lock, place = threading.Lock(), iter(range(2**62))
+        lock, following = threading.Lock(), cycle(entries)
 
         def play(_: Mapping[str, Any]) -> Mapping[str, Any]:
             with lock:
-                entry = entries[next(place) % len(entries)]
+                entry = next(following)
             return {"reply": entry} if isinstance(entry, str) else entry
 
         return play
@@ -115,17 +113,17 @@ def behaviour(name: str) -> Answer:
 def serving(
     answer: Answer, port: int = 0, delay_s: float = 0.0, fail_first: int = 0, status: int = 503
 ) -> Iterator[str]:
-    """Serve on this machine, in threads; yields its address as clients want it.
+    """Serve on this machine, in threads; yield the base URL for clients.
 
     Args:
-        answer: What it answers.
-        port: Where it listens; 0: at a port that is free.
-        delay_s: How long it thinks.
-        fail_first: How many requests are refused at first.
-        status: What with.
+        answer: Function that answers requests.
+        port: Port; 0: any free port.
+        delay_s: Delay of each response.
+        fail_first: Number of requests to refuse before the first reply.
+        status: HTTP status of refused requests.
 
     Raises:
-        ClevrSkillsError: The port is taken.
+        ClevrSkillsError: The port is in use.
     """
     refusals, lock = iter(range(fail_first)), threading.Lock()
 
@@ -160,24 +158,21 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         try:
             request = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
             if not self.path.partition("?")[0].endswith(COMPLETIONS):
-                answer: Mapping[str, Any] = _refusal(404, f"there is only {COMPLETIONS}")
+                answer: Mapping[str, Any] = _refusal(404, f"the only endpoint is {COMPLETIONS}")
             else:
                 answer = type(self).answer(request)
         except (ValueError, KeyError, TypeError) as error:
-            answer = _refusal(400, f"no request: {type(error).__name__}: {error}")
+            answer = _refusal(400, f"invalid request: {type(error).__name__}: {error}")
         except ClevrSkillsError as error:
             answer = _refusal(400, str(error))
-        with contextlib.suppress(ConnectionError):  # who asked is gone
+        with contextlib.suppress(ConnectionError):  # the client has disconnected
             self._send(answer)
 
     def _send(self, answer: Mapping[str, Any]) -> None:
         time.sleep(answer.get("delay_s", 0))
         body = answer.get("body", _completion(answer))
-        data = (
-            (body if isinstance(body, str) else json.dumps(body))
-            .encode()
-            .ljust(answer.get("size", 0))
-        )
+        text = body if isinstance(body, str) else json.dumps(body)
+        data = text.encode().ljust(answer.get("size", 0))
         self.send_response(answer.get("status", 200))
         headers = {"Content-Type": "application/json", **answer.get("headers", {})}
         for name, value in {**headers, "Content-Length": len(data)}.items():
@@ -186,7 +181,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data[: len(data) - answer.get("missing", 0)])
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing of requests."""
+        """Do not log requests."""
 
 
 def _completion(answer: Mapping[str, Any]) -> dict[str, Any]:

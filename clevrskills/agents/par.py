@@ -1,4 +1,6 @@
-"""Planner, actor and reporter: one plans in words, one acts, one describes what is seen."""
+"""PAR policy: a planner gives text instructions, an actor executes them, a reporter describes the
+scene.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 PARTS = ("planner", "actor", "reporter")
 TRUTH, NONE, PERFECT = "truth", "none", "perfect"
 REPORT = "report"
-"""Name of the view of the planner that holds the words of a reporter."""
+"""Name of the planner's view with the reporter's text."""
 _CHAT = "chat:"
 _REPORTER = """\
 You look at a table from above and report to a planner who cannot see it. Top is near the robot, and
@@ -37,25 +39,24 @@ Of bowls and zones no size is told. Add nothing else."""
 
 
 class PAR:
-    """Policy of a planner in words, an actor that carries its instructions out, and a reporter.
-
-    Arguments of a part have its name and a dot before theirs, as in ``planner.model``.
+    """Policy of a planner that gives text instructions, an actor that executes them, and a reporter
+    that describes the scene.
 
     Args:
-        suite: What it acts in; the environments have ``actor``, ``judges`` and ``check_report``.
-        interface: What it acts by, of words.
-        planner: Any policy that acts in words, such as ``chat:URL`` or ``greedy_text``.
-        actor: ``perfect``, or a policy of another interface such as ``checkpoint:DIR``, which is
-            given the instruction as its prompt.
-        reporter: ``truth``: a true description; ``chat:URL``: the description of an image by a
-            model; ``none``: the planner is given the image itself.
-        actor_interface: What the actor acts by. All images have the look that it asks for.
-        image: The view that is an image.
-        caption: The view that is the true description.
-        parts: Arguments of the parts.
+        suite: Suite whose environments have ``actor``, ``judges`` and ``check_report``.
+        interface: Text interface.
+        planner: Any policy that gives text commands, such as ``chat:URL`` or ``greedy_text``.
+        actor: ``perfect``, or a policy of another interface such as ``checkpoint:DIR``, whose
+            prompt is the instruction.
+        reporter: ``truth``: the ground-truth description; ``chat:URL``: a model that describes the
+            image; ``none``: the planner sees the image itself.
+        actor_interface: Interface of the actor, whose look applies to all images.
+        image: Name of the image view.
+        caption: Name of the view with the ground-truth description.
+        parts: Arguments of the parts, prefixed by the name of the part, as in ``planner.model``.
 
     Raises:
-        ClevrSkillsError: The interface is not of words, or an argument is not allowed.
+        ClevrSkillsError: The interface takes no text commands, or an argument is not allowed.
     """
 
     privileged = True
@@ -74,7 +75,7 @@ class PAR:
     ) -> None:
         if not isinstance(interface, TextInterface):
             words = [i.name for i in all_interfaces(suite).values() if isinstance(i, TextInterface)]
-            raise ClevrSkillsError(f"par acts in words: --interface {' or '.join(words)}")
+            raise ClevrSkillsError(f"par needs text commands: --interface {' or '.join(words)}")
         given = _by_part(parts)
         source = PolicySource(planner, given["planner"], own=suite.policies())
         self._planner = source.make(suite, interface.name)
@@ -124,7 +125,7 @@ class PAR:
         return TextAction(answer.action, answer.reply, answer.stop, total, answer.record)
 
     def _act_out(self, instruction: str) -> Any:
-        """Return the action of the actor for an instruction, as its interface has it."""
+        """Return the request of the actor's interface for an instruction."""
         assert self._actor is not None
         observer = Observer(self._env, self._actor.options)
         observer.begin(self._seed)
@@ -135,10 +136,10 @@ class PAR:
 
 
 def _by_part(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the arguments of each part.
+    """Group arguments by part.
 
     Raises:
-        UnknownNameError: One is of no part.
+        UnknownNameError: An argument belongs to no part.
     """
     found: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     for name, value in arguments.items():
@@ -151,21 +152,21 @@ def _by_part(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _reporter(name: str, arguments: Mapping[str, Any]) -> ChatClient | None:
-    """Return the model that reports; ``None``: none does.
+    """Return the client of a reporter model; ``None``: the reporter is not a model.
 
     Raises:
-        UnknownNameError: There is no such reporter.
+        UnknownNameError: The reporter is unknown.
     """
     if name in (TRUTH, NONE):
         return None
     if not name.startswith((f"{_CHAT}http://", f"{_CHAT}https://")):
         raise UnknownNameError("reporter", name, (TRUTH, NONE, "chat:URL"))
     if "model" not in arguments:
-        raise ClevrSkillsError("name the reporter's model: --policy-arg reporter.model=NAME")
+        raise ClevrSkillsError("the reporter has no model; pass --policy-arg reporter.model=NAME")
     return ChatClient(name.removeprefix(_CHAT), **arguments)
 
 
 def _request(image: Any) -> list[Message]:
-    """Return what a reporter is asked."""
+    """Return the messages to a reporter."""
     shown: list[str | ImagePart] = ["The table now:", ImagePart("table", image)]
     return [Message("system", (_REPORTER,)), message("user", shown)]

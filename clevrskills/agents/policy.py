@@ -1,4 +1,4 @@
-"""Chat policy: asks a language model, turn by turn, and does what it replies."""
+"""Chat policy: asks a language model for the action of each turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.agents.client import ChatClient, LanguageModel, Reply
-from clevrskills.agents.messages import budgeted, images_of, tokens_of
+from clevrskills.agents.messages import CHARACTERS_PER_TOKEN, budgeted, images_of, tokens_of
 from clevrskills.agents.prompter import PlainPrompter
 from clevrskills.agents.scripted_models import scripted_model
 from clevrskills.agents.transcript import ReplayedModel, TranscriptRecorder
@@ -30,33 +30,33 @@ from clevrskills.core.suite import Prompting, Suite, all_interfaces, all_views
 from clevrskills.errors import ClevrSkillsError, check_arguments
 
 SCHEMES = ("http://", "https://")
-"""How the address of an endpoint begins."""
+"""URL schemes of endpoints."""
 _UNREADABLE = "No action could be read in this reply."
 _CUT_OFF = "This reply was cut off before it gave an action."
 ENDPOINT = tuple(name for name in signature(ChatClient.__init__).parameters)[2:]
-"""Arguments of the client."""
+"""Names of the client's arguments."""
 
 
 class ChatPolicy:
     """Policy that asks a language model.
 
     Args:
-        target: Address of an endpoint, or a scripted model, one of
+        target: URL of an endpoint, or name of a scripted model, one of
             :data:`~clevrskills.agents.scripted_models.NAMES`.
-        suite: What it acts in; it gives the prompter.
-        interface: What it acts by.
-        replay: A run whose transcripts reply in place of the model.
-        history: Largest number of past turns that are sent; ``None``: that of the prompter.
-        max_images: Largest number of images of a request; the earliest are left out.
-        image_px: Largest length of the longer side of an image, in pixels.
-        price_in: Price of a million tokens that are sent.
-        price_out: Price of a million tokens that are replied.
-        reply_tokens: Tokens of a reply in estimates; ``None``: what the prompter takes for typical.
+        suite: Suite, which provides the prompter.
+        interface: Action interface.
+        replay: Run whose transcripts are replayed in place of the model.
+        history: Maximum number of past turns in a request; ``None``: the prompter's default.
+        max_images: Maximum number of images in a request; the earliest are left out.
+        image_px: Maximum length of the longer side of an image, in pixels.
+        price_in: Price of a million prompt tokens.
+        price_out: Price of a million completion tokens.
+        reply_tokens: Tokens of a reply in estimates; ``None``: the prompter's default.
         prompt: Options of the suite's prompter.
         endpoint: Arguments of :class:`~clevrskills.agents.client.ChatClient`.
 
     Raises:
-        ClevrSkillsError: The interface is not of words, or an argument is not allowed.
+        ClevrSkillsError: The interface takes no text commands, or an argument is not allowed.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ChatPolicy:
         if not isinstance(interface, TextInterface):
             able = [n for n, i in all_interfaces(suite).items() if isinstance(i, TextInterface)]
             raise ClevrSkillsError(
-                f"chat:{target} acts by words; the interface {interface.name} is of numbers; "
+                f"chat:{target} needs text commands; the interface {interface.name} is numeric; "
                 f"allowed: --interface {' or '.join(able) or '(none)'}"
             )
         numbers = {
@@ -89,10 +89,10 @@ class ChatPolicy:
         }
         for name, (value, least) in numbers.items():
             if value is not None and value < least:
-                raise ClevrSkillsError(f"{name} must be a whole number from {least} on")
+                raise ClevrSkillsError(f"{name} must be an integer of at least {least}")
         for name, price in (("price_in", price_in), ("price_out", price_out)):
             if price is not None and not 0 <= price < math.inf:
-                raise ClevrSkillsError(f"{name} must be a price of a million tokens")
+                raise ClevrSkillsError(f"{name} must be the price of a million tokens, at least 0")
         self._prompter = _prompter(suite, interface, prompt or {})
         if history is not None:
             self._prompter.history = history
@@ -108,7 +108,7 @@ class ChatPolicy:
         )
         self._model = self._make_model(target, suite, interface, replay, endpoint)
         self.concurrency = "threads" if isinstance(self._model, ChatClient) else "none"
-        # the seed of an episode names its transcript, so a replay is no policy
+        # a replay finds the transcript by the episode's seed
         self.privileged = target == "oracle" or replay is not None
         self.track = "" if target.startswith(SCHEMES) else "none"
 
@@ -130,7 +130,7 @@ class ChatPolicy:
         if not remote:
             return scripted
         if "model" not in endpoint:
-            raise ClevrSkillsError("name the model: --policy-arg model=NAME")
+            raise ClevrSkillsError("the model has no name; pass --policy-arg model=NAME")
         check_annotated(ChatClient, endpoint)
         return ChatClient(target, **endpoint)
 
@@ -143,7 +143,7 @@ class ChatPolicy:
         self._unreadable: dict[int, tuple[str, str]] = {}
 
     def act(self, observation: Observation) -> TextAction:
-        """Return the action that the model replies.
+        """Return the action of the model.
 
         Raises:
             PolicyError: No reply has arrived.
@@ -152,7 +152,7 @@ class ChatPolicy:
         return self.read(observation, messages, self._model.answer(messages))
 
     def read(self, observation: Observation, messages: list[Message], reply: Reply) -> TextAction:
-        """Return the action of a reply to the messages that were sent for an observation."""
+        """Return the action of a reply to the messages of an observation."""
         action = self._prompter.parse(reply.text)
         paid = {name: value for name, value in reply.usage.items() if name not in REPLIES}
         usage = {**paid, **action.usage, "images": len(images_of(messages))}
@@ -173,8 +173,8 @@ class ChatPolicy:
         return action
 
     def request(self, observation: Observation) -> list[Message]:
-        """Return the messages for an observation, within the budget of images; of a past reply that
-        could not be read its first words are kept, with what was wrong.
+        """Return the messages of an observation, within the image budget; past replies without a
+        valid action appear as their first words and the reason.
         """
         turns = tuple(map(self._past_turn, observation["turns"]))
         messages = self._prompter.messages({**observation, "turns": turns}, self._history)
@@ -194,13 +194,13 @@ class ChatPolicy:
         return {**turn, "action": action, "message": f"{turn['message']} {wrong}".strip()}
 
     def estimate(self, observation: Observation, turns: int) -> dict[str, float]:
-        """Return what an episode of so many turns costs: requests, tokens, images, price.
+        """Estimate requests, tokens, images and price of an episode.
 
         Args:
-            observation: Its first observation.
-            turns: Its number of turns.
+            observation: First observation of the episode.
+            turns: Number of turns.
         """
-        action = "x" * 4 * 5  # five tokens
+        action = "x" * 5 * CHARACTERS_PER_TOKEN  # five tokens
         total = dict.fromkeys(("requests", "prompt_tokens", "completion_tokens", "images"), 0.0)
         request: list[Message] = []
         for turn in range(turns):
@@ -218,7 +218,7 @@ class ChatPolicy:
         return total
 
     def price(self, sent: float, replied: float) -> float:
-        """Return the price of so many tokens."""
+        """Return the price of prompt and completion tokens."""
         assert self.prices is not None
         return (sent * self.prices[0] + replied * self.prices[1]) / 1e6
 
@@ -230,10 +230,10 @@ class ChatPolicy:
 
 
 def _prompter(suite: Suite, interface: TextInterface, options: Mapping[str, Any]) -> Prompter:
-    """Return the suite's own prompter, or the plain one.
+    """Return the suite's own prompter, or the default one.
 
     Raises:
-        ClevrSkillsError: There is no such option.
+        ClevrSkillsError: An option is unknown.
     """
     own = suite.prompter(interface, options) if isinstance(suite, Prompting) else None
     if own is not None:

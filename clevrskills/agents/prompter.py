@@ -1,4 +1,4 @@
-"""Prompters: the one for suites without their own, and the reader of replies that all share."""
+"""Default prompter of suites, and the formats of actions and messages that prompters share."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput
 from clevrskills.core.replies import read_reply
 
 ACTION = "action:"
-"""What comes before the action, on a line of its own."""
+"""Marker of the line with the action."""
 
 
 def write_action(action: str) -> str:
-    """Return a reply that says an action."""
+    """Return the line of a reply that gives an action."""
     return f"{ACTION} {action}"
 
 
 def message(role: Literal["user", "assistant"], parts: Sequence[str | ImagePart]) -> Message:
-    """Return a message in which adjacent texts are joined by a blank line."""
+    """Return a message, with adjacent texts joined by a blank line."""
     joined: list[str | ImagePart] = []
     for part in parts:
         last = joined[-1] if joined else None
@@ -34,12 +34,12 @@ def message(role: Literal["user", "assistant"], parts: Sequence[str | ImagePart]
 
 
 class PlainPrompter:
-    """Prompter for any suite whose commands are words: the prompt and its images, the commands, the
-    outcomes of the last turns, and the present observation.
+    """Prompter for any suite with text commands: task and images, commands, results of the last
+    turns, current observation.
 
     Args:
-        interface: What is acted by.
-        views: Names of the views that it shows unless others are asked for.
+        interface: Action interface.
+        views: Names of the views that are shown by default.
     """
 
     history, reply_tokens = 2, 50
@@ -60,7 +60,7 @@ class PlainPrompter:
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """Return the messages to send: the rules, past turns, the present observation."""
+        """Return the messages to send: rules, past turns, current observation."""
         lines = [
             f"Turn {turn['index'] + 1}: {turn['action']}. {turn['message']}"
             for turn in observation["turns"][-self.history :]
@@ -81,7 +81,7 @@ class PlainPrompter:
         return read_reply(reply, self._interface.grammar)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """Return a reply that says an action."""
+        """Return a reply that gives an action."""
         return f"This is the next step.\n{write_action(action)}"
 
     def random(self, generator: np.random.Generator) -> str:

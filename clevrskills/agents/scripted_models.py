@@ -1,4 +1,4 @@
-"""Scripted models: reply in place of a language model, to test prompts, parsers and runs."""
+"""Scripted models that stand in for a language model, to test prompts, parsers and runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -29,125 +30,55 @@ GARBAGE = (
     "```\nstep(1, 2)\n```",
     "   \n",
 )
-"""Replies that say nothing that can be done, of eight kinds."""
+"""Replies without a valid command, of eight kinds."""
 FUNCTIONS = ("garbage", "fixed:TEXT", "module:function")
-"""Names of functions that reply."""
+"""Names of reply functions."""
 NAMES = ("oracle", "random", "script:FILE", *FUNCTIONS)
 """Names of scripted models."""
 
 ReplyFunction = Callable[[Sequence[Message]], str]
-"""Function of messages that replies to them, from their content alone."""
+"""Function from the messages to the reply."""
 _FUNCTION = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 
 
-class OracleModel:
-    """Model that replies with the next action of the suite's oracle.
+class ScriptedModel:
+    """Model whose replies are computed in this process.
 
     Args:
-        suite: What it acts in.
-        interface: What it acts by.
-        prompter: Knows the format of replies.
+        start: Function that begins an episode and returns the function that replies in it.
     """
 
-    def __init__(self, suite: Suite, interface: Interface, prompter: Prompter) -> None:
-        require_oracle(suite)
-        self._suite, self._interface, self._prompter = suite, interface, prompter
+    def __init__(self, start: Callable[[PromptInput, Any], ReplyFunction]) -> None:
+        self._start = start
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
         """Begin an episode."""
-        self._oracle = self._suite.oracle(env, self._interface)
+        self._reply = self._start(prompt, env)
 
     def answer(self, messages: Sequence[Message]) -> Reply:
-        """Return the next reply."""
-        action = str(self._oracle.act())
-        plan: Sequence[str] = getattr(self._oracle, "plan", ())
-        return counted(messages, self._prompter.reply(action, plan))
-
-
-class RandomModel:
-    """Model that replies with random actions of the interface.
-
-    Args:
-        prompter: Knows what that is.
-    """
-
-    def __init__(self, prompter: Prompter) -> None:
-        self._prompter = prompter
-
-    def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """Begin an episode."""
-        self._generator = np.random.default_rng(prompt.seed)
-
-    def answer(self, messages: Sequence[Message]) -> Reply:
-        """Return the next reply."""
-        action = self._prompter.random(self._generator)
-        return counted(messages, self._prompter.reply(action))
-
-
-class FunctionModel:
-    """Model whose replies a function computes from the messages.
-
-    Args:
-        reply: The function.
-    """
-
-    def __init__(self, reply: ReplyFunction) -> None:
-        self._reply = reply
-
-    def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """Begin an episode."""
-
-    def answer(self, messages: Sequence[Message]) -> Reply:
-        """Return the next reply.
+        """Return the next reply, with estimated tokens; a blank reply is empty.
 
         Raises:
-            PolicyError: It finds nothing to reply to.
+            GaveUp: The oracle gives up.
+            PolicyError: A reply function raises :class:`~clevrskills.errors.ClevrSkillsError`.
         """
-        try:
-            text = self._reply(messages)
-        except ClevrSkillsError as error:
-            raise PolicyError(str(error)) from None
-        return counted(messages, text)
-
-
-class Script:
-    """Model that replies with the lines of a file, from its beginning in each episode.
-
-    Args:
-        path: The file, see :func:`read_script`.
-
-    Raises:
-        ClevrSkillsError: It cannot be read, or holds answers of a server.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._replies = []
-        for entry in read_script(path):
-            if not isinstance(entry, str):
-                raise ClevrSkillsError(f"{path} holds answers of a server; see chat-stub")
-            self._replies.append(entry)
-
-    def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """Begin an episode."""
-        self._turn = 0
-
-    def answer(self, messages: Sequence[Message]) -> Reply:
-        """Return the next reply; after the last one the first."""
-        self._turn += 1
-        return counted(messages, self._replies[(self._turn - 1) % len(self._replies)])
+        text = self._reply(messages)
+        replied = tokens_of([Message("assistant", (text,))])
+        usage = {"prompt_tokens": tokens_of(messages), "completion_tokens": replied}
+        return Reply(text if text.strip() else "", {"requests": 1, **usage})
 
 
 def garbage(messages: Sequence[Message]) -> str:
-    """Return one of :data:`GARBAGE`: always the same for the same messages, each equally often."""
+    """Return one of :data:`GARBAGE`, chosen uniformly by a hash of the messages."""
     return GARBAGE[int(digest(messages)[:8], 16) % len(GARBAGE)]
 
 
 def read_script(path: Path) -> list[str | Mapping[str, Any]]:
-    """Return the replies of a script: one a line, as it is or as a text of JSON; an object of JSON
-    is the answer of a server.
+    """Return the replies of a script, one per line: plain text or a JSON string. A JSON object is a
+    response of the server.
 
     Raises:
-        ClevrSkillsError: It cannot be read, or is empty.
+        ClevrSkillsError: The file cannot be read, or is empty.
     """
     try:
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
@@ -166,7 +97,7 @@ def read_script(path: Path) -> list[str | Mapping[str, Any]]:
 
 
 def reply_function(name: str) -> ReplyFunction | None:
-    """Return the function that one of :data:`FUNCTIONS` names; ``None``: it is none of them.
+    """Return the reply function of a name; ``None``: the name is none of :data:`FUNCTIONS`.
 
     Raises:
         ClevrSkillsError: The module or the function cannot be imported.
@@ -185,26 +116,48 @@ def reply_function(name: str) -> ReplyFunction | None:
     return found
 
 
-def scripted_model(name: str, suite: Suite, interface: Interface, prompter: Prompter) -> Any:
+def scripted_model(
+    name: str, suite: Suite, interface: Interface, prompter: Prompter
+) -> ScriptedModel:
     """Return the model of a name, one of :data:`NAMES`.
 
     Raises:
-        ClevrSkillsError: There is none of this name, or it cannot be made.
+        ClevrSkillsError: The name is unknown, or the model cannot be made.
     """
     kind, _, rest = name.partition(":")
     if name == "oracle":
-        return OracleModel(suite, interface, prompter)
+        require_oracle(suite)
+
+        def start(prompt: PromptInput, env: Any) -> ReplyFunction:
+            oracle = suite.oracle(env, interface)
+            return lambda _: prompter.reply(str(oracle.act()), getattr(oracle, "plan", ()))
+
+        return ScriptedModel(start)
     if name == "random":
-        return RandomModel(prompter)
+
+        def draw(prompt: PromptInput, env: Any) -> ReplyFunction:
+            generator = np.random.default_rng(prompt.seed)
+            return lambda _: prompter.reply(prompter.random(generator))
+
+        return ScriptedModel(draw)
     if kind == "script" and rest:
-        return Script(Path(rest))
-    if reply := reply_function(name):
-        return FunctionModel(reply)
+        entries = read_script(Path(rest))
+        replies = [entry for entry in entries if isinstance(entry, str)]
+        if len(replies) < len(entries):
+            raise ClevrSkillsError(f"{rest} has responses of a server; see chat-stub")
+
+        def play(prompt: PromptInput, env: Any) -> ReplyFunction:
+            following = cycle(replies)
+            return lambda _: next(following)
+
+        return ScriptedModel(play)
+    if function := reply_function(name):
+
+        def call(messages: Sequence[Message]) -> str:
+            try:
+                return function(messages)
+            except ClevrSkillsError as error:
+                raise PolicyError(str(error)) from None
+
+        return ScriptedModel(lambda *_: call)
     raise UnknownNameError("model", name, ["http://…", "https://…", *NAMES])
-
-
-def counted(messages: Sequence[Message], text: str) -> Reply:
-    """Return a reply with the tokens that it would cost, about; one of blanks is empty."""
-    replied = tokens_of([Message("assistant", (text,))])
-    usage = {"prompt_tokens": tokens_of(messages), "completion_tokens": replied}
-    return Reply(text if text.strip() else "", {"requests": 1, **usage})

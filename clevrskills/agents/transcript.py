@@ -1,12 +1,11 @@
-"""Transcripts: what was sent and replied in an episode, as data, and a model that replies so again.
+"""Transcripts of episodes: recorder of requests, and a model that replays recorded replies.
 
 ::
 
-    DIR/transcripts/<episode>.jsonl        a line on the episode, then one for each turn
+    DIR/transcripts/<episode>.jsonl        a line for the episode, then one for each turn
 
-The line of a turn has ``request`` (a hash of all that was sent), ``messages`` (a text that stood in
-a line before is only named by its hash), ``reply``, ``finish_reason``, ``action``, ``code`` and
-``usage``. ``clevrskills.evaluation`` writes them.
+The line of a turn has ``request`` (hash of all messages), ``messages`` (repeated texts appear as
+their hash), ``reply``, ``finish_reason``, ``action``, ``code`` and ``usage``.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from clevrskills.errors import ClevrSkillsError, DamagedError
 from clevrskills.jobs.journal import read_lines
 
 SHORT = 100
-"""Characters up to which a text is repeated instead of named by its hash."""
+"""Maximum length of texts that are repeated rather than replaced by their hash."""
 
 
 class TranscriptRecorder:
@@ -51,36 +50,36 @@ class TranscriptRecorder:
 
 
 class ReplayedModel:
-    """Model that repeats the replies of transcripts.
+    """Model that replays the replies of transcripts.
 
     Args:
         folder: Folder of a run, or of its transcripts.
 
     Raises:
-        ClevrSkillsError: It has no transcripts, or a damaged one.
+        ClevrSkillsError: The folder has no transcripts, or a damaged one.
     """
 
     def __init__(self, folder: Path) -> None:
         inner = folder / "transcripts"
         paths = sorted((inner if inner.is_dir() else folder).glob("*.jsonl"))
         if not paths:
-            raise ClevrSkillsError(f"{folder} has no transcripts; name a run of a language model")
+            raise ClevrSkillsError(f"{folder} has no transcripts; pass a run of a language model")
         self._paths = {}
         for path in paths:
             head: dict[str, Any] = next(read_lines(path, json.loads), {})
             if "policy_seed" not in head:
-                raise DamagedError(f"{path} is no transcript")
+                raise DamagedError(f"{path} is not a transcript")
             self._paths[head["policy_seed"]] = path
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """Begin an episode; it is known by its seed.
+        """Begin the episode of a seed.
 
         Raises:
-            ConnectionLost: There is no transcript of it.
+            ConnectionLost: The episode has no transcript.
         """
         path = self._paths.get(prompt.seed)
         if path is None:
-            raise ConnectionLost("there is no transcript of this episode")
+            raise ConnectionLost("this episode has no transcript")
         _, *turns = read_lines(path, json.loads)
         self._turns, self._path = turns[::-1], path
 
@@ -88,14 +87,13 @@ class ReplayedModel:
         """Return the reply of the next turn.
 
         Raises:
-            PolicyError: There is none, or something else was sent then.
+            PolicyError: The transcript has ended, or recorded another request.
         """
         if not self._turns:
             raise PolicyError(f"{self._path} ends before the episode does")
         turn: dict[str, Any] = self._turns.pop()
         if turn["request"] != digest(messages):
             raise PolicyError(
-                f"{self._path}, turn {turn['turn']}: another request was sent then, so its reply "
-                "is none to this one"
+                f"{self._path}, turn {turn['turn']}: the request differs from the recorded one"
             )
         return Reply(turn["reply"], turn["usage"], turn.get("finish_reason", ""))

@@ -1,4 +1,4 @@
-"""Environments of symbolic suites as Gymnasium defines them: a command is a step."""
+"""Gymnasium environments of symbolic suites: a step is a command."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError, whole_number
 from clevrskills.jobs.arguments import check_names
 
 TEXT_LENGTH = 20_000
-"""Characters of the longest text that is observed."""
+"""Maximum number of characters of an observed text."""
 COMMAND_LENGTH = 400
-"""Characters of the longest command that is drawn from the action space."""
+"""Maximum number of characters of a command sampled from the action space."""
 
 
 class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
-    """Episodes of a task of a symbolic suite.
+    """Gymnasium environment of a task of a symbolic suite.
 
-    An observation has ``prompt`` (what is asked for), ``message`` (what came of the last turn),
-    and an entry for each view: text, or an image (H, W, 3) uint8. The reward of a step is how much
-    the goal's reward rose by it. ``info`` has ``success``, ``is_success``, ``progress``, ``ok`` and
-    ``code`` of the turn; ``info["episode_id"]`` names the episode at its start, by its seed unless
-    it is a frozen one.
+    An observation has ``prompt`` (instruction), ``message`` (feedback on the last turn) and an
+    entry for each view: text, or an image (H, W, 3) uint8. The reward of a step is the increase of
+    the goal's reward. ``info`` has ``success``, ``is_success``, ``progress``, and ``ok`` and
+    ``code`` of the turn. After a reset, ``info["episode_id"]`` has the name of the episode, by its
+    seed unless it is frozen.
 
-    ``reset(seed=s)`` draws the episode of a seed; ``reset(options={"index": i})`` takes frozen
-    episode i of the split, ``reset(options={"episode": e})`` one that is at hand.
+    ``reset(seed=s)`` draws the episode of a seed. ``reset(options={"index": i})`` loads frozen
+    episode i of the split, ``reset(options={"episode": e})`` a given episode.
 
-    A copy, by ``pickle`` or ``deepcopy``, is made anew from the arguments: reset it.
+    A copy by ``pickle`` or ``deepcopy`` is constructed from the arguments and must be reset.
 
     Args:
         suite: Name of the suite, or ``module:Class``.
         task: Key of the task.
-        split: Name of the split; ``None``: the one that is evaluated.
-        views: What is shown; ``None``: all that is text.
-        interface: What is acted by; ``None``: commands in words.
-        feedback: What turns tell of themselves.
-        criteria: When the task counts as solved; ``None``: the suite's first criteria.
+        split: Name of the split; ``None``: the default split of evaluation.
+        views: Names of the views to observe; ``None``: all text views.
+        interface: Name of the action interface; ``None``: text commands.
+        feedback: Amount of feedback on each turn.
+        criteria: Success criteria; ``None``: the suite's default.
         render_mode: ``rgb_array`` or ``None``.
 
     Attributes:
-        base_env: The suite's environment below it.
+        base_env: The suite's environment.
 
     Raises:
-        ClevrSkillsError: A name is unknown (it tells the allowed ones).
+        ClevrSkillsError: A name is unknown.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
@@ -98,10 +98,10 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise UnknownNameError("render_mode", render_mode, self.metadata["render_modes"])
         if render_mode and not images:
-            raise ClevrSkillsError(f"suite {suite} has no images: render_mode has to be None")
+            raise ClevrSkillsError(f"suite {suite} has no images; render_mode must be None")
         self.render_mode = render_mode
         shown = tuple(name for name in self._views if name in images)
-        # a world of symbols draws at any time; cameras decide what its pieces are called
+        # views are rendered on demand; cameras only select the names of drawn shapes
         config = EnvConfig(
             task, self._split, criteria=criteria or found.criteria()[0], cameras=shown
         )
@@ -123,7 +123,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         return partial(type(self), **self._arguments), (), {"spec": self.spec}
 
     def _image_space(self, name: str) -> gym.spaces.Box:
-        """Return the space of an image, which is as large as in an episode."""
+        """Return the space of an image, with the size that the first drawn episode has."""
         episode = self._suite.draw(self._task, self._split, 0)
         self.base_env.reset(options={"episode": episode})
         return gym.spaces.Box(0, 255, self.base_env.look((name,))[name].shape, np.uint8)
@@ -131,10 +131,10 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start an episode; without a seed or an option the next one that is drawn.
+        """Start an episode; without a seed or options, draw a new one.
 
         Raises:
-            ClevrSkillsError: There is no such option, seed or frozen episode.
+            ClevrSkillsError: The option, seed or frozen episode does not exist.
             ClosedError: The environment is closed.
         """
         with self._life.reset():
@@ -162,10 +162,10 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         return self._suite.draw(self._task, self._split, drawn)
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Take a turn; what can't be done, or not be read, uses it up.
+        """Execute a command; an invalid or impossible command uses up the turn.
 
         Raises:
-            ActionError: The action is none of the interface.
+            ActionError: The action is not in the action space of the interface.
             ResetNeededError: No episode is running.
             ClosedError: The environment is closed.
         """
@@ -173,7 +173,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         (command,) = self._interface.read(action)
         try:
             turn = self._actuator.act(command)
-        except PolicyError:  # a number that this episode has no action for
+        except PolicyError:  # the number denotes no action in this episode
             turn = self._actuator.act("")
         message = turn_feedback(self._interface, turn, self._feedback)
         info = {"ok": turn.ok, "code": turn.code, **self._info()}
@@ -194,12 +194,11 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         return {**shown, **self.base_env.look(self._views)}
 
     def oracle_action(self) -> str:
-        """Return the command that solves the episode next; raises GaveUp where there is none."""
-        command: str = self.base_env.solve()
-        return command
+        """Return the oracle's next command; raise GaveUp if there is none."""
+        return str(self.base_env.solve())
 
     def render(self) -> Any:
-        """Return the first image among the views, or the task's first one, (H, W, 3) uint8."""
+        """Return the first image among the views, else the task's first image, (H, W, 3) uint8."""
         return self.base_env.look((self._film,))[self._film] if self.render_mode else None
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""Symbolic suites: worlds of symbols in which policies act by commands in words.
+"""Symbolic suites: simulator-free environments in which policies act by text commands.
 
 A suite derives from :class:`SymbolicSuite`, its environment from :class:`SymbolicEnv`; its goals
-are trees of symbolic predicates. No simulator is imported.
+are trees of symbolic predicates.
 """
 
 import hashlib
@@ -28,21 +28,20 @@ __all__ = ["SymbolicEnv", "SymbolicSuite"]
 
 @dataclass(frozen=True)
 class TextPrompt(Prompt):
-    """A prompt in words."""
+    """Text prompt."""
 
-    text: str  # what is asked for
-    others: tuple[str, ...] = ()  # other texts that ask for the same
-    # what else every policy is told of the episode
-    about: Mapping[str, Any] = field(default_factory=dict)
-    # which of the task's wordings the text is, ``index``, ``style`` and ``held_out``
+    text: str  # instruction
+    others: tuple[str, ...] = ()  # equivalent instructions
+    about: Mapping[str, Any] = field(default_factory=dict)  # further facts for every policy
+    # ``index``, ``style`` and ``held_out`` of the task's wording
     wording: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self, text: str | None = None) -> str:
-        """Return the text itself."""
+        """Return the text unchanged."""
         return self.text if text is None else text
 
     def images(self) -> Mapping[str, np.ndarray]:
-        """Return nothing: all is in words."""
+        """Return no images."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
@@ -52,28 +51,28 @@ class TextPrompt(Prompt):
 
 @dataclass(frozen=True)
 class SymbolicEpisode(Episode):
-    """An episode as data."""
+    """Episode of a symbolic suite."""
 
     task: str  # key of the task
     split: str  # name of the split
-    index: int  # its number among those of the task and split
-    seed: int  # what it was drawn from
-    text: str  # what it asks for
-    start: Mapping[str, Any]  # the world at the start, as JSON data
-    limit: int  # turns after which it ends
-    tags: Mapping[str, str | int] = field(default_factory=dict)  # what tables group it by
+    index: int  # number within the task and split
+    seed: int  # seed that it was drawn from
+    text: str  # instruction
+    start: Mapping[str, Any]  # initial state, as JSON data
+    limit: int  # maximum number of turns
+    tags: Mapping[str, str | int] = field(default_factory=dict)  # groups in tables
     robot: str = "none"
     task_args: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def content_hash(self) -> str:
-        """SHA-256, in hexadecimal, of what it is, wherever it stands in a file."""
+        """SHA-256, in hexadecimal, of the content without the index."""
         content = {**asdict(self), "index": 0}
         return hashlib.sha256(to_json(content).encode()).hexdigest()
 
     @property
     def prompt(self) -> TextPrompt:  # type: ignore[override]
-        """The prompt."""
+        """Prompt of the episode."""
         return TextPrompt(self.text)
 
     def to_json(self) -> dict[str, Any]:
@@ -91,17 +90,18 @@ class SymbolicTask:
 
 
 class SymbolicEnv(Env):
-    """An environment of one episode at a time.
+    """Environment of a symbolic suite, one episode at a time.
 
     Args:
-        config: What it is made from.
+        config: Configuration of the environment.
+        level: Level of the task.
 
     Attributes:
         task: The task: ``key``, ``level`` and ``max_steps``.
-        world: What the goal is about, a :class:`~clevrskills.core.goal.context.Context` of one
-            environment; :meth:`start` sets it.
-        goal: What is to be achieved; :meth:`start` sets it.
-        outcome: What the goal says now.
+        world: :class:`~clevrskills.core.goal.context.Context` of one environment that the goal is
+            evaluated in; set by :meth:`start`.
+        goal: Goal of the episode; set by :meth:`start`.
+        outcome: Current outcome of the goal.
     """
 
     world: Any
@@ -114,31 +114,31 @@ class SymbolicEnv(Env):
 
     @abstractmethod
     def start(self, episode: SymbolicEpisode) -> None:
-        """Set ``world`` and ``goal`` to the start of an episode."""
+        """Set ``world`` and ``goal`` for the start of an episode."""
 
     @abstractmethod
     def apply(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
-        """Do what a command says, if it can be done.
+        """Execute a command if possible.
 
         Returns:
-            Whether it was done, the code of what happened, and what the sentence of the code names.
+            Whether it was executed, the code of the outcome, and the arguments of its message.
         """
 
     @abstractmethod
     def solve(self) -> str:
-        """Return the command that the oracle gives next.
+        """Return the next command of the oracle.
 
         Raises:
             GaveUp: There is none.
         """
 
     def ended(self) -> str:
-        """Return why the environment ends the episode now; empty: it goes on."""
+        """Return the reason why the episode has ended; empty: it has not."""
         return ""
 
     @property
     def prompt(self) -> TextPrompt:
-        """The prompt of the episode."""
+        """Prompt of the episode."""
         return self.episode.prompt
 
     def reset(self, *, options: Mapping[str, Any]) -> tuple[None, dict[str, Any]]:
@@ -151,7 +151,7 @@ class SymbolicEnv(Env):
         return None, {}
 
     def command(self, text: str) -> Turn:
-        """Take a turn."""
+        """Execute a command as a turn of the episode."""
         before = float(self.outcome.reward[0])
         ok, code, args = self.apply(text)
         self.elapsed_steps += 1
@@ -165,12 +165,12 @@ class SymbolicEnv(Env):
         self.outcome = self.goal.evaluate(self.world, state)
 
     def get_state(self) -> np.ndarray:
-        """Return the turns taken: a symbolic world is not restored but played again."""
+        """Return the number of turns; symbolic states are restored by repeating the commands."""
         return np.array([self.elapsed_steps])
 
 
 class SymbolicOracle(CommandOracle):
-    """Oracle that solves an episode by the commands that its environment knows.
+    """Oracle that follows :meth:`SymbolicEnv.solve`.
 
     Args:
         env: The environment.
@@ -185,16 +185,16 @@ class SymbolicOracle(CommandOracle):
 
 
 class SymbolicSuite(Suite):
-    """A suite of a symbolic environment.
+    """Suite of a symbolic environment.
 
-    A class says ``name``, ``title``, ``tasks``, the attributes below, and :meth:`draw_start`, or,
-    where an episode takes more than that, :meth:`draw_episode`.
+    A subclass defines ``name``, ``title``, ``tasks``, ``env``, and :meth:`draw_start` or, for full
+    control, :meth:`draw_episode`.
 
     Args:
-        folder: Where the frozen episodes are; ``None``: ``episodes`` beside the suite's module.
+        folder: Folder of the frozen episodes; ``None``: ``episodes`` beside the suite's module.
 
     Attributes:
-        env: Class of its environments.
+        env: Class of the environments.
     """
 
     env: ClassVar[type[SymbolicEnv]]
@@ -206,7 +206,7 @@ class SymbolicSuite(Suite):
     def draw_start(
         self, task: str, split: str, generator: np.random.Generator
     ) -> tuple[Mapping[str, Any], str, int]:
-        """Draw an episode: the world at the start, what is asked for, and the limit of turns."""
+        """Draw the initial state, the instruction and the turn limit of an episode."""
         raise NotImplementedError(f"{type(self).__name__} draws no episodes")
 
     def make(self, config: EnvConfig) -> Any:
@@ -237,7 +237,7 @@ class SymbolicSuite(Suite):
         return SymbolicEpisode(task, split, index, seed, text, start, limit, self.tags(start))
 
     def tags(self, start: Mapping[str, Any]) -> Mapping[str, str | int]:
-        """Return the groups of tables that an episode belongs to, by name."""
+        """Return the tags of an episode, by which tables group results."""
         del start
         return {}
 

@@ -1,8 +1,4 @@
-"""Tabletop suites: tasks in which an arm acts on a table, drawn from seeds or frozen.
-
-A suite derives from :class:`TabletopSuite` and says its tasks. The simulator is
-imported when it is first needed.
-"""
+"""Base class of suites in which an arm acts on a table; imports the simulator lazily."""
 
 from __future__ import annotations
 
@@ -37,7 +33,7 @@ class TabletopSuite(Suite):
     """A suite of tasks on a table.
 
     Attributes:
-        folder: Where the frozen episodes are; ``None``: ``episodes`` beside the suite's module.
+        folder: Folder of the frozen episodes; ``None``: ``episodes`` beside the suite's module.
     """
 
     folder: Path | None = None
@@ -48,7 +44,7 @@ class TabletopSuite(Suite):
 
     @abstractmethod
     def task_types(self) -> Mapping[str, type[Task]]:
-        """Return the classes of its tasks by key."""
+        """Return the task classes by key."""
 
     def task_info(self, task: type[Task]) -> TaskInfo:
         """Return the description of a task."""
@@ -77,13 +73,13 @@ class TabletopSuite(Suite):
         return TaskTable(types, lambda key: _described(self, types[key]))
 
     def episode_type(self) -> type[EpisodeSpec]:
-        """Return the class of its episodes."""
+        """Return the class of the episodes."""
         from clevrskills.envs.episode import EpisodeSpec
 
         return EpisodeSpec
 
     def env_type(self) -> type[ClevrSkillsEnv]:
-        """Return the class of its environments."""
+        """Return the class of the environments."""
         from clevrskills.envs.environment import ClevrSkillsEnv
 
         return ClevrSkillsEnv
@@ -101,7 +97,7 @@ class TabletopSuite(Suite):
         super().check(replace(config, task_args={}))
 
     def env_options(self, config: EnvConfig) -> Mapping[str, Any]:
-        """Return the arguments of an environment that its class has beside the common ones."""
+        """Return the class-specific arguments of an environment."""
         del config
         return {}
 
@@ -111,7 +107,7 @@ class TabletopSuite(Suite):
         self.check(config)
         env = make_env(config, self.env_type(), **self.env_options(config), **options)
         if config.cameras and not env.can_draw:
-            raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
+            raise ClevrSkillsError("the policy needs images, but rendering is off")
         return env
 
     def oracle(self, env: Env, interface: Interface | None = None) -> EpisodeOracle:
@@ -173,7 +169,7 @@ class TabletopSuite(Suite):
         return self.episode_type().draw(task, split, seed, index, robot, task_args, wording)
 
     def read_episode(self, data: Mapping[str, Any]) -> EpisodeSpec:
-        self.task_types()  # its tasks are known from now on
+        self.task_types()  # registers the tasks
         return self.episode_type().from_json(data)
 
 

@@ -108,9 +108,9 @@ def _photos(shown: Sequence[tuple[str, State]]) -> Image.Image:
     sheet = Image.new("RGB", (TILE_PX * COLUMNS, TILE_PX * rows), (255, 255, 255))
     for k, (kind, state) in enumerate(shown):
         stage.clear()
-        stage.show_model("floor", floor, (0, 0, 0, 0), State())
+        stage.show_at("floor", floor, np.eye(4), State())
         low, high = model(kind, State()).bounds_m()
-        stage.show("it", kind, (0, 0, -low[2], 0), state)
+        stage.show("it", kind, (0, 0, -low[2]), state)
         (x, y, z), far = (high + low) / 2, float(np.linalg.norm(high - low))
         z -= low[2]
         if kind in fixture_builders():  # from where one sees into what opens

@@ -1,4 +1,4 @@
-"""Chat client against a real HTTP server that answers well, badly, late or not at all."""
+"""Chat client against a real HTTP server, with valid, faulty, late and missing responses."""
 
 import json
 import socket
@@ -24,14 +24,14 @@ GOOD: dict[str, Any] = {"reply": "action: go"}
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """How long the client waited before it asked again; it does not really wait."""
+    """Seconds that the client would have waited before each retry."""
     found: list[float] = []
     monkeypatch.setattr("clevrskills.agents.client.sleep", found.append)
     yield found
 
 
 class Server:
-    """Answers one after the other, then the last again, and remembers the requests."""
+    """Recorded requests, answered in turn; the last answer repeats."""
 
     def __init__(self, answers: Sequence[Mapping[str, Any]]) -> None:
         self.answers, self.requests = [*answers], list[Mapping[str, Any]]()
@@ -44,12 +44,16 @@ class Server:
 def asked(
     answers: Sequence[Mapping[str, Any]], seed: int = 7, messages: Any = HELLO, **options: Any
 ) -> tuple[Reply, Server]:
-    """What the client makes of a server's answers."""
+    """Reply of the client to the answers of a server."""
     server = Server(answers)
     with serving(server) as url:
-        client = ChatClient(url, "a-model", **options)
-        client.begin(PromptInput("", {}, seed))
-        return client.answer(messages), server
+        return begun(url, seed, **options).answer(messages), server
+
+
+def begun(url: str, episode_seed: int = 0, **options: Any) -> ChatClient:
+    client = ChatClient(url, "a-model", **options)
+    client.begin(PromptInput("", {}, episode_seed))
+    return client
 
 
 def refused(answers: Sequence[Mapping[str, Any]], **options: Any) -> str:
@@ -58,7 +62,7 @@ def refused(answers: Sequence[Mapping[str, Any]], **options: Any) -> str:
     return str(error.value)
 
 
-def test_a_request_is_what_openai_compatible_servers_know() -> None:
+def test_request_has_the_openai_format() -> None:
     image = np.zeros((2, 3, 3), np.uint8)
     messages = [*HELLO, Message("user", ("Look:", ImagePart("view", image)))]
     options: dict[str, Any] = {"top_p": 0.9, "max_tokens": 50, "extra": {"top_k": 4}}
@@ -78,18 +82,15 @@ def test_a_request_is_what_openai_compatible_servers_know() -> None:
     assert images_of(messages)["view"] is image
 
 
-def test_seeds_are_fixed_or_follow_from_the_episode() -> None:
-    assert asked([GOOD], **{"seed": 2**31 + 5})[1].requests[0].get("seed") is None
+def test_sampling_seed() -> None:
     server = Server([GOOD])
     with serving(server) as url:
-        for given in (11, "episode"):
-            client = ChatClient(url, "m", seed=given)
-            client.begin(PromptInput("", {}, 2**31 + 5))
-            client.answer(HELLO)
-    assert [request["seed"] for request in server.requests] == [11, 5]
+        for given in (None, 11, "episode"):
+            begun(url, 2**31 + 5, seed=given).answer(HELLO)
+    assert [request.get("seed") for request in server.requests] == [None, 11, 5]
 
 
-def test_tokens_are_those_of_the_server_or_estimated() -> None:
+def test_tokens_are_reported_by_the_server_or_estimated() -> None:
     told = {"usage": {"prompt_tokens": 41, "completion_tokens": 3}}
     message = {"choices": [{"message": {"content": "four"}}]}
     reply, _ = asked([{"body": json.dumps({**message, **told})}])
@@ -111,14 +112,14 @@ def test_tokens_are_those_of_the_server_or_estimated() -> None:
         {"reply": "action: go", "missing": 10, "status": 500},
     ],
 )
-def test_what_may_be_over_is_asked_again(answer: Any, waits: list[float]) -> None:
+def test_transient_errors_are_retried(answer: Any, waits: list[float]) -> None:
     reply, server = asked([answer, answer, GOOD])
     assert reply.text == "action: go" and len(server.requests) == 3
-    assert reply.usage["requests"] == 1  # what was refused is not paid for
+    assert reply.usage["requests"] == 1  # refused requests are not counted
     assert 0.25 <= waits[0] <= 0.5 and 0.5 <= waits[1] <= 1.0
 
 
-def test_the_wait_follows_from_the_episode_and_grows_up_to_a_minute(waits: list[float]) -> None:
+def test_backoff_depends_on_the_episode_and_grows_up_to_a_minute(waits: list[float]) -> None:
     answers = [{"status": 500, "body": ""}]
     for seed in (7, 7, 8):
         assert "status 500 (11 tries)" in refused(answers, seed=seed)
@@ -131,15 +132,13 @@ def test_the_wait_follows_from_the_episode_and_grows_up_to_a_minute(waits: list[
     ("told", "seconds"),
     [("3", 3.0), ("0", 0.0), ("-5", 0.0), ("1e9", 600.0), ("nan", None), ("soon", None)],
 )
-def test_the_server_says_when_to_ask_again(
-    told: str, seconds: float | None, waits: list[float]
-) -> None:
+def test_retry_after_is_respected(told: str, seconds: float | None, waits: list[float]) -> None:
     busy = {"status": 429, "body": "", "headers": {"Retry-After": told}}
     assert asked([busy, GOOD])[0].text == "action: go"
     assert waits == [seconds] if seconds is not None else 0.25 <= waits[0] <= 0.5
 
 
-def test_the_server_says_a_date(waits: list[float]) -> None:
+def test_retry_after_may_be_a_date(waits: list[float]) -> None:
     date = formatdate(time.time() + 100, usegmt=True)
     asked([{"status": 503, "body": "", "headers": {"Retry-After": date}}, GOOD])
     assert 90 <= waits[0] <= 100
@@ -152,13 +151,13 @@ def test_the_server_says_a_date(waits: list[float]) -> None:
         ({"status": 401, "body": "who are you"}, "status 401: who are you"),
         ({"status": 404, "body": ""}, "status 404"),
         ({"status": 302, "headers": {"Location": "http://elsewhere/"}, "body": ""}, "status 302"),
-        ({"body": "<html>Hello</html>"}, "answers no JSON: '<html>Hello</html>'"),
-        ({"body": ""}, "answers no JSON: ''"),
-        ({"body": "[1, 2]"}, "answers no JSON object"),
-        ({"body": "{}"}, "without a message of a model: {}"),
-        ({"body": '{"choices": []}'}, "without a message"),
-        ({"body": '{"choices": [{"message": {"content": 5}}]}'}, "without a message"),
-        ({"body": '{"choices": [{"message": "hi"}]}'}, "without a message"),
+        ({"body": "<html>Hello</html>"}, "response is not JSON: '<html>Hello</html>'"),
+        ({"body": ""}, "response is not JSON: ''"),
+        ({"body": "[1, 2]"}, "response is not a JSON object"),
+        ({"body": "{}"}, "the response has no message: {}"),
+        ({"body": '{"choices": []}'}, "has no message"),
+        ({"body": '{"choices": [{"message": {"content": 5}}]}'}, "has no message"),
+        ({"body": '{"choices": [{"message": "hi"}]}'}, "has no message"),
         ({"reply": "a", "finish_reason": "content_filter"}, "refused by the provider's filter"),
         (
             {"status": 400, "body": '{"error": {"code": "content_filter", "message": "no"}}'},
@@ -167,26 +166,20 @@ def test_the_server_says_a_date(waits: list[float]) -> None:
         ({"body": "x" * 5000}, "…"),
     ],
 )
-def test_what_will_not_change_is_an_error_at_once(
-    answer: Any, told: str, waits: list[float]
-) -> None:
+def test_permanent_errors_are_not_retried(answer: Any, told: str, waits: list[float]) -> None:
     error = refused([answer])
     assert told in error and "\n" not in error and len(error) < 500
     assert not waits
 
 
-@pytest.mark.parametrize("status", [200, 500])
-def test_a_huge_reply_is_refused(status: int, waits: list[float]) -> None:
-    huge = {"reply": "action: go", "size": 21 * 2**20, "status": status}
-    assert "answers more than 20 MB" in refused([huge])
-    assert not waits
-
-
-def test_a_large_reply_is_read() -> None:
+def test_maximum_size_of_a_response(waits: list[float]) -> None:
+    for status in (200, 500):
+        huge = {"reply": "action: go", "size": 21 * 2**20, "status": status}
+        assert "response exceeds 20 MB" in refused([huge]) and not waits
     assert asked([{"reply": "action: go", "size": 19 * 2**20}])[0].text == "action: go"
 
 
-def test_an_empty_reply_is_asked_for_three_times_more(waits: list[float]) -> None:
+def test_empty_replies_are_retried_three_times(waits: list[float]) -> None:
     reply, server = asked([{"reply": " \n"}])
     assert (reply.text, len(server.requests), reply.usage["requests"]) == ("", 4, 4)
     reply, server = asked([{"reply": ""}, {"reply": ""}, {"reply": ""}, GOOD])
@@ -209,41 +202,29 @@ def test_scripts_of_servers(tmp_path: Path, waits: list[float]) -> None:
     script = tmp_path / "script.jsonl"
     script.write_text('{"status": 500, "body": ""}\n"two\\nlines"\nplain words\n')
     with serving(behaviour(f"script:{script}")) as url:
-        client = ChatClient(url, "m")
-        client.begin(PromptInput("", {}))
-        assert [client.answer(HELLO).text for _ in range(3)] == [
-            *("two\nlines", "plain words", "two\nlines")
-        ]
-    assert len(waits) == 2
-    script.write_text('{"stauts": 500}\n')
-    with pytest.raises(ClevrSkillsError, match="stauts"):
-        behaviour(f"script:{script}")
-    script.write_text("")
-    with pytest.raises(ClevrSkillsError, match="is empty"):
-        behaviour(f"script:{script}")
+        client = begun(url)
+        texts = [client.answer(HELLO).text for _ in range(3)]
+    assert texts == ["two\nlines", "plain words", "two\nlines"] and len(waits) == 2
+    for content, told in (('{"stauts": 500}\n', "stauts"), ("", "is empty")):
+        script.write_text(content)
+        with pytest.raises(ClevrSkillsError, match=told):
+            behaviour(f"script:{script}")
 
 
-def test_what_is_no_request_is_refused_by_the_server() -> None:
+def test_invalid_requests_are_refused_by_the_mock_server() -> None:
     with serving(behaviour("garbage")) as url:
-        client = ChatClient(f"{url}/chat/completions/x", "m")
-        client.begin(PromptInput("", {}))
-        with pytest.raises(PolicyError, match="404: there is only /chat/completions"):
-            client.answer(HELLO)
-        client = ChatClient(url, "m", extra={"messages": 5})
-        client.begin(PromptInput("", {}))
-        assert client.answer(HELLO).text  # what is asked stands over what is extra
+        with pytest.raises(PolicyError, match="404: the only endpoint is /chat/completions"):
+            begun(f"{url}/chat/completions/x").answer(HELLO)
+        # ``extra`` does not override the messages
+        assert begun(url, extra={"messages": 5}).answer(HELLO).text
 
 
 def test_slow_servers(waits: list[float]) -> None:
-    with serving(Server([{**GOOD, "delay_s": 0.3}])) as url:
-        client = ChatClient(url, "m", timeout_s=0.05, retries=1)
-        client.begin(PromptInput("", {}))
-        with pytest.raises(PolicyError, match=r"no answer within 0.05 s \(2 tries\)"):
-            client.answer(HELLO)
-    assert len(waits) == 1
+    told = refused([{**GOOD, "delay_s": 0.3}], timeout_s=0.05, retries=1)
+    assert "no answer within 0.05 s (2 tries)" in told and len(waits) == 1
 
 
-def test_a_server_that_drips_is_left() -> None:
+def test_the_timeout_applies_to_the_whole_response() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
 
     def drip() -> None:
@@ -261,32 +242,25 @@ def test_a_server_that_drips_is_left() -> None:
     thread = threading.Thread(target=drip)
     thread.start()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    client = ChatClient(url, "m", timeout_s=0.2, retries=0)
-    client.begin(PromptInput("", {}))
     with pytest.raises(PolicyError, match="no answer within"):
-        client.answer(HELLO)
+        begun(url, timeout_s=0.2, retries=0).answer(HELLO)
     thread.join()
     listener.close()
 
 
-def test_a_server_that_is_not_there_is_told_at_once_and_one_that_dies_is_waited_for(
-    waits: list[float],
-) -> None:
+def test_a_lost_server_is_retried_and_an_absent_one_is_not(waits: list[float]) -> None:
     with serving(Server([GOOD])) as url:
-        client = ChatClient(url, "m", retries=2)
-        client.begin(PromptInput("", {}))
+        client = begun(url, retries=2)
         assert client.answer(HELLO).text == "action: go"
     with pytest.raises(PolicyError, match=r"no connection: .*refused \(3 tries\)"):
         client.answer(HELLO)
     assert len(waits) == 2
-    other = ChatClient(url, "m")
-    other.begin(PromptInput("", {}))
     with pytest.raises(PolicyError, match="no connection"):
-        other.answer(HELLO)
+        begun(url).answer(HELLO)
     assert len(waits) == 2
 
 
-def test_the_key_is_shown_to_the_server_and_to_nobody_else(
+def test_the_key_is_sent_to_the_server_only(
     monkeypatch: pytest.MonkeyPatch, waits: list[float]
 ) -> None:
     monkeypatch.setenv("SOME_KEY", "sk-secret")
@@ -312,10 +286,10 @@ def test_the_key_is_shown_to_the_server_and_to_nobody_else(
 @pytest.mark.parametrize(
     ("url", "options", "told"),
     [
-        ("localhost:8000", {}, "is no address"),
-        ("ftp://h/v1", {}, "is no address"),
-        ("http://me:pw@h/v1", {}, "holds a password"),
-        ("http://h/v1?api_key=sk-secret", {}, "holds a secret, api_key"),
+        ("localhost:8000", {}, "is not a URL"),
+        ("ftp://h/v1", {}, "is not a URL"),
+        ("http://me:pw@h/v1", {}, "contains a password"),
+        ("http://h/v1?api_key=sk-secret", {}, "contains a secret, api_key"),
         ("http://h/v1", {"key_env": "NOT_THERE"}, "no API key in the variable NOT_THERE"),
         ("http://h/v1", {"key_env": "sk-secret"}, "name of a variable"),
         ("http://h/v1", {"media": "gif"}, "gif"),
@@ -324,13 +298,13 @@ def test_the_key_is_shown_to_the_server_and_to_nobody_else(
         ("http://h/v1", {"retries": -1}, "at least 0"),
     ],
 )
-def test_bad_arguments_are_told_in_one_line(url: str, options: Any, told: str) -> None:
+def test_invalid_arguments(url: str, options: Any, told: str) -> None:
     with pytest.raises(ClevrSkillsError, match=told) as error:
         ChatClient(url, "m", **options)
     assert "sk-secret" not in str(error.value) and "pw" not in str(error.value)
 
 
-def test_a_whole_address_is_taken_as_it_is() -> None:
+def test_a_full_url_is_used_unchanged() -> None:
     azure = "https://h/openai/deployments/d/chat/completions?api-version=2024-10-21"
     assert ChatClient(azure, "m")._url == azure
     assert ChatClient("http://h/v1/", "m")._url == "http://h/v1/chat/completions"

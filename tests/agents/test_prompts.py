@@ -1,6 +1,6 @@
-"""Prompts: what models are told, word for word; what is read of their replies; budgets of images.
+"""Prompts, word for word; parsing of replies; image budgets.
 
-``python -m tests.agents.test_prompts`` writes the golden files anew.
+``python -m tests.agents.test_prompts`` rewrites the golden files.
 """
 
 import re
@@ -32,7 +32,7 @@ BOARDS = {
     "tiles": ("tiles", "base", "text"),
     "listing": ("listing", "base", "schematic"),
 }
-"""What a golden file is of: task, split, preset."""
+"""Task, split and preset of each golden file."""
 MOVES = ("move red cube left", "")
 
 
@@ -78,18 +78,14 @@ def golden(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_what_is_told_stands_in_golden_files(name: str) -> None:
+def test_prompts_equal_the_golden_files(name: str) -> None:
     told = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
     assert golden(name) == told, "run python -m tests.agents.test_prompts"
 
 
-def test_the_rules_are_the_same_in_all_boards_of_a_set() -> None:
-    first = {messages[0] for messages in board("geoms", "base", "text")}
-    assert len(first) == 1 and first == {board("geoms", "base", "text", ())[0][0]}
-
-
-def test_two_past_turns_are_shown_and_no_more() -> None:
+def test_two_past_turns_are_shown_and_the_rules_stay_the_same() -> None:
     requests = board("geoms", "base", "text", (*MOVES, *MOVES))
+    assert len({messages[0] for messages in requests}) == 1
     said = [[m.role for m in messages].count("assistant") for messages in requests]
     assert said == [0, 1, 2, 2, 2]
     images = [len(images_of(messages)) for messages in board("geoms", "base", "view3d")]
@@ -122,7 +118,7 @@ def plain() -> PlainPrompter:
     return PlainPrompter(TextInterface("text", {"commands": commands}), ("state",))
 
 
-def test_suites_without_a_prompter_are_told_of_plainly() -> None:
+def test_default_prompter() -> None:
     prompter, image = plain(), np.zeros((4, 4, 3), np.uint8)
     prompter.begin(PromptInput("Switch on: red", {"goal": image}))
     actions = ("do 0", "do 1", "I see", "do 3")

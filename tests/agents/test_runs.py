@@ -1,4 +1,4 @@
-"""Runs of ``clevrskills evaluate`` with models, scripted ones, and endpoints that fail."""
+"""Runs of ``clevrskills evaluate`` with scripted models and failing endpoints."""
 
 import json
 import os
@@ -25,19 +25,19 @@ ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests" / "suites" / "toy_suite"
 READER = "tests.support.readers.ivispar:reply"
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "starts")
-"""What may differ between runs."""
+"""Fields that may differ between runs."""
 PRICES = ("--policy-arg", "price_in=1", "--policy-arg", "price_out=10")
 
 
 @pytest.fixture(autouse=True)
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything in this process: quick."""
+    """Run the workers in this process."""
     monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[str]:
-    """Address of an endpoint that solves boards from what it is sent."""
+    """URL of an endpoint that solves boards from the messages."""
     with mock_server.serving(mock_server.behaviour(READER)) as url:
         yield url
 
@@ -55,7 +55,7 @@ def evaluate(policy: str, out: Path, *more: object, episodes: int = 6) -> list[E
 
 
 def core(out: Path) -> list[dict[str, Any]]:
-    """All that must not depend on who made it, nor when."""
+    """Results without the fields that may differ."""
     return [{k: v for k, v in asdict(r).items() if k not in PASSING} for r in read_results(out)]
 
 
@@ -69,13 +69,13 @@ def transcripts(out: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", ["oracle", READER])
-def test_stand_ins_that_solve_all(name: str, tmp_path: Path) -> None:
+def test_models_that_solve_all_boards(name: str, tmp_path: Path) -> None:
     results = evaluate(name, tmp_path / "run", "--batch", 4)
     assert all(result.measures["optimal"] for result in results)
     assert {result.cause for result in results} == {"success"}
 
 
-def test_garbage_costs_turns_and_is_no_error(tmp_path: Path) -> None:
+def test_unparsable_replies_cost_turns(tmp_path: Path) -> None:
     results = evaluate("garbage", tmp_path / "run")
     assert not any(result.success_once for result in results)
     assert all(r.codes == {"UNPARSABLE": 20} and r.turns == 20 for r in results)
@@ -91,7 +91,7 @@ def test_garbage_costs_turns_and_is_no_error(tmp_path: Path) -> None:
         pytest.param("clevrskills", "pick", "words", marks=pytest.mark.slow),
     ],
 )
-def test_an_unreadable_reply_is_told_as_it_was(
+def test_an_unparsable_reply_is_quoted_in_the_next_request(
     suite: str, task: str, preset: str, tmp_path: Path
 ) -> None:
     words = ("evaluate", task, "--suite", suite, "--preset", preset, "--episodes", "1")
@@ -121,7 +121,7 @@ def test_cut_off_replies_are_counted_and_warned_about(
     assert "This reply was cut off before it gave an action." in json.dumps(turns[1])
 
 
-def test_a_preset_may_say_how_is_sampled(tmp_path: Path) -> None:
+def test_sampling_of_a_preset(tmp_path: Path) -> None:
     requests: list[Any] = []
 
     def answer(request: Any) -> Any:
@@ -136,7 +136,7 @@ def test_a_preset_may_say_how_is_sampled(tmp_path: Path) -> None:
     assert sampling.items() <= requests[0].items()
 
 
-def test_random_words_are_always_read(tmp_path: Path) -> None:
+def test_random_commands_are_valid(tmp_path: Path) -> None:
     results = evaluate("random", tmp_path / "run")
     assert not any("UNPARSABLE" in result.codes for result in results)
     evaluate("random", tmp_path / "again", "--batch", 3)
@@ -160,7 +160,7 @@ def test_fixed_words_and_scripts(tmp_path: Path) -> None:
         ("orakel", (), "orakel"),
         ("localhost:8000/v1", ("--policy-arg", "model=m"), "allowed: http://"),
         ("script:nowhere.txt", (), "nowhere.txt"),
-        ("oracle", ("--interface", "index"), "is of numbers; allowed: --interface text"),
+        ("oracle", ("--interface", "index"), "is numeric; allowed: --interface text"),
         ("oracle", ("--policy-arg", "histroy=1"), "histroy"),
         ("oracle", ("--policy-arg", "history=-1"), "history must be"),
         ("oracle", ("--policy-arg", "price_in=free"), "price_in='free'; allowed: a number"),
@@ -174,7 +174,7 @@ def test_fixed_words_and_scripts(tmp_path: Path) -> None:
         ("http://127.0.0.1:9/v1", (), "no connection"),
     ],
 )
-def test_bad_input_is_told_in_one_line(
+def test_invalid_arguments(
     policy: str,
     more: tuple[Any, ...],
     told: str,
@@ -189,10 +189,10 @@ def test_bad_input_is_told_in_one_line(
 def test_a_model_needs_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = command("oracle", tmp_path / "run")
     assert main([word.replace("chat:oracle", "chat:http://h/v1") for word in words]) == 2
-    assert "name the model: --policy-arg model=NAME" in capsys.readouterr().err
+    assert "the model has no name; pass --policy-arg model=NAME" in capsys.readouterr().err
 
 
-def test_no_batch_changes_a_result(reader: str, tmp_path: Path) -> None:
+def test_results_do_not_depend_on_the_batch(reader: str, tmp_path: Path) -> None:
     for batch in (1, 4):
         evaluate(reader, tmp_path / str(batch), "--batch", batch)
     evaluate(READER, tmp_path / "here")
@@ -200,7 +200,7 @@ def test_no_batch_changes_a_result(reader: str, tmp_path: Path) -> None:
     assert transcripts(tmp_path / "1") == transcripts(tmp_path / "4")
 
 
-def test_requests_of_a_batch_are_in_flight_together(tmp_path: Path) -> None:
+def test_requests_of_a_batch_are_concurrent(tmp_path: Path) -> None:
     present: list[int] = []
     inside = [0]
     answer = mock_server.behaviour("fixed:action: move red cube left")
@@ -217,7 +217,7 @@ def test_requests_of_a_batch_are_in_flight_together(tmp_path: Path) -> None:
     assert max(present) >= 2
 
 
-def test_a_server_that_dies_leaves_errors_and_what_was_done_before(
+def test_a_run_continues_after_the_server_was_lost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, answer, count = tmp_path / "run", mock_server.behaviour(READER), iter(range(10**6))
@@ -234,19 +234,13 @@ def test_a_server_that_dies_leaves_errors_and_what_was_done_before(
         counted = [result for result in before if result.counts]
         assert 0 < len(counted) < 6 and all(result.success_once for result in counted)
         assert all(result.cause == "error" for result in before if not result.counts)
-        count = iter(range(0))  # it is up again
-
-        def healed(request: Any) -> Any:
-            return answer(request)
-
-    with mock_server.serving(healed, port=int(url.split(":")[2].split("/")[0])):
+    with mock_server.serving(answer, port=int(url.split(":")[2].split("/")[0])):
         assert main(given) == 0
     evaluate(READER, tmp_path / "whole")
-    ours, whole = core(out), core(tmp_path / "whole")
-    assert ours == whole
+    assert core(out) == core(tmp_path / "whole")
 
 
-def test_a_filter_is_a_failure_and_no_turn(tmp_path: Path, capsys: Any) -> None:
+def test_a_filtered_reply_fails_the_episode(tmp_path: Path) -> None:
     answers = iter([{"reply": "x", "finish_reason": "content_filter"}])
     fine = mock_server.behaviour(READER)
     with mock_server.serving(lambda request: next(answers, None) or fine(request)) as url:
@@ -277,7 +271,7 @@ def test_no_key_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capf
 # --- transcripts
 
 
-def test_a_transcript_tells_of_each_turn(tmp_path: Path) -> None:
+def test_content_of_a_transcript(tmp_path: Path) -> None:
     (result,) = evaluate(READER, tmp_path / "run", *PRICES, episodes=1)
     head, *turns = transcript(tmp_path / "run")
     assert (head["task"], head["split"], head["index"]) == ("geoms", "base", 0)
@@ -294,9 +288,7 @@ def test_a_transcript_tells_of_each_turn(tmp_path: Path) -> None:
     assert result.usage["cost"] == pytest.approx((sent + 10 * replied) / 1e6)
 
 
-def test_a_run_is_replayed_without_its_model(
-    reader: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_replay_of_a_run(reader: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = tmp_path / "first"
     evaluate(reader, first)
     replay = ("--policy-arg", f"replay={first}")
@@ -305,20 +297,19 @@ def test_a_run_is_replayed_without_its_model(
     assert core(tmp_path / "again") == core(first)
     assert transcripts(tmp_path / "again") == transcripts(first)
     capsys.readouterr()
-    # other prompts have other replies
     options = (*replay, "--policy-arg", 'prompt={"explain": false}')
     assert main(command("http://127.0.0.1:9/v1", tmp_path / "other", *options)) == 2
-    assert "another request was sent then" in capsys.readouterr().err
+    assert "the request differs from the recorded one" in capsys.readouterr().err
     assert main(command("http://h/v1", tmp_path / "more", *replay, episodes=7)) == 2
-    assert "there is no transcript of this episode" in capsys.readouterr().err
+    assert "this episode has no transcript" in capsys.readouterr().err
 
 
-def test_transcripts_are_scored_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reverify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
     evaluate("random", out)
     capsys.readouterr()
     assert main(["reverify", str(out)]) == 0
-    assert "6 episodes scored again, all as before" in capsys.readouterr().out
+    assert "6 episodes rescored, none changed" in capsys.readouterr().out
     path = out / "transcripts" / "geoms_base_002.jsonl"
     lines = path.read_text().splitlines()
     turn = json.loads(lines[1])
@@ -348,7 +339,7 @@ def test_transcripts_are_scored_again(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "has no transcripts" in capsys.readouterr().err
 
 
-def test_words_of_drawings_are_scored_again_as_they_were_read(tmp_path: Path) -> None:
+def test_reverify_accepts_the_names_of_drawn_shapes(tmp_path: Path) -> None:
     words = command("fixed:action: A1 red square", tmp_path / "run", episodes=1)
     words[words.index("text")] = "schematic"
     words[words.index("geoms")] = "listing"
@@ -361,7 +352,7 @@ def test_words_of_drawings_are_scored_again_as_they_were_read(tmp_path: Path) ->
 # --- costs
 
 
-def test_a_run_stops_where_the_money_does_and_goes_on_with_more(
+def test_max_cost_stops_a_run_and_a_higher_one_continues_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
@@ -381,7 +372,7 @@ def test_a_run_stops_where_the_money_does_and_goes_on_with_more(
     assert main([*decided, "--max-cost", "0"]) == 0  # enough is known, whatever it has cost
 
 
-def test_what_an_episode_cost_that_broke_down_counts(
+def test_the_cost_of_failed_episodes_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = PolicyRollout.step
@@ -399,7 +390,7 @@ def test_what_an_episode_cost_that_broke_down_counts(
     assert all(r.usage["requests"] == 2 and r.usage["cost"] > 0 for r in results)
 
 
-def test_a_dry_run_sends_nothing_and_is_about_right(
+def test_a_dry_run_sends_nothing_and_estimates_the_cost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     requests: list[Any] = []
@@ -425,18 +416,18 @@ def test_a_dry_run_sends_nothing_and_is_about_right(
 
 
 @pytest.mark.slow
-def test_a_dry_run_leaves_out_what_the_run_does(
+def test_a_dry_run_omits_the_same_tasks_as_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ("--suite", "clevrskills", "--level", "L0", "--preset", "words", "--split", "train")
     more = ("--policy", "chat:oracle", "--episodes", "1", "--dry-run", "--out", str(tmp_path))
     assert main(["evaluate", *words, *more]) == 0
     told = capsys.readouterr().out
-    assert "left out, as they cannot be said in words alone: match_pose, move_without" in told
+    assert "left out, as words alone cannot state the task: match_pose, move_without" in told
     assert "10 episodes" in told
 
 
-def test_a_dry_run_counts_images_and_knows_no_price(
+def test_a_dry_run_counts_images_without_a_price(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = command("fixed:hm", tmp_path / "run", "--dry-run", episodes=2)
@@ -446,13 +437,13 @@ def test_a_dry_run_counts_images_and_knows_no_price(
     assert f"{2 * (2 + 3 + 18 * 4)} images" in told and "no price" in told
     words = command("oracle", tmp_path / "run", "--dry-run")
     assert main([word.replace("chat:oracle", "greedy") for word in words]) == 2
-    assert "greedy asks no language model" in capsys.readouterr().err
+    assert "greedy uses no language model" in capsys.readouterr().err
 
 
 # --- other suites, other processes
 
 
-def test_a_suite_without_a_prompter_is_played(tmp_path: Path) -> None:
+def test_a_suite_without_its_own_prompter(tmp_path: Path) -> None:
     sys.path.insert(0, str(TOY))
     try:
         drawn = ("--suite", "lamps:Lamps", "--seed", 3, "--episodes", 4)
@@ -478,7 +469,7 @@ def port_of(path: Path) -> int:
     return int(path.read_text())
 
 
-def test_the_stub_serves_until_it_is_ended(tmp_path: Path) -> None:
+def test_chat_stub_serves_until_a_signal(tmp_path: Path) -> None:
     port_file = tmp_path / "port"
     given = ("--port", 0, "--port-file", port_file, "--fail-first", 2, "--status", 429)
     server = process("chat-stub", "--behaviour", "fixed:action: move red cube left", *given)
@@ -489,7 +480,7 @@ def test_the_stub_serves_until_it_is_ended(tmp_path: Path) -> None:
     server.send_signal(signal.SIGTERM)
     told, _ = server.communicate(timeout=60)
     assert server.returncode == 0
-    assert url in told and told.endswith("stopped\n")
+    assert url in told and told.endswith("Stopped\n")
 
 
 @pytest.mark.parametrize(
@@ -503,7 +494,7 @@ def test_the_stub_serves_until_it_is_ended(tmp_path: Path) -> None:
         (("--behaviour", "garbage", "--port", "99999"), "port 99999"),
     ],
 )
-def test_a_stub_is_refused_in_one_line(
+def test_invalid_arguments_of_chat_stub(
     words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["chat-stub", *words]) == 2
@@ -511,7 +502,7 @@ def test_a_stub_is_refused_in_one_line(
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
+def test_a_run_that_is_killed_repeatedly_gives_the_same_results(
     reader: str, tmp_path: Path
 ) -> None:
     out, generator = tmp_path / "run", np.random.default_rng(0)

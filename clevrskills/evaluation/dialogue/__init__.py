@@ -1,1 +1,1 @@
-"""Dialogues of policies that talk: their transcripts, what they cost, and their scores again."""
+"""Dialogues with language models: transcripts, cost estimates, rescoring."""

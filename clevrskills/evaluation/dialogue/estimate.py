@@ -1,4 +1,4 @@
-"""Estimate of what a run with a language model sends and costs, before it begins."""
+"""Cost estimate of a run with a language model (``--dry-run``)."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.request import EvaluationRequest
 
 LOOKED_AT = 20
-"""Largest number of episodes of each task and split that are started to be measured."""
+"""Maximum number of episodes per task and split that the estimate is based on."""
 
 
 @runtime_checkable
 class CostEstimator(Protocol):
-    """A policy that estimates what an episode costs.
+    """Policy that estimates the cost of an episode.
 
     Attributes:
-        reply_tokens: Tokens that a reply is taken to have.
-        prices: Prices of a million tokens sent and replied; ``None``: not known.
+        reply_tokens: Assumed number of tokens of a reply.
+        prices: Prices of a million prompt and completion tokens; ``None``: unknown.
     """
 
     reply_tokens: int
     prices: tuple[float, float] | None
 
     def estimate(self, observation: Observation, turns: int) -> dict[str, float]:
-        """Return what an episode costs at most of which only the first observation is known."""
+        """Return an upper bound of an episode's cost, from its first observation."""
 
 
 def dry_run(request: EvaluationRequest) -> int:
-    """Print what would be sent and what it would cost; nothing is sent or written.
+    """Print requests, tokens and price of a run without sending or writing anything.
 
     Returns:
         The exit code, 0.
 
     Raises:
-        ClevrSkillsError: The policy cannot be made, or asks no language model.
+        ClevrSkillsError: The policy cannot be constructed, or uses no language model.
     """
     from clevrskills.evaluation.env_pool import EnvPool
     from clevrskills.evaluation.request import left_out
@@ -51,7 +51,7 @@ def dry_run(request: EvaluationRequest) -> int:
     policy = replace(config.policy, isolated=False).make(config.suite, config.run.interface)
     estimator = policy.policy
     if not isinstance(estimator, CostEstimator):
-        raise ClevrSkillsError(f"--dry-run: {config.policy.name} asks no language model")
+        raise ClevrSkillsError(f"--dry-run: {config.policy.name} uses no language model")
     envs = EnvPool(config, policy.options)
     known = read_results(config.root) if (config.root / RUN_FILE).exists() else ()
     done = {result.id for result in known if result.counts}
@@ -78,7 +78,7 @@ def dry_run(request: EvaluationRequest) -> int:
         print(to_json({**numbers, "left_out": len(done)}, indent=1))
         return 0
     if omitted:
-        print(f"left out, as they cannot be said in words alone: {', '.join(omitted)}")
+        print(f"left out, as words alone cannot state the task: {', '.join(omitted)}")
     print(f"{len(refs)} episodes" + (f", {len(done)} more are done" if done else ""))
     totals = [f"{numbers[name]:,} {word}" for name, word in USAGE.items() if name != "cost"]
     price = f", price {numbers['cost']:,.4f}" if priced else ""

@@ -1,4 +1,4 @@
-"""``clevrskills reverify``: transcripts of a run, scored again without a model."""
+"""``clevrskills reverify``: rescoring of a run from its transcripts, without a model."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ SCORES = (
     *("episode", "cause", "success_once", "success_at_end", "goal_fraction", "depth"),
     *("total_reward", "progress", "steps", "turns", "refused", "codes", "measures"),
 )
-"""Fields of a result that must come out as they were."""
+"""Fields of a result that must be reproduced."""
 SHOWN = 10
 
 
 @dataclass
 class ReverifyArgs:
-    """Score the transcripts of a run again: what was said is done anew, without a model."""
+    """Rescore a run from its transcripts, without a model."""
 
     run: Positional[Path]
-    """Folder of the run of `clevrskills evaluate`."""
+    """Folder of a run of `clevrskills evaluate`."""
     frozen: Path | None = None
-    """Folder of the frozen episodes, if they are not those of the suite."""
+    """Folder of the frozen episodes, by default the suite's."""
     json: bool = False
     """Print the result as JSON."""
 
 
 def reverify(args: ReverifyArgs) -> int:
-    """Score transcripts again, and print the differences from the recorded results.
+    """Rescore transcripts and print the differences from the recorded results.
 
     Returns:
-        Exit code: 0 if all is as it was, else 1.
+        Exit code: 0 if all results are reproduced, else 1.
 
     Raises:
-        ClevrSkillsError: There is no such run, it has no transcripts, or a damaged one.
+        ClevrSkillsError: The run does not exist, or a transcript is missing or damaged.
     """
     from clevrskills.evaluation.dialogue.transcripts import TRANSCRIPTS_DIR, transcript_path
     from clevrskills.evaluation.results import read_results, read_run
@@ -56,7 +56,7 @@ def reverify(args: ReverifyArgs) -> int:
     paths = {result.id: transcript_path(args.run, result.id) for result in results}
     missing = [name for name, path in paths.items() if not path.is_file()]
     if len(missing) == len(results):
-        raise ClevrSkillsError(f"{args.run} has no {TRANSCRIPTS_DIR} of episodes that count")
+        raise ClevrSkillsError(f"{args.run} has no {TRANSCRIPTS_DIR} of counted episodes")
     suite = load_suite(run.suite, folder=args.frozen)
     envs = transcript_envs(args.run, run, suite)
     changes: dict[str, dict[str, list[Any]]] = {}
@@ -81,22 +81,21 @@ def reverify(args: ReverifyArgs) -> int:
         print(to_json({"run": args.run, **counts, **rates, "changes": changes}, indent=1))
         return 1 if changes else 0
     for name, differing in [*changes.items()][:SHOWN]:
-        fields = (f"{field} {old} before, {new} now" for field, (old, new) in differing.items())
+        fields = (f"{field}: {old} -> {new}" for field, (old, new) in differing.items())
         print(f"{name}: {'; '.join(fields)}")
     if len(changes) > SHOWN:
         print(f"and {len(changes) - SHOWN} more")
     if missing:
         print(f"{len(missing)} episodes have no transcript")
     print(
-        f"{args.run}: {len(now)} episodes scored again, "
-        f"{f'{len(changes)} otherwise' if changes else 'all as before'}; successes "
+        f"{args.run}: {len(now)} episodes rescored, {len(changes) or 'none'} changed; successes "
         f"{rates['success_before']} before, {rates['success_now']} now"
     )
     return 1 if changes else 0
 
 
 def transcript_envs(root: Path, run: Run, suite: Suite) -> EnvPool:
-    """Return environments as they were in a run; what the policy was shown is not drawn again."""
+    """Return environments configured as in a run, without rendering observations."""
     from clevrskills.core.policy import ObservationOptions
     from clevrskills.core.policy_loader import PolicySource
     from clevrskills.evaluation.env_pool import EnvPool, WorkerConfig
@@ -112,18 +111,17 @@ def transcript_envs(root: Path, run: Run, suite: Suite) -> EnvPool:
             run.controller, run.controller_args, os.getcwd(), own=suite.policies()
         )
     config = WorkerConfig(root, suite, PolicySource("zero"), run, controller=controller)
-    shown: dict[str, Any] = {**run.observation}  # what is understood may depend on it
+    shown: dict[str, Any] = {**run.observation}  # valid commands may depend on it
     shown["cameras"] = tuple(shown["cameras"])
     return EnvPool(config, ObservationOptions(**shown), Unseen)
 
 
 def edited_replies(suite: Suite, interface: str, path: Path) -> dict[str, list[Any]]:
-    """Return the turns of a transcript whose reply does not say the action that was done: that
-    action, and what the reply says.
+    """Return recorded and parsed action of the turns in which they differ.
 
     Args:
         suite: The suite.
-        interface: What was acted by.
+        interface: Name of the action interface.
         path: The transcript.
     """
     from clevrskills.core.interface import TextInterface
@@ -136,7 +134,7 @@ def edited_replies(suite: Suite, interface: str, path: Path) -> dict[str, list[A
     grammar = acted_by.grammar if isinstance(acted_by, TextInterface) else None
     found = {}
     for turn in read_transcript(path)[1]:
-        if "request" in turn:  # other policies read replies by rules of their own
+        if "request" in turn:  # other policies parse replies differently
             reply = turn["reply"]
             parsed = prompter.parse(reply) if prompter else read_reply(reply, grammar)
             if parsed.action != turn["action"]:
@@ -145,12 +143,12 @@ def edited_replies(suite: Suite, interface: str, path: Path) -> dict[str, list[A
 
 
 def score_transcript(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:
-    """Return the result of what was said in an episode.
+    """Repeat the actions of a transcript and return the result.
 
     Args:
-        envs: Where it is done.
+        envs: Environments.
         path: The transcript.
-        cause: Why it ended before; it stands where nothing else ends it.
+        cause: Recorded cause of the end, used if the environment does not end the episode.
     """
     from clevrskills.core.policy import TextAction
     from clevrskills.evaluation.dialogue.transcripts import read_transcript

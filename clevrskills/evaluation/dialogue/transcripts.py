@@ -1,7 +1,4 @@
-"""Transcripts in the folder of a run: what was said in each episode, and what was shown.
-
-``clevrskills.agents.transcript`` tells what a line of a turn holds, and replies from them again.
-"""
+"""Transcript files in the folder of a run; ``clevrskills.agents.transcript`` has their format."""
 
 import json
 from pathlib import Path
@@ -23,10 +20,10 @@ def transcript_path(root: Path, episode: str) -> Path:
 
 
 def write_transcript(root: Path, ref: EpisodeRef, rollout: PolicyRollout) -> None:
-    """Write what was said in an episode, if something was; that of the result that counts stands.
+    """Write the transcript of an episode, unless it is empty or a counted result has one.
 
     Raises:
-        StorageError: The disk refused.
+        StorageError: The file cannot be written.
     """
     if not rollout.transcript or ref.counts:
         return
@@ -48,7 +45,7 @@ def read_transcript(path: Path) -> tuple[EpisodeRef, list[dict[str, Any]]]:
     """Return the episode of a transcript, and its turns.
 
     Raises:
-        DamagedError: A line cannot be read.
+        DamagedError: A line is invalid.
     """
     refs = list[EpisodeRef]()
 

@@ -1,4 +1,4 @@
-"""AsgardBench: household tasks whose plan must be repaired by looking."""
+"""AsgardBench: household tasks whose plan must be repaired from observations."""
 
 TASKS = (
     "coffee",

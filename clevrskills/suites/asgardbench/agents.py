@@ -1,4 +1,4 @@
-"""Policies without a model: verbs at random, and plans that are followed without looking."""
+"""Scripted policies: random verbs, and plans that ignore observations."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from clevrskills.suites.asgardbench.tasks.solver import solve
 from clevrskills.suites.asgardbench.tasks.termination import FAILURES
 
 Script = Generator[str, bool, None]
-"""Commands, each answered by whether it was done."""
+"""Generator of commands, each answered by whether it was executed."""
 LAY_DOWN = ("FIND CounterTop", "PUT CounterTop")
 EXPECTED: Mapping[str, Mapping[str, Any]] = {
     "coffee": {"full": True, "inside": {"SaltShaker": "SinkBasin"}}
 }
-"""Arguments of :func:`~clevrskills.suites.asgardbench.imagined.imagine` for families whose plainest
-case is not what most plans on ``val`` are careful with; found by
+"""Arguments of :func:`~clevrskills.suites.asgardbench.imagined.imagine` for families in which
+another case than the plainest gives the most careful plans on ``val``; found by
 ``benchmarks/household_blind.py --tune``.
 """
 
 
 class RandomVerbs(Privileged):
-    """Any verb with any type that is seen, each as likely; for its arguments see
+    """Uniformly random verbs with visible types; for its arguments see
     :class:`~clevrskills.evaluation.policies.Zero`.
     """
 
@@ -41,7 +41,7 @@ class RandomVerbs(Privileged):
         return commands[int(self.generator.integers(len(commands)))]
 
     def choices(self) -> list[str]:
-        """Return the allowed commands."""
+        """Return the candidate commands."""
         house = self.env.house
         seen = {e.type for e in house.entities.values() if house.visible(e)} - HIDDEN
         kinds = sorted(seen) or [kind for kind in house.types if kind not in HIDDEN]
@@ -49,18 +49,18 @@ class RandomVerbs(Privileged):
 
 
 class RandomValid(RandomVerbs):
-    """Any command that would be done, each as likely."""
+    """Uniformly random commands that would succeed."""
 
     def choices(self) -> list[str]:
-        """Return the commands that would succeed."""
+        """Return the candidate commands."""
         house = self.env.house
         kinds = [kind for kind in house.types if kind not in HIDDEN]
         return [f"{v} {kind}" for v in VERBS for kind in kinds if allowed(house, v, kind)]
 
 
 class Blind(Zero):
-    """The plan of one case, mostly the plainest, all clean and at hand, whatever is observed;
-    after its end the last command again.
+    """Fixed plan for one case, usually that everything is clean and in reach; at its end the last
+    command is repeated.
     """
 
     def reset(self, prompt: PromptInput) -> None:
@@ -72,7 +72,7 @@ class Blind(Zero):
         """Return the next command.
 
         Raises:
-            GaveUp: What is asked for makes no sense here.
+            GaveUp: There is no plan for the instruction.
         """
         try:
             if self._last:
@@ -82,28 +82,28 @@ class Blind(Zero):
                 self._last = next(self._commands)
         except (StopIteration, ClevrSkillsError):
             if not self._last:
-                raise GaveUp("no plan is known for what is asked for") from None
+                raise GaveUp("there is no plan for this instruction") from None
         return self._last
 
     def _script(self, text: str, kinds: Sequence[str]) -> Script:
-        """Yield commands; each is answered by whether it was done, if the feedback says so."""
+        """Yield commands, each answered by whether it was executed according to the feedback."""
         task, variant = read_sentence(text)
         for house in self.cases(task, variant, kinds):
             for command in solve(task, variant, house):
                 _ = yield command
 
     def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[BeliefWorld]:
-        """Yield households as they may be, the one that is believed in first."""
+        """Yield the assumed households, the most likely first."""
         yield imagine(task, variant, kinds, **EXPECTED.get(task, {}))
 
 
 class OpenLoop(Blind):
-    """Plans of several cases, one after the other, whatever comes of them: the plainest one; each
-    dish dirty; the mug full; and the same with food in the sink.
+    """Fixed sequence of plans for several cases: the usual one, each dish dirty, the mug full, and
+    the same with food in the sink.
     """
 
     def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[BeliefWorld]:
-        """Yield the cases."""
+        """Yield the assumed households."""
         yield from super().cases(task, variant, kinds)
         dishes = used_dishes(task, variant)
         for food in ("", *in_the_way(task, variant, kinds, "Faucet")[:1]):
@@ -115,9 +115,7 @@ class OpenLoop(Blind):
 
 
 class Cautious(Blind):
-    """The plan of the worst case: it takes everything out of the sink or off the table, pours out
-    the mug and washes all dishes, whether that is needed or not.
-    """
+    """Fixed plan for the worst case: clear the sink or table, empty the mug and wash all dishes."""
 
     def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[BeliefWorld]:
         """Yield the worst case."""
@@ -128,7 +126,7 @@ class Cautious(Blind):
 
 
 class Probing(Blind):
-    """A plan that is mended by questions: what fails tells what is dirty, full or in the way."""
+    """Plan that is repaired from failures only: they reveal what is dirty, full or in the way."""
 
     def _script(self, text: str, kinds: Sequence[str]) -> Script:
         task, variant = read_sentence(text)
@@ -156,7 +154,7 @@ class Probing(Blind):
 
 
 def _do(house: BeliefWorld, *commands: str) -> Generator[str, bool, bool]:
-    """Do commands, also in the imagined household, and return whether the last one was done."""
+    """Issue commands, mirror them in the assumed household, return whether the last succeeded."""
     done = False
     for command in commands:
         done = yield command
@@ -166,8 +164,8 @@ def _do(house: BeliefWorld, *commands: str) -> Generator[str, bool, bool]:
 
 
 def _clear(house: BeliefWorld, place: str, kinds: list[str], then: str = "") -> Script:
-    """Try to take one type after the other away, until another command succeeds; what was taken
-    away is dropped from the list.
+    """Try to remove one type after the other until ``then`` succeeds; removed types leave the
+    list.
     """
     yield from _do(house, f"FIND {place}")
     for number, kind in enumerate(tuple(kinds), 1):
@@ -177,11 +175,11 @@ def _clear(house: BeliefWorld, place: str, kinds: list[str], then: str = "") -> 
             if then and (yield from _do(house, then)):
                 return
         elif not number % (FAILURES - 2):
-            yield from _do(house, f"FIND {place}")  # or the failures end the episode
+            yield from _do(house, f"FIND {place}")  # repeated failures would end the episode
 
 
 def _try_dishes(house: BeliefWorld, dishes: Sequence[str]) -> Script:
-    """Try to put a fork into one dish after the other: a dirty one takes none."""
+    """Try to put a fork into one dish after the other, as dirty dishes refuse it."""
     yield from _do(house, "FIND Fork", "PICKUP Fork")
     for dish in dishes:
         if not (yield from _do(house, f"FIND {dish}", f"PUT {dish}")):
@@ -192,7 +190,7 @@ def _try_dishes(house: BeliefWorld, dishes: Sequence[str]) -> Script:
 
 
 def used_dishes(task: str, variant: Variant) -> tuple[str, ...]:
-    """Return the dishes of which one may be dirty."""
+    """Return the dishes that may be dirty."""
     if task in ("coffee", "set_table"):
         return ("Mug",)
     pan = ("Pan",) if task in ("cook_egg", "cook_potato_slice") else ()
@@ -202,8 +200,8 @@ def used_dishes(task: str, variant: Variant) -> tuple[str, ...]:
 
 
 def in_the_way(task: str, variant: Variant, kinds: Sequence[str], place: str) -> list[str]:
-    """Return the types that may be in the way in the sink, of its faucet or on a table; foods
-    first, but dishes where they take up the room.
+    """Return the types that may be in the way in the sink, of its faucet or on a table, likely ones
+    first: food, and in the sink dishes.
     """
     data = catalogue()
     not_these = needed_types(task, variant) | {*data.slices.values()}

@@ -1,4 +1,4 @@
-"""Household environment: one instance, a verb each turn, until one of four ends."""
+"""Household environment: one instance, one verb per turn."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from clevrskills.suites.asgardbench.tasks.termination import Termination
 from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode, TextPrompt
 
 HIDDEN = frozenset({"StoveKnob"})
-"""Types that policies are not told of."""
+"""Types that are hidden from policies."""
 CLASSES = {
     "UNKNOWN_VERB": "invalid_action",
     **dict.fromkeys(("UNKNOWN_OBJECT", "NO_SUCH_OBJECT"), "invalid_object"),
     "UNPARSABLE": "unparsable",
 }
-"""Class of a refused turn by its code; all others are undoable."""
+"""Class of a refused turn by code; other codes are ``undoable``."""
 COUNTED = ("invalid_action", "invalid_object", "undoable", "unparsable")
 
 
 class HouseEnv(SymbolicEnv):
-    """One instance after the other.
+    """Environment of household instances.
 
     Attributes:
-        house: The present household.
-        variant: What is asked for in it.
+        house: Current state of the household.
+        variant: Variant of the instance.
     """
 
     goal_hidden = True
@@ -71,7 +71,7 @@ class HouseEnv(SymbolicEnv):
 
     @property
     def prompt(self) -> TextPrompt:
-        """Prompt of the episode, with the types that there are."""
+        """Prompt of the episode, with the object types."""
         return prompt_of(self.episode, self.house)
 
     def apply(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
@@ -95,7 +95,7 @@ class HouseEnv(SymbolicEnv):
         return ok, code, args
 
     def read(self, text: str) -> tuple[str, str, str]:
-        """Return verb, type, and the error code of a command, if anything is wrong."""
+        """Return verb, type and error code of a command; the code is empty if it is valid."""
         words = text.split()
         if len(words) != 2:
             return "", "", "UNPARSABLE"
@@ -105,7 +105,7 @@ class HouseEnv(SymbolicEnv):
         return verb, kind, "" if verb in VERBS else "UNKNOWN_VERB"
 
     def hear(self, action: TextAction) -> None:
-        """Take note of the first step of the plan that comes with a command."""
+        """Record the first step of the plan that accompanies a command."""
         self._first = action.plan[0].lower() if action.plan else ""
 
     def _look(self, state: Any) -> None:
@@ -116,14 +116,14 @@ class HouseEnv(SymbolicEnv):
         return "" if self.outcome.holds[0] else self._ends.reason
 
     def solve(self) -> str:
-        """Return the next command of the solver, which goes on from wherever the household is."""
+        """Return the next command of the solver, from the current state."""
         return self.plan()[0]
 
     def plan(self) -> list[str]:
-        """Return all that the solver still does, in order.
+        """Return the remaining commands of the solver.
 
         Raises:
-            GaveUp: It finds no way on.
+            GaveUp: The solver finds no plan.
         """
         now = f"{self.elapsed_steps} {self.house.state_hash}"
         if not self._plan or now != self._planned:
@@ -140,9 +140,9 @@ class HouseEnv(SymbolicEnv):
         return left
 
     def look(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return views by name: ``text_state``, the visible objects in words; those of
-        :data:`~clevrskills.suites.asgardbench.drawing.views.VIEWS`, (1024, 1024, 3) uint8 unless
-        the configuration names another size.
+        """Return views by name: ``text_state``, a description of the visible objects, or an image
+        of :data:`~clevrskills.suites.asgardbench.drawing.views.VIEWS`, (1024, 1024, 3) uint8 unless
+        another size is configured.
         """
         size = self.config.size_px
         return {
@@ -151,15 +151,15 @@ class HouseEnv(SymbolicEnv):
         }
 
     def capture(self) -> Mapping[str, np.ndarray]:
-        """Return the images that the configuration names."""
+        """Return the images of the configured cameras."""
         return self.look(self.config.cameras)
 
     def get_state(self) -> np.ndarray:
-        """Return the hash of entities, held thing and events, (32,) uint8."""
+        """Return the hash of entities, held object and events, (32,) uint8."""
         return np.frombuffer(bytes.fromhex(self.house.state_hash), np.uint8)
 
     def measures(self) -> Mapping[str, float]:
-        """Return numbers of the episode so far; ``docs/asgardbench.md`` defines them."""
+        """Return the measures of the episode so far, as defined in ``docs/asgardbench.md``."""
         turns, solved = max(self.elapsed_steps, 1), bool(self.outcome.holds[0])
         met, of = leaves_met(self.goal, self.outcome)
         also = self._released.evaluate(self.world, self._also)
@@ -185,21 +185,17 @@ class HouseEnv(SymbolicEnv):
 def prompt_of(
     episode: SymbolicEpisode, house: Household, wording: Mapping[str, Any] | None = None
 ) -> TextPrompt:
-    """Return what an episode asks for, with the types that there are.
+    """Return the prompt of an episode, with the object types.
 
     Args:
         episode: The episode.
-        house: Its household.
-        wording: What is asked for instead: ``text``, and which wording that is; ``None``: the
-            episode's own.
+        house: Household of the episode.
+        wording: Another ``text`` with data on its wording; ``None``: the episode's own.
     """
-    wording_data = {
-        "text": episode.text,
-        "index": episode.start.get("wording", 0),
-        **(wording or {}),
-    }
+    own = {"text": episode.text, "index": episode.start.get("wording", 0)}
+    used = {**own, **(wording or {})}
     types = [kind for kind in house.types if kind not in HIDDEN]
-    return TextPrompt(wording_data.pop("text"), about={"objects": types}, wording=wording_data)
+    return TextPrompt(used.pop("text"), about={"objects": types}, wording=used)
 
 
 def house_of(

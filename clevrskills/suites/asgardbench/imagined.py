@@ -1,4 +1,4 @@
-"""Household as imagined from its description alone: all clean, at hand, one of each."""
+"""Assumed household, from its object types alone: all clean, in reach, one of each."""
 
 from __future__ import annotations
 
@@ -12,39 +12,32 @@ from clevrskills.suites.asgardbench.tasks.goals import locations
 from clevrskills.suites.asgardbench.tasks.instances import FAMILIES, Variant
 
 _ROOM = 60
-"""Things that a container takes, as it is imagined."""
+"""Capacity of an assumed container."""
 
 
 class BeliefWorld(Household):
-    """A household in which everything is seen wherever it is, and finds room."""
+    """Household without geometry: everything is visible and fits."""
 
     def visible(self, entity: Entity) -> bool:
-        """Return whether it is still there."""
         return entity.parent != GONE
 
     def seen_by_turning(self, entity: Entity) -> bool:
-        """Return ``None``: nothing comes into view."""
         return False
 
     def free_slots(self, container: Entity, thing: Entity) -> list[int]:
-        """Return the free slots; the sizes of things are not known."""
         taken = {e.slot for e in self.contents(container)}
         return [slot for slot in range(_ROOM) if slot not in taken]
 
     def free_slot(self, container: Entity, thing: Entity, near: int | None = None) -> int | None:
-        """Return the first slot that is free."""
         return next(iter(self.free_slots(container, thing)), None)
 
     def place(self, entity: Entity) -> tuple[float, float, float]:
-        """Return a place before the agent, at the height of a counter."""
         return 1.0, 1.0, 0.9
 
     def look_at(self, entity: Entity) -> None:
-        """Look at it by a turn."""
         self.focus = entity.id
 
     def nearest(self, entities: Sequence[Entity]) -> Iterator[Entity]:
-        """Yield entities in their order: none is nearer."""
         yield from entities
 
 
@@ -57,16 +50,15 @@ def imagine(
     full: bool = False,
     inside: Mapping[str, str] = MappingProxyType({}),
 ) -> BeliefWorld:
-    """Return what is expected of a household of which only the types are known.
+    """Return the assumed household of a set of types.
 
     Args:
         task: The family.
-        variant: What is asked for.
-        kinds: The types.
-        dirty: Dishes that are expected to be dirty.
-        full: Whether coffee is expected in the mug.
-        inside: Types of things, each with the type of the fixture in or on which it is expected;
-            all others lie on a counter or table.
+        variant: The instance.
+        kinds: Types of objects and fixtures.
+        dirty: Dishes assumed to be dirty.
+        full: Whether the mug is assumed to hold coffee.
+        inside: Fixture in or on which each type is assumed to be; by default a counter or table.
     """
     data = catalogue()
     fixed = [kind for kind in kinds if kind in data.fixtures]

@@ -1,6 +1,4 @@
-"""Oracle of the household: follows the solver, and makes mistakes on request, to show how plans are
-repaired.
-"""
+"""Oracle of the household, with optional mistakes that demonstrate repairs."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
 from clevrskills.suites.symbolic import SymbolicOracle
 
 MISTAKES = "mistakes"
-"""Task argument: how likely the oracle's next command is a wrong one."""
+"""Task argument: probability of a wrong command of the oracle."""
 _TRIES = 20
 
 
@@ -25,9 +23,9 @@ class HouseOracle(SymbolicOracle):
         env: The environment.
 
     Attributes:
-        plan: What it means to do, from the last command on.
-        step: The same, in one line.
-        mistaken: Whether the last command was a mistake, made on purpose.
+        plan: Plan that begins with the last command.
+        step: The plan in one line.
+        mistaken: Whether the last command was a deliberate mistake.
     """
 
     plan: tuple[str, ...] = ()
@@ -61,7 +59,7 @@ class HouseOracle(SymbolicOracle):
         return command or self.plan[0]
 
     def _mistake(self) -> str:
-        """Return a command that the solver would not give but can mend; empty: none was found."""
+        """Return a wrong command that the solver can recover from; empty: none was found."""
         env, generator = self._house_env, self._generator
         for _ in range(_TRIES):
             seen = [e.type for e in env.house.entities.values() if env.house.visible(e)]

@@ -1,4 +1,4 @@
-"""Leaves of goals in the household: states, places, and what was done."""
+"""Symbolic predicates of the household: states, places, events."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clevrskills.core.goal.context import Context
 from clevrskills.core.goal.logical import Keeping
 from clevrskills.core.goal.predicate import Predicate, SymbolicPredicate
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
-from clevrskills.suites.asgardbench.rules.world import Entity, Household
+from clevrskills.suites.asgardbench.rules.world import Household
 
 
 class HouseWorld(Context):
-    """One household as the goals see it.
+    """Context in which goals of a household are evaluated.
 
     Args:
         house: The household.
@@ -30,21 +30,21 @@ class HouseWorld(Context):
 
 @dataclass(frozen=True, eq=False)
 class _HouseLeaf(SymbolicPredicate):
-    """A statement about one household, true or false."""
+    """Predicate of one household, true or false."""
 
     def met(self, house: Household) -> bool:
-        """Return whether it holds."""
+        """Return whether the predicate holds."""
         raise NotImplementedError
 
     def credit(self, world: HouseWorld) -> Tensor:
         return torch.tensor([float(self.met(world.house))])
 
     def realize(self, world: HouseWorld, where: Tensor | None = None) -> None:
-        raise NotImplementedError("a household is changed by its verbs alone")
+        raise NotImplementedError("a household changes by verbs only")
 
 
 def met_now(goal: Predicate, house: Household) -> bool:
-    """Return whether all leaves of a goal hold at once, whatever held before, without a world."""
+    """Return whether all leaves of a goal hold now, regardless of the history."""
     if isinstance(goal, _HouseLeaf):
         return goal.met(house)
     parts = (*tree.parts(goal), *((goal.kept,) if isinstance(goal, Keeping) else ()))
@@ -53,14 +53,14 @@ def met_now(goal: Predicate, house: Household) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class StateIs(_HouseLeaf):
-    """Things of a type are in a state; there must be one."""
+    """Entities of a type are in a state; at least one exists."""
 
     name: ClassVar[str] = "state_is"
-    kind: str  # the type
+    kind: str  # type
     variable: str  # ``dirty``, ``cooked``, ``filled``, ``open`` or ``on``
-    value: bool  # what it must be; of ``filled`` also a liquid in :attr:`liquid`
+    value: bool  # required value
     quantifier: str = "first"  # ``any``, ``all`` or ``first``, by id
-    liquid: str = ""  # the liquid that is asked for; empty: any
+    liquid: str = ""  # required liquid, if ``filled``; empty: any
 
     def met(self, house: Household) -> bool:
         values = [getattr(e, self.variable) for e in house.of_type(self.kind)]
@@ -79,25 +79,24 @@ class StateIs(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class Contained(_HouseLeaf):
-    """A thing of a type lies directly in or on something of another type."""
+    """An object of a type is directly in or on a container of another type."""
 
     name: ClassVar[str] = "contained_in"
-    kind: str  # the type of the thing
-    container: str  # the type of what it is in
-    cooked: bool = False  # whether it must be cooked
-    clean: bool = False  # whether what it is in must be clean
-    alone: bool = False  # whether nothing else may be in that
+    kind: str  # type of the object
+    container: str  # type of the container
+    cooked: bool = False  # whether the object must be cooked
+    clean: bool = False  # whether the container must be clean
+    alone: bool = False  # whether the container may hold nothing else
 
     def met(self, house: Household) -> bool:
-        return any(self._good(house, thing) for thing in house.of_type(self.kind))
-
-    def _good(self, house: Household, thing: Entity) -> bool:
-        parent = house.entities.get(thing.parent)
-        if parent is None or parent.type != self.container:
-            return False
-        if self.alone and len(house.contents(parent)) > 1:
-            return False
-        return (thing.cooked or not self.cooked) and not (self.clean and parent.dirty)
+        return any(
+            (parent := house.entities.get(thing.parent)) is not None
+            and parent.type == self.container
+            and not (self.alone and len(house.contents(parent)) > 1)
+            and (thing.cooked or not self.cooked)
+            and not (self.clean and parent.dirty)
+            for thing in house.of_type(self.kind)
+        )
 
     def describe(self, world: HouseWorld, env: int = 0) -> str:
         return f"The {self.kind} is in the {self.container}"
@@ -105,11 +104,11 @@ class Contained(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class Stored(_HouseLeaf):
-    """A thing is in one of its homes."""
+    """An object is in one of its homes."""
 
     name: ClassVar[str] = "stored"
-    kind: str  # its type
-    preferred: bool = False  # whether only the preferred homes count
+    kind: str  # type
+    preferred: bool = False  # whether only preferred homes count
 
     def met(self, house: Household) -> bool:
         first, others = catalogue().homes[self.kind]
@@ -122,11 +121,11 @@ class Stored(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class Did(_HouseLeaf):
-    """Record that an action was done."""
+    """An event has occurred."""
 
     name: ClassVar[str] = "did"
     verb: str  # ``DRINK`` or ``SPRAY``
-    argument: str  # the liquid or the type; empty: any
+    argument: str  # liquid or type; empty: any
     held: bool = False  # whether the vessel must have been held
 
     def met(self, house: Household) -> bool:
@@ -139,10 +138,10 @@ class Did(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class Held(_HouseLeaf):
-    """A thing of a type is in the hand."""
+    """An object of a type is held."""
 
     name: ClassVar[str] = "held"
-    kind: str  # the type
+    kind: str  # type
 
     def met(self, house: Household) -> bool:
         return house.held_type == self.kind
@@ -153,11 +152,11 @@ class Held(_HouseLeaf):
 
 @dataclass(frozen=True, eq=False)
 class ContainsOnly(_HouseLeaf):
-    """Content of a thing: things of all listed types, at any depth, and nothing else."""
+    """A container holds objects of all listed types, at any depth, and nothing else."""
 
     name: ClassVar[str] = "contains_only"
-    container: str  # the type of what holds them
-    kinds: tuple[str, ...]  # the types
+    container: str  # type of the container
+    kinds: tuple[str, ...]  # types of the objects
 
     def met(self, house: Household) -> bool:
         return any(

@@ -1,6 +1,4 @@
-"""Numbers that stand in every report: published ones (arXiv 2603.15888, table 6), and those of
-policies that do not look.
-"""
+"""Reference results in reports: published ones (arXiv 2603.15888, table 6) and blind policies."""
 
 import json
 from pathlib import Path
@@ -8,7 +6,7 @@ from pathlib import Path
 from clevrskills.core.report import PublishedTable
 
 BLIND_FILE = Path(__file__).with_name("blind.json")
-"""Rows of the policies that do not look; ``benchmarks/household_blind.py`` writes them."""
+"""Results of the blind policies, written by ``benchmarks/household_blind.py``."""
 BLIND_HEADINGS = ("policy", "instances", "solved", "careful", "dirty, solved", "dirty, careful")
 
 _ROWS = (

@@ -1,4 +1,4 @@
-"""State text: what the agent sees, where it is and in which state, in words."""
+"""Text view of the visible objects, their places and states."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ NOTHING = "nothing"
 
 
 def describe(house: Household) -> str:
-    """Return the view ``text_state``: what is held, then a line for each thing and fixture that is
-    seen, e.g. ``Plate in CounterTop: dirty`` (in stands for on, too).
+    """Return the view ``text_state``: the held object, then a line for each visible entity, e.g.
+    ``Plate in CounterTop: dirty`` (in or on).
     """
     lines = [f"In hand: {house.held_type or NOTHING}", "In view:"]
     lines += [f"- {line(house, e)}" for e in house.entities.values() if house.visible(e)]
@@ -18,7 +18,7 @@ def describe(house: Household) -> str:
 
 
 def line(house: Household, entity: Entity) -> str:
-    """Return what is said of one entity."""
+    """Return the description of an entity."""
     states = [name for name in ("dirty", "cooked", "sprayed") if getattr(entity, name)]
     if entity.filled:
         states.append(f"filled with {entity.filled}")

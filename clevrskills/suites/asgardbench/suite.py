@@ -1,4 +1,4 @@
-"""The AsgardBench suite: instances, commands, views, presets, measures, published numbers."""
+"""AsgardBench suite: instances, commands, views, presets, measures, published results."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite, TextProm
 
 SPLITS = ("train", "val", "test", "sanity")
 LENGTHS = (15, 30, 50)
-"""Lengths of the solver's plan at which tables part instances."""
+"""Upper bounds of the classes of plan lengths in tables."""
 SEARCHED = (
     *("turn_on_tv", "clean_mirror", "distribute"),
     *("put_away_food", "put_away_dishes", "put_away_silverware"),
 )
-"""Families of which shortest plans are searched for."""
+"""Families for which a shortest plan is searched."""
 _LONGEST = 18
-"""Commands of the longest plan than which a shorter one is searched for."""
+"""Maximum length of a plan for which a shorter one is searched."""
 _TRIES = 50
 _TEXT_ONLY: Mapping[str, Any] = {"images": False, "previous": "none", "hand": False}
 _IMAGES: Mapping[str, Any] = {"view": ("first_person",), "feedback": "simple"}
@@ -91,7 +91,7 @@ PRESETS: Mapping[str, Preset] = {
         _TEXT_ONLY,
     ),
 }
-"""Named bundles of options of a run."""
+"""Presets of run options."""
 REPORT: Sequence[Item] = (
     Measure("careful", "careful", "share"),
     Measure("needless", "needless repairs", digits=2),
@@ -116,7 +116,7 @@ REPORT: Sequence[Item] = (
     ),
     *PUBLISHED,
 )
-"""Content of tables; the headline is of all instances, as in the paper."""
+"""Content of report tables; the headline pools all instances, as in the paper."""
 CODES = {
     "DONE": ("", ""),
     "UNPARSABLE": ("No action could be read.", "unparsable"),
@@ -188,11 +188,11 @@ TEXT = TextInterface(
     grammar=canonical,
 )
 _STARTS = ("cook", "put_away")
-"""Prefix of the names of groups of families."""
+"""Prefixes of families, which are also tags."""
 
 
 def _info(task: str) -> TaskInfo:
-    """Return the description of a family of instances."""
+    """Return the description of a family."""
     room, sanity = FAMILIES[task].room, FAMILIES[task].sanity
     splits = {"train": 50, "val": 50, "test": len(TABLE[task]), "sanity": sanity}
     asked = banks()[task].paper.rstrip(".").format(objects="named objects", food="food")
@@ -217,7 +217,7 @@ def _info(task: str) -> TaskInfo:
 
 
 class AsgardBenchSuite(SymbolicSuite):
-    """Household tasks whose plan must be repaired by looking; for its arguments see
+    """Household tasks whose plan must be repaired from observations; for its arguments see
     :class:`~clevrskills.suites.symbolic.SymbolicSuite`.
     """
 
@@ -286,11 +286,11 @@ class AsgardBenchSuite(SymbolicSuite):
         return prompt_of(episode, house, wordings_of[number % len(wordings_of)])
 
     def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
-        """Return the episode of a seed: of ``test`` the instances of the table in turn, of
-        ``train`` and ``val`` others in other rooms. It is drawn anew until the solver reaches the
-        goal in all readings.
+        """Draw the episode of a seed: instances of the table in order for ``test``, variants in
+        other rooms for ``train`` and ``val``. Layouts are redrawn until the solver reaches the goal
+        in all readings.
         """
-        source = "test" if split == "sanity" else split  # the same instances
+        source = "test" if split == "sanity" else split  # same instances
         rng = np.random.default_rng((seed, crc32(task.encode()), crc32(source.encode())))
         table = TABLE[task]
         for _ in range(_TRIES):
@@ -299,7 +299,7 @@ class AsgardBenchSuite(SymbolicSuite):
             found = self._episode(task, split, seed, index, variant, rng)
             if found is not None:
                 return found
-        raise ClevrSkillsError(f"{task}, {split}: the solver gets stuck in all of {_TRIES} layouts")
+        raise ClevrSkillsError(f"{task}, {split}: the solver failed in all of {_TRIES} layouts")
 
     def _episode(
         self,
@@ -310,7 +310,7 @@ class AsgardBenchSuite(SymbolicSuite):
         variant: Variant,
         rng: np.random.Generator,
     ) -> SymbolicEpisode | None:
-        """Return the episode of a variant; ``None``: the solver does not reach the goal."""
+        """Draw an episode of a variant; ``None``: the solver does not reach the goal."""
         things = set_up(task, variant, rng)
         house = house_of(task, variant, things)
         if not house.all_seen():
@@ -320,7 +320,7 @@ class AsgardBenchSuite(SymbolicSuite):
         except StuckError:
             return None
         frozen = seed >= FROZEN.start
-        if frozen and improvised:  # there is room on their counters
+        if frozen and improvised:
             return None
         goals = {reading: goal_of(task, variant, reading, house) for reading in READINGS}
         if not all(met_now(goal, end) for goal in goals.values()):
@@ -344,9 +344,9 @@ class AsgardBenchSuite(SymbolicSuite):
         tags: dict[str, str | int] = {"family": task, "room": room(variant.label).kind}
         tags |= {"variation": variant.name, "layout": variant.label, "n": n, "length": length(n)}
         tags |= {"dirty": "yes" if variant.dirty else "no", "sink_clutter": clutter}
-        limit = max(2 * n, 20) + 1  # the turn after the hard limit ends
+        limit = max(2 * n, 20) + 1  # the turn after the hard limit ends the episode
         options = wordings(task, variant)
-        if split in ("train", "val"):  # in any wording that is seen
+        if split in ("train", "val"):  # any wording that is not held out
             of = np.random.default_rng((seed, crc32(b"wording"), crc32(task.encode())))
             start["wording"] = int(of.integers(sum(not each.held_out for each in options)))
         text = options[start.get("wording", 0)].text
@@ -354,7 +354,7 @@ class AsgardBenchSuite(SymbolicSuite):
 
 
 def length(n: int) -> str:
-    """Return the class of a length of plans, such as ``16-30``."""
+    """Return the class of a plan length, such as ``16-30``."""
     for low, high in zip((1, *(most + 1 for most in LENGTHS)), LENGTHS, strict=False):
         if n <= high:
             return f"{low}-{high}"

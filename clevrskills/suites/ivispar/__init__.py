@@ -1,8 +1,8 @@
-"""iVISPAR: sliding geoms on a board, one move per turn, as an image, a drawing or text."""
+"""iVISPAR: sliding puzzles, one move per turn, observed as 3D images, drawings or text."""
 
 ARM = "geoms_arm"
-"""The task in which an arm moves the pieces."""
+"""Name of the task with an arm."""
 TASKS = ("geoms", "tiles", "listing", ARM)
 """Names of the tasks."""
 VECTOR_ENVS = {"geoms": "clevrskills.suites.ivispar.vector:make_vec"}
-"""Function that makes the vector environments of a task."""
+"""Factories of vector environments by task."""

@@ -1,4 +1,4 @@
-"""Policies without a model: random moves, and the move that looks best at once."""
+"""Scripted policies: random moves and greedy moves."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from clevrskills.suites.ivispar.board import DIRECTIONS, cell_name
 
 
 class RandomMoves(Privileged):
-    """Any move that can be made, each as likely: the published random; for its arguments see
+    """Uniformly random legal moves, the paper's random policy; for its arguments see
     :class:`~clevrskills.evaluation.policies.Zero`.
     """
 
     def act(self, observation: Observation) -> Any:
-        """Return the next move; where the arm is moved itself, any action."""
+        """Return the next move, or a random action of the arm in a control interface."""
         if isinstance(self._interface, BoxInterface):
             return self._interface.random(self.generator)
         if self.env.listing:
@@ -27,12 +27,12 @@ class RandomMoves(Privileged):
         return f"move {self.env.name_of(piece)} {DIRECTIONS[direction]}"
 
     def choose(self) -> tuple[int, int]:
-        """Return piece and direction."""
+        """Return the piece and direction of the next move."""
         moves = [move[:2] for move in self.env.puzzle.board.moves(self.env.state)]
         return moves[int(self.generator.integers(len(moves)))]
 
     def _listing(self) -> str:
-        """Return the pieces, each on a cell drawn at random."""
+        """Return a listing of the pieces on random cells."""
         env = self.env
         cells = self.generator.permutation(env.puzzle.size**2)[: len(env.state)]
         names = [cell_name(int(cell), env.puzzle.size) for cell in cells]
@@ -40,20 +40,18 @@ class RandomMoves(Privileged):
 
 
 class RandomAny(RandomMoves):
-    """Any piece in any direction, whether that can be done or not."""
+    """Uniformly random moves, legal or not."""
 
     def choose(self) -> tuple[int, int]:
-        """Return piece and direction."""
+        """Return the piece and direction of the next move."""
         return tuple(self.generator.integers((len(self.env.state), len(DIRECTIONS))).tolist())
 
 
 class Greedy(RandomMoves):
-    """The move after which the pieces are nearest to their goals, in rows and columns; of several
-    any one.
-    """
+    """Moves that minimize the sum of distances to the goals, with random ties."""
 
     def choose(self) -> tuple[int, int]:
-        """Return piece and direction."""
+        """Return the piece and direction of the next move."""
         board, goal = self.env.puzzle.board, self.env.puzzle.goal
         moves = [(board.bound(after, goal), *move) for *move, after in board.moves(self.env.state)]
         best = [(piece, direction) for far, piece, direction in moves if far == min(moves)[0]]

@@ -1,4 +1,4 @@
-"""Board: pieces on the cells of a square, of which one slides by one cell at a time."""
+"""Board: pieces on a square grid, slid one cell at a time."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ from dataclasses import dataclass
 from functools import cached_property
 
 State = tuple[int, ...]
-"""The cell of each piece; cell (x, z), x to the right and z away from the viewer, is z n + x."""
+"""Cell of each piece: z n + x, with x to the right and z away from the viewer."""
 DIRECTIONS = ("left", "right", "up", "down")
-"""Ways to slide, in the order of their numbers; up is away from the viewer."""
+"""Directions by number; up is away from the viewer."""
 _STEPS = ((-1, 0), (1, 0), (0, 1), (0, -1))
 
 
 def cell_name(cell: int, size: int) -> str:
-    """Return the name of a cell, e.g. ``B4``: a letter from left to right, a number from near to
-    far.
-    """
+    """Return the name of a cell, e.g. ``B4``: letter from the left, number from the viewer."""
     return f"{chr(ord('A') + cell % size)}{cell // size + 1}"
 
 
 @dataclass(frozen=True)
 class Board:
-    """A board of n x n cells."""
+    """Board of n x n cells."""
 
-    size: int  # number of cells in a row, n
+    size: int  # cells in a row, n
 
     @cached_property
     def neighbours(self) -> Sequence[Sequence[int]]:
-        """The cell beside each cell in each of :data:`DIRECTIONS`, -1 beyond the edge."""
+        """Neighbor of each cell in each of :data:`DIRECTIONS`, -1 beyond the edge."""
         n = self.size
 
         def beside(cell: int, step: tuple[int, int]) -> int:
@@ -39,23 +37,23 @@ class Board:
 
     @cached_property
     def manhattan(self) -> Sequence[Sequence[int]]:
-        """The distance of each two cells in rows and columns."""
+        """Manhattan distance of each pair of cells."""
         n, cells = self.size, range(self.size**2)
         return [[abs(a % n - b % n) + abs(a // n - b // n) for b in cells] for a in cells]
 
     def target(self, state: State, piece: int, direction: int) -> int:
-        """Return the cell that a piece would slide to; -1: beyond the edge."""
+        """Return the cell that a piece would move to; -1: beyond the edge."""
         return self.neighbours[state[piece]][direction]
 
     def moved(self, state: State, piece: int, direction: int) -> State | None:
-        """Return the state after a move; ``None``: there is no such cell, or it is taken."""
+        """Return the state after a move; ``None``: the target is taken or beyond the edge."""
         cell = self.target(state, piece, direction)
         if cell < 0 or cell in state:
             return None
         return (*state[:piece], cell, *state[piece + 1 :])
 
     def moves(self, state: State) -> Iterator[tuple[int, int, State]]:
-        """Yield the moves that can be made: piece, direction, the state after it."""
+        """Yield piece, direction and next state of each legal move."""
         for piece in range(len(state)):
             for direction in range(len(DIRECTIONS)):
                 after = self.moved(state, piece, direction)
@@ -63,5 +61,5 @@ class Board:
                     yield piece, direction, after
 
     def bound(self, state: State, goal: State) -> int:
-        """Return the sum of distances of all pieces from their goals: no solution is shorter."""
+        """Return the sum of distances to the goals, a lower bound of the solution length."""
         return sum(self.manhattan[a][b] for a, b in zip(state, goal, strict=True))

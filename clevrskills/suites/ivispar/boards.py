@@ -1,7 +1,7 @@
-"""Puzzle: a board with its pieces, a start and a goal; drawn from a seed, one set at a time.
+"""Puzzles: boards with pieces, start and goal, drawn from seeds.
 
-The sets and their parameters are those of iVISPAR (arXiv 2502.03214, section 4) and further ones
-whose boards ask for detours; ``docs/ivispar.md`` lists them.
+The sets are those of iVISPAR (arXiv 2502.03214, section 4) and further ones that require detours;
+``docs/ivispar.md`` lists them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from clevrskills.suites.ivispar.search import Move, distances, solve
 COLOURS = ("red", "green", "blue", "yellow", "orange", "purple")
 SHAPES = ("cube", "sphere", "pyramid", "cylinder", "cone", "prism")
 BASE = 4
-"""The first so many colours and shapes are those of the base set."""
+"""Number of colors and shapes in the base set."""
 SETS = ("base", "interference", "sizes", "pilot")
 RANDOM_MOVES = 100
 LIMIT = 20
-"""Turns of the base set, as published."""
-_SCRAMBLE = (24, 41)  # random moves from the goal, where detours are wanted
+"""Turn limit of the base set, as published."""
+_SCRAMBLE = (24, 41)  # random moves from the goal in sets with detours
 _WALKS = {  # moves and pieces
     "base": (range(2, 12), range(2, 12)),
     "pilot": (range(6, 13), range(4, 7)),
@@ -40,34 +40,34 @@ _MOVE_LISTS = ("optimal", "random_valid", "random_any")  # of puzzles
 _TRIES, _TRIES_OF_LENGTH = 20_000, 401
 
 Geom = tuple[str, str]
-"""Color and shape; of a numbered tile its number and ``tile``."""
+"""Color and shape, or number and ``tile``."""
 
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A puzzle."""
+    """Puzzle: pieces with their start and goal cells."""
 
     size: int  # cells in a row
-    geoms: Sequence[Geom]  # the pieces
-    start: State  # cell of each at the start
-    goal: State  # cell of each at the goal
-    optimal: Sequence[Move] = ()  # A shortest solution
-    random_valid: Sequence[Move] = ()  # random moves that can be made, one after the other
-    random_any: Sequence[Move] = ()  # random moves, whether they can be made or not
+    geoms: Sequence[Geom]  # pieces
+    start: State  # start cell of each piece
+    goal: State  # goal cell of each piece
+    optimal: Sequence[Move] = ()  # a shortest solution
+    random_valid: Sequence[Move] = ()  # sequence of random legal moves
+    random_any: Sequence[Move] = ()  # random moves, legal or not
 
     @property
     def board(self) -> Board:
-        """The board."""
+        """Board of the puzzle."""
         return Board(self.size)
 
     @property
     def c1(self) -> int:
-        """Length of the shortest solutions."""
+        """Length of a shortest solution."""
         return len(self.optimal)
 
     @property
     def c2(self) -> int:
-        """Detours that they make: half of what they are longer than the sum of distances."""
+        """Number of detours: half of the moves in excess of the sum of distances."""
         return (self.c1 - self.board.bound(self.start, self.goal)) // 2
 
     @property
@@ -86,31 +86,31 @@ class Puzzle:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` gave."""
+        """Construct a puzzle from the data of :meth:`to_json`."""
         moves = {name: [divmod(number, 4) for number in data[name]] for name in _MOVE_LISTS}
         geoms = [(str(a), str(b)) for a, b in data["geoms"]]
         return cls(data["size"], geoms, tuple(data["start"]), tuple(data["goal"]), **moves)
 
 
 def palette(set_name: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return colors and shapes of a set."""
+    """Return the colors and shapes of a set."""
     every = set_name in ("sizes", "pilot")
     return (COLOURS, SHAPES) if every else (COLOURS[:BASE], SHAPES[:BASE])
 
 
 def limit(set_name: str, c1: int) -> int:
-    """Return the limit of turns of an episode."""
+    """Return the turn limit of an episode."""
     return LIMIT if set_name == "base" else max(2 * c1, c1 + 4)
 
 
 def draw(set_name: str, seed: int, generator: np.random.Generator) -> Puzzle:
-    """Draw a puzzle of a set: its seed says how many pieces and how far, the generator the rest.
+    """Draw a puzzle of a set.
 
     Args:
-        set_name: One of :data:`SETS`, ``tiles``, or ``arm base`` or ``arm interference``, which
-            have as many pieces as an arm moves.
-        seed: The seed of the episode.
-        generator: What it is drawn by.
+        set_name: One of :data:`SETS`, ``tiles``, or, with fewer pieces, ``arm base`` or ``arm
+            interference``.
+        seed: Seed of the episode, which determines the number of pieces and the difficulty.
+        generator: Generator of everything else.
     """
     number = seed - FROZEN.start
     if set_name == "tiles":
@@ -132,12 +132,11 @@ def draw(set_name: str, seed: int, generator: np.random.Generator) -> Puzzle:
 
 
 def arm_board(split: str, number: int) -> int | None:
-    """Return which frozen board of ``geoms`` the arm's board of a number is: in ``base`` in turn
-    those of nine pieces at most, in ``interference`` the forty of them; ``None``: it has one of its
-    own.
+    """Return the number of the frozen board of ``geoms`` that the arm's board of a number equals:
+    those with at most nine pieces, in order. ``None``: the arm's board is drawn separately.
     """
     if split == "base" and 0 <= number < 240:
-        row, column = divmod(number, 8)  # of ten numbers of pieces, 2 to 11, the first eight
+        row, column = divmod(number, 8)  # the first 8 of the 10 numbers of pieces, 2 to 11
         return 10 * row + column
     if split == "interference" and 0 <= number < 40:
         return 14 * (number // 4) + number % 4
@@ -170,8 +169,8 @@ def _placed(size: int, k: int, generator: np.random.Generator) -> State:
 
 
 def _walked(size: int, k: int, c1: int, generator: np.random.Generator) -> tuple[State, State]:
-    """Return a start so many moves from a goal, without detours: each move raises the sum of
-    distances.
+    """Return a start and a goal c1 moves apart without detours: each move of the walk increases the
+    sum of distances.
     """
     board = Board(size)
     for _ in range(_TRIES):
@@ -183,18 +182,18 @@ def _walked(size: int, k: int, c1: int, generator: np.random.Generator) -> tuple
             state = further[int(generator.integers(len(further)))]
         if board.bound(state, goal) == c1:
             return state, goal
-    raise AssertionError(f"no walk of {c1} moves of {k} pieces was found")
+    raise AssertionError(f"no walk of {c1} moves with {k} pieces found")
 
 
 def _scrambled(size: int, k: int, c2: int, generator: np.random.Generator) -> tuple[State, State]:
-    """Return a start and a goal between which so many detours are needed."""
+    """Return a start and a goal that require c2 detours."""
     board = Board(size)
     for start, goal in _scrambles(board, k, generator):
         length = len(solve(board, start, goal) or ())
         detours = (length - board.bound(start, goal)) // 2
         if length in _MOVES_WITH_DETOURS and detours == c2:
             return start, goal
-    raise AssertionError("no such start was found")
+    raise AssertionError(f"no start with {c2} detours found")
 
 
 def _scrambles(
@@ -209,9 +208,7 @@ def _scrambles(
 
 
 def _of_length(size: int, k: int, c1: int, generator: np.random.Generator) -> tuple[State, State]:
-    """Return a start so many moves from a goal, or fewer where none was found; with or without
-    detours.
-    """
+    """Return a start and a goal c1 moves apart, or fewer if none is found."""
     board = Board(size)
     scrambles = _scrambles(board, k, generator, (c1, 3 * c1 + 6))
     for _, (start, goal) in zip(range(_TRIES_OF_LENGTH), scrambles, strict=False):
@@ -221,8 +218,8 @@ def _of_length(size: int, k: int, c1: int, generator: np.random.Generator) -> tu
 
 
 def _tiles(number: int, generator: np.random.Generator) -> Puzzle:
-    """Return numbered tiles, in rows from the far left corner at the goal; no two of the same
-    number of moves are alike until there are no others.
+    """Return numbered tiles, whose goal is rows from the far left corner; starts of the same
+    solution length repeat only when exhausted.
     """
     size = 3 + number // 50 % 2
     lengths = _TILE_LENGTHS[size]
@@ -239,7 +236,7 @@ def _tile_goal(size: int) -> State:
 
 @cache
 def _tile_states(size: int) -> Mapping[int, Sequence[State]]:
-    """Return the starts of tiles by the length of their solutions, in an order without meaning."""
+    """Return the starts of tiles by solution length, shuffled."""
     found: dict[int, list[State]] = {}
     for state, length in distances(Board(size), _tile_goal(size), _TILE_LENGTHS[size][-1]).items():
         found.setdefault(length, []).append(state)

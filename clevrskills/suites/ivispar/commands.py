@@ -1,4 +1,4 @@
-"""Commands: the words by which a piece is moved, read strictly or as the original reads them."""
+"""Text commands of boards, parsed strictly or leniently as in iVISPAR's code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DRAWN = {
     **{"cube": "square", "sphere": "circle", "pyramid": "triangle", "cylinder": "hexagon"},
     **{"cone": "ring", "prism": "diamond"},
 }
-"""Outlines of the shapes from above, drawn flat."""
+"""Names of the shapes in schematic drawings."""
 UNPARSABLE, UNKNOWN_WORD, UNKNOWN_OBJECT = "UNPARSABLE", "UNKNOWN_WORD", "UNKNOWN_OBJECT"
 _NUMBERS = "one two three four five six seven eight nine ten".split()
 _MOVE = re.compile(r"move (\w+) (\w+) (\w+)")
@@ -25,20 +25,20 @@ _LISTED = re.compile(r"([a-z]\d+):? (\w+) (\w+)")
 class MoveCommand:
     """Parsed command."""
 
-    piece: int = -1  # number of the piece; -1: there is none
+    piece: int = -1  # number of the piece; -1: none
     direction: int = -1  # number of the direction
-    times: int = 1  # how often the piece is to be moved
-    code: str = ""  # what is wrong with it; empty: nothing
-    args: Mapping[str, str] = field(default_factory=dict)  # what the sentence of the code names
+    times: int = 1  # number of moves
+    code: str = ""  # error code; empty: valid
+    args: Mapping[str, str] = field(default_factory=dict)  # arguments of the code's message
 
 
 def drawn_shape(shape: str) -> str:
-    """Return what a shape is called where it is drawn flat."""
+    """Return the name of a shape in schematic drawings."""
     return DRAWN.get(shape, shape)
 
 
 def canonical(text: str) -> str:
-    """Return a move or a listing in lower case, cells in capitals; empty: it is neither."""
+    """Return a move or a listing in lower case, with cells in capitals; empty if it is neither."""
     words = " ".join(text.lower().split())
     move = _MOVE.fullmatch(words)
     if move and move[3] in DIRECTIONS:
@@ -56,19 +56,19 @@ def read(
     drawn: bool = False,
     lenient: bool = False,
 ) -> MoveCommand:
-    """Read a command.
+    """Parse a command.
 
     Args:
         action: The command, or a move as a number, 4 piece + direction.
-        geoms: The pieces on the board.
-        colours: The colors of the set.
-        shapes: The shapes of the set.
-        drawn: Whether the names of drawn shapes are understood, too.
-        lenient: Whether it is read as by the original: the words may stand anywhere, and a number
-            repeats the move.
+        geoms: Pieces on the board.
+        colours: Colors of the set.
+        shapes: Shapes of the set.
+        drawn: Whether to accept the names of drawn shapes as well.
+        lenient: Whether to parse as iVISPAR's code: the words may be anywhere, and a number repeats
+            the move.
 
     Raises:
-        PolicyError: There is no move of this number.
+        PolicyError: The number is out of range.
     """
     if not isinstance(action, str):
         if not 0 <= action < len(DIRECTIONS) * len(geoms):
@@ -96,9 +96,7 @@ def read(
 
 
 def _unknown(*words: tuple[str, Iterable[str]]) -> dict[str, str]:
-    """Return the first word that is none of those that may stand there, and those; nothing: all
-    are known.
-    """
+    """Return the first unknown word and the allowed ones; empty if all words are known."""
     for word, known in words:
         if word not in known:
             return {"word": word, "known": ", ".join(known)}
@@ -106,7 +104,7 @@ def _unknown(*words: tuple[str, Iterable[str]]) -> dict[str, str]:
 
 
 def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:
-    """Return the shape that each word means."""
+    """Return the shape of each allowed word."""
     known = {shape: shape for shape in shapes}
     return known | {drawn_shape(shape): shape for shape in shapes} if drawn else known
 
@@ -114,7 +112,7 @@ def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:
 def _lenient(
     text: str, geoms: Sequence[Geom], colours: Sequence[str], known: Mapping[str, str], tiles: bool
 ) -> MoveCommand:
-    """Return the first direction in their order; the word before the first shape is the color."""
+    """Parse leniently: take the first direction in order, and the color before the first shape."""
     direction = next((k for k, name in enumerate(DIRECTIONS) if name in text), -1)
     if "move" not in text or direction < 0:
         return MoveCommand(code=UNPARSABLE)
@@ -132,7 +130,7 @@ def _lenient(
 
 
 def _times(text: str) -> int:
-    """Return the first number in digits, or else in words."""
+    """Return the first number in digits, else in words."""
     if match := re.search(r"\d+", text):
         return max(1, int(match[0]))
     named = [n for n, name in enumerate(_NUMBERS, 1) if re.search(rf"\b{name}\b", text)]
@@ -150,7 +148,7 @@ def _command(
 
 
 def _entries(text: str) -> list[str]:
-    """Return the entries of a listing."""
+    """Split a listing into entries."""
     parts = (" ".join(part.lower().split()) for part in re.split(r"[;,\n]", text.strip(" .\n")))
     return [part for part in parts if part]
 
@@ -158,14 +156,16 @@ def _entries(text: str) -> list[str]:
 def read_listing(
     text: str, colours: Sequence[str], shapes: Sequence[str], drawn: bool = False
 ) -> set[tuple[str, str, str]] | MoveCommand:
-    """Return the pieces of a listing, ``<cell> <color> <shape>; …``: cell in capitals, color,
-    shape; or what is wrong with it.
+    """Parse a listing, ``<cell> <color> <shape>; …``.
 
     Args:
         text: The listing.
-        colours: The colors of the set.
-        shapes: The shapes of the set.
-        drawn: Whether the names of drawn shapes are understood, too.
+        colours: Colors of the set.
+        shapes: Shapes of the set.
+        drawn: Whether to accept the names of drawn shapes as well.
+
+    Returns:
+        Cell in capitals, color and shape of each piece, or a command with an error code.
     """
     found, known = set(), _known(shapes, drawn)
     for entry in _entries(text):

@@ -1,4 +1,4 @@
-"""Board environment: one puzzle, a move each turn; and what is measured of an episode."""
+"""Board environments: sliding pieces and listing them, with their measures."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ CLASSES = {
     **{OCCUPIED: "occupied", OUT_OF_BOUNDS: "out_of_bounds"},
     **{UNPARSABLE: "illegal", UNKNOWN_WORD: "illegal", UNKNOWN_OBJECT: "unknown_geom"},
 }
-"""Class of a refused turn by its code; a move is effective or ineffective."""
+"""Class of a refused turn by code; moves are effective or ineffective."""
 REWARD = 6.0
 """Reward of a solved puzzle."""
 
 
 class BoardEnv(SymbolicEnv):
-    """Environment of sliding pieces, one puzzle an episode.
+    """Environment of sliding pieces, one puzzle per episode.
 
     Attributes:
         listing: Whether pieces are listed instead of moved.
@@ -54,7 +54,7 @@ class BoardEnv(SymbolicEnv):
 
     def __init__(self, config: EnvConfig, level: str) -> None:
         super().__init__(config, level)
-        # names of drawn shapes are understood by whoever is shown them
+        # names of drawn shapes are valid if a drawing is shown
         self._drawn = any(VIEWS[view].drawn for view in config.cameras if view in VIEWS)
         self._lenient = config.criteria == "released"
 
@@ -78,7 +78,7 @@ class BoardEnv(SymbolicEnv):
 
     @property
     def prompt(self) -> TextPrompt:
-        """Prompt of the episode, with the words of its set."""
+        """Prompt of the episode, with the colors and shapes of its set."""
         about = {"size": self.puzzle.size, "colors": self.colours, "shapes": self.shapes}
         asked = "tiles" if self.puzzle.geoms[0][1] == "tile" else "geoms"
         return replace(super().prompt, about={"task": asked, **about})
@@ -89,15 +89,15 @@ class BoardEnv(SymbolicEnv):
         return observe_cells(cells, goals, self.puzzle.size)[0]
 
     def training_command(self, action: int) -> str:
-        """Return the command of a move, 4 cell + direction, of a piece that is there."""
+        """Return the command of a move, 4 cell + direction."""
         piece = self.state.index(action // len(DIRECTIONS))
         return f"move {self.name_of(piece)} {DIRECTIONS[action % len(DIRECTIONS)]}"
 
     def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
-        """Do what a command says; a number is 4 piece + direction.
+        """Execute a command, or a move as a number, 4 piece + direction.
 
         Raises:
-            PolicyError: There is no such number.
+            PolicyError: The number is out of range.
         """
         words = (self.colours, self.shapes, self._drawn, self._lenient)
         command = read(text, self.puzzle.geoms, *words)
@@ -126,11 +126,6 @@ class BoardEnv(SymbolicEnv):
         self.world.cells[0, piece] = after[piece]
         return MOVED
 
-    def pieces(self) -> set[tuple[str, str, str]]:
-        """Return the cell, color and shape of each piece."""
-        cells = [cell_name(cell, self.puzzle.size) for cell in self.state]
-        return {(cell, *geom) for cell, geom in zip(cells, self.puzzle.geoms, strict=True)}
-
     def _look(self, state: Any) -> None:
         super()._look(state)
         nearer = 1 - self.distances[-1] / self.puzzle.c1
@@ -142,9 +137,7 @@ class BoardEnv(SymbolicEnv):
         return f"move {self.name_of(piece)} {DIRECTIONS[direction]}"
 
     def name_of(self, piece: int) -> str:
-        """Return what a piece is called where the configuration's views are shown: as it is drawn,
-        if one of them is a drawing.
-        """
+        """Return the name of a piece, by its drawn shape if the configuration shows a drawing."""
         color, shape = self.puzzle.geoms[piece]
         drawn = self._drawn and shape != "tile"
         return f"{color} {drawn_shape(shape)}" if drawn else self.puzzle.name_of[piece]
@@ -160,7 +153,7 @@ class BoardEnv(SymbolicEnv):
         return piece, direction
 
     def measures(self) -> Mapping[str, float]:
-        """Return numbers of the episode so far; ``docs/ivispar.md`` defines them."""
+        """Return the measures of the episode so far, as defined in ``docs/ivispar.md``."""
         c1, turns = self.puzzle.c1, len(self.distances) - 1
         solved = next((t for t, d in enumerate(self.distances) if d == 0), None)
         regret = self.curves()["regret"]
@@ -175,9 +168,8 @@ class BoardEnv(SymbolicEnv):
         }
 
     def curves(self) -> Mapping[str, Sequence[float]]:
-        """Return the regret after each turn up to the limit: how much further from the goal the
-        pieces are than on a shortest solution; it stays as it is once the puzzle is solved or the
-        episode over.
+        """Return the regret after each turn up to the limit: the distance to the goal in excess of
+        a shortest solution, constant after the end of the episode.
         """
         regret, start = [0.0], self.distances[0]
         for turn in range(1, self.limit + 1):
@@ -190,7 +182,7 @@ class BoardEnv(SymbolicEnv):
         return np.array(self.state)
 
     def capture(self) -> Mapping[str, np.ndarray]:
-        """Return the images that the configuration names, each (H, W, 3) uint8."""
+        """Return the images of the configured cameras, each (H, W, 3) uint8."""
         return {view: self._view(view) for view in self.config.cameras}
 
     def look(self, names: Sequence[str]) -> Mapping[str, Any]:
@@ -226,15 +218,16 @@ class ListingEnv(BoardEnv):
         return replace(prompt, about={**prompt.about, "task": "listing"})
 
     def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
-        """Compare a listing with the pieces."""
+        """Compare a listing with the board."""
         given = read_listing(str(text), self.colours, self.shapes, self._drawn)
         if isinstance(given, MoveCommand):
             self.classes["illegal"] += 1
             return False, given.code, given.args
-        there = self.pieces()
+        geoms = zip(self.state, self.puzzle.geoms, strict=True)
+        there = {(cell_name(cell, self.puzzle.size), *geom) for cell, geom in geoms}
         right = len(given & there)
         self._precision, self._recall = right / len(given), right / len(there)
-        self.world.listed[0] = len(given & there) / len(given | there)
+        self.world.listed[0] = right / len(given | there)
         return True, LISTED, {}
 
     def _look(self, state: Any) -> None:
@@ -246,12 +239,10 @@ class ListingEnv(BoardEnv):
         return "; ".join(sorted(f"{cell} {self.name_of(k)}" for k, cell in enumerate(cells)))
 
     def measures(self) -> Mapping[str, float]:
-        """Return the share of the entries that are right, the share of the pieces that are listed
-        rightly, and whether all are and nothing else.
-        """
+        """Return precision and recall of the listing, and whether it is exact."""
         shares = {"precision": self._precision, "recall": self._recall}
         return {**shares, "exact": float(self.world.listed[0] == 1.0)}
 
     def curves(self) -> Mapping[str, Sequence[float]]:
-        """Return no curves: there is one turn."""
+        """Return no curves, as there is one turn."""
         return {}

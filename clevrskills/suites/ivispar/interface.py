@@ -1,4 +1,4 @@
-"""Interfaces of boards: a move in words, or as a number, 4 piece + direction."""
+"""Action interfaces of boards: moves as text, or as a number, 4 piece + direction."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CODES = {
     "UNKNOWN_OBJECT": ("There is no {piece} on this board.", "unknown piece"),
     "FAILED": ("The arm did not bring the {piece} there: {reason}.", "arm"),
 }
-"""Possible outcomes of a move."""
+"""Message and class of each outcome of a move."""
 
 
 def actuator_of(env: Any) -> Actuator:
-    """Return what takes the moves of a board of symbols, or lets an arm make them.
+    """Return the actuator of a symbolic board or of an arm.
 
     Raises:
-        ClevrSkillsError: The arm's planner is not installed or can't run.
+        ClevrSkillsError: The arm's planner is not installed or cannot run.
     """
     if isinstance(env, SymbolicEnv):
         return TextActuator(env)
@@ -47,19 +47,19 @@ def actuator_of(env: Any) -> Actuator:
 
 @dataclass(frozen=True)
 class MoveInterface(TextInterface):
-    """Interface of moves in words."""
+    """Interface of text commands."""
 
     def begin(self, env: Any) -> Actuator:
-        """Return what takes the commands."""
+        """Return the actuator of an environment."""
         return actuator_of(env)
 
 
 @dataclass(frozen=True)
 class IndexInterface:
-    """Interface of moves as numbers; which of them there are is up to the board."""
+    """Interface of moves as numbers, whose range depends on the board."""
 
     name: str  # name of the interface
-    spec: Mapping[str, Any]  # what the numbers mean
+    spec: Mapping[str, Any]  # meaning of the numbers
     sentence: str = "a move as one number: 4 times the number of the piece, plus the direction"
     labels: Sequence[str] = ()
     codes: ClassVar[Codes] = CODES
@@ -68,7 +68,7 @@ class IndexInterface:
         """Return the move of an answer.
 
         Raises:
-            ActionError: It is no whole number from 0 on.
+            ActionError: The answer is not a non-negative integer.
         """
         number = answer if np.ndim(answer) == 0 or np.size(answer) != 1 else np.ravel(answer)[0]
         try:
@@ -77,19 +77,19 @@ class IndexInterface:
             raise ActionError(str(error)) from None
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
-        """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
+        """Check the action spec declared by a policy against :attr:`spec`."""
         check_spec(self.spec, theirs, policy_name)
 
     def begin(self, env: Any) -> Actuator:
-        """Return what takes the moves."""
+        """Return the actuator of an environment."""
         return actuator_of(env)
 
     def none(self, after: Any = None) -> int:
-        """Return the first piece to the left: there is no move that does nothing."""
+        """Return the move of the first piece to the left, as there is no null move."""
         return 0
 
     def random(self, generator: np.random.Generator) -> int:
-        """Return any move of the first piece."""
+        """Return a random move of the first piece."""
         return int(generator.integers(len(DIRECTIONS)))
 
 

@@ -1,7 +1,6 @@
-"""Files of the original: one JSON object for each puzzle, read and written.
+"""Puzzle files of iVISPAR: one JSON object per puzzle, with the field names of its repository.
 
-Field names are those of iVISPAR's repository. Moves are sentences; lists of older files begin with
-``start`` or end in ``done``, which is passed over.
+Moves are sentences; ``start`` and ``done`` in the lists of older files are ignored.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from clevrskills.suites.ivispar.search import Move, solve
 from clevrskills.suites.symbolic import SymbolicEpisode
 
 GEOMS, TILES = "SlidingGeomPuzzle", "SlidingTilePuzzle"
-_PASSED_OVER = ("start", "done")
+_IGNORED = ("start", "done")
 _LISTS = {
     "optimal": "shortest_move_sequence",
     "random_valid": "random_valid_move_sequence",
     "random_any": "random_invalid_move_sequence",
 }
-"""Lists of moves, by our names of them."""
+"""Field of each list of moves."""
 
 
 def export_config(episode: SymbolicEpisode) -> dict[str, Any]:
-    """Return a puzzle as the original has it, and ``version``, ``seed`` and ``set``."""
+    """Return a puzzle in iVISPAR's format, with ``version``, ``seed`` and ``set`` added."""
     puzzle, of = Puzzle.from_json(episode.start["puzzle"]), str(episode.start["set"])
     n, k = puzzle.size, len(puzzle.geoms)
     bins = f"b_{n}_g_{k}_c1_{puzzle.c1}_c2_{puzzle.c2}_i_{episode.index}"
@@ -58,16 +57,16 @@ def export_config(episode: SymbolicEpisode) -> dict[str, Any]:
 
 
 def read_config(path: Path) -> Puzzle:
-    """Read a file of the original.
+    """Read a puzzle file of iVISPAR.
 
     Raises:
-        ClevrSkillsError: It is none, or what it says is not so: a piece that does not exist, two in
-            one cell, a solution that does not solve it or is not a shortest one.
+        ClevrSkillsError: The file is invalid or inconsistent: unknown pieces, two pieces in a cell,
+            or a solution that is wrong or not shortest.
     """
     try:
         puzzle = _puzzle(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ClevrSkillsError(f"{path} is no puzzle of iVISPAR: {error!r}") from error
+        raise ClevrSkillsError(f"{path} is not a puzzle of iVISPAR: {error!r}") from error
     fault = _fault(puzzle)
     if fault:
         raise ClevrSkillsError(f"{path}: {fault}")
@@ -91,7 +90,7 @@ def _puzzle(data: Mapping[str, Any]) -> Puzzle:
 
 
 def _fault(puzzle: Puzzle) -> str:
-    """Return what is wrong with a puzzle that was read; empty: nothing."""
+    """Return the fault of a puzzle; empty: it is valid."""
     cells = puzzle.size**2
     for (color, shape), *places in zip(puzzle.geoms, puzzle.start, puzzle.goal, strict=True):
         if shape != "tile" and (color not in COLOURS or shape not in SHAPES):
@@ -116,7 +115,7 @@ def _fault(puzzle: Puzzle) -> str:
 
 
 def _played(board: Board, state: State, moves: Sequence[Move]) -> State | None:
-    """Return the state after moves; ``None``: one of them can't be made."""
+    """Return the state after moves; ``None``: a move is illegal."""
     for piece, direction in moves:
         after = board.moved(state, piece, direction)
         if after is None:
@@ -130,17 +129,17 @@ def _sentences(puzzle: Puzzle, moves: Sequence[Move]) -> list[str]:
 
 
 def _moves(puzzle: Puzzle, sentences: Sequence[str]) -> list[Move]:
-    """Return moves of sentences.
+    """Parse sentences into moves.
 
     Raises:
-        ValueError: One is none of this board.
+        ValueError: A sentence is not a move of this board.
     """
     found = []
     for sentence in sentences:
-        if sentence in _PASSED_OVER:
+        if sentence in _IGNORED:
             continue
         name, _, direction = sentence.removeprefix("move ").rpartition(" ")
         if name not in puzzle.name_of or direction not in DIRECTIONS:
-            raise ValueError(f"{sentence!r} is no move of this board")
+            raise ValueError(f"{sentence!r} is not a move of this board")
         found.append((list(puzzle.name_of).index(name), DIRECTIONS.index(direction)))
     return found

@@ -1,4 +1,4 @@
-"""Leaves of goals on the board: a piece is on its cell; all pieces were listed."""
+"""Symbolic predicates of boards: a piece is on its cell; all pieces were listed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clevrskills.suites.ivispar.board import cell_name
 
 
 class BoardWorld(Context):
-    """Boards of one size with their pieces.
+    """Batch of boards of one size.
 
     Args:
         names: Names of the pieces.
@@ -22,8 +22,7 @@ class BoardWorld(Context):
         cells: Cell of each piece, (B, K) int.
 
     Attributes:
-        cells: The same.
-        listed: How well the pieces were listed, (B,), where that is asked for.
+        listed: Quality of the listing in [0, 1], (B,).
     """
 
     def __init__(self, names: tuple[str, ...], size: int, cells: Tensor) -> None:
@@ -53,8 +52,8 @@ class AtCell(SymbolicPredicate):
 
 @dataclass(frozen=True, eq=False)
 class Listed(SymbolicPredicate):
-    """All pieces were listed, each with its cell, and nothing else; its credit is the share of what
-    was listed and is there of what was listed or is there. The world has it as ``listed``, (B,).
+    """All pieces were listed with their cells, and nothing else; the credit is intersection over
+    union of listed and present pieces, ``BoardWorld.listed``.
     """
 
     name: ClassVar[str] = "listed"

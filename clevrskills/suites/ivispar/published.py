@@ -1,4 +1,4 @@
-"""Published numbers of iVISPAR (arXiv 2502.03214, table 2)."""
+"""Published results of iVISPAR (arXiv 2502.03214, table 2)."""
 
 from clevrskills.core.report import PublishedTable
 

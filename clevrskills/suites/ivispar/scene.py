@@ -1,4 +1,4 @@
-"""Scene of a board in three dimensions: poses are set, nothing moves by itself."""
+"""Static 3D scene of a board, for rendering."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from clevrskills.suites.ivispar.boards import Geom, Puzzle
 from clevrskills.suites.ivispar.schematic import HEIGHT, INK, RINGS, WIDTH, ring
 
 PITCH_M, PIECE_M = 0.1, 0.045
-"""Distance of cells, and width of pieces."""
-THICK_M = 0.02  # of the board's tiles
+"""Spacing of cells, and width of pieces."""
+THICK_M = 0.02  # thickness of the board's tiles
 GREYS = (0.10, 0.87)
 FOV_RAD = radians(60)
 EYE, TARGET = (-0.2, -3.88, 4.57), (-0.2, -0.2, -1.0)
-"""Place and target of the camera of ``view3d``, in pitches from the middle of the board: right,
-away, up (iVISPAR's repository)."""
-_TILTS, _TURN = (40.0, 70.0), 30.0  # degrees, of cameras drawn at random
+"""Position and target of the camera of ``view3d``: right, away, up from the board's center, in
+pitches (iVISPAR's repository)."""
+_TILTS, _TURN = (40.0, 70.0), 30.0  # random cameras, degrees
 _SEGMENTS = 48
 
 
 class BoardScene:
-    """A board of one size with all pieces that were ever on it; those that are not shown are far
-    below.
+    """Board of one size; pieces are created on demand, and hidden ones are moved far below.
 
     Args:
         size: Cells in a row, n.
@@ -55,18 +54,17 @@ class BoardScene:
         camera: str = "front",
         seed: int = 0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Take an image.
+        """Render a board.
 
         Args:
             puzzle: The puzzle.
-            cells: Where its pieces are.
+            cells: Cells of the pieces.
             behind: Color of the background.
-            camera: ``front``, ``top``, or ``random``: drawn by the seed.
-            seed: Of the episode.
+            camera: ``front``, ``top``, or ``random``.
+            seed: Seed of random cameras.
 
         Returns:
-            The image (900, 1200, 3) uint8, and where the middles of the cells are, with one more on
-            each side: right and down, (n + 2, n + 2, 2), by z and x.
+            Image and cell centers as :func:`~clevrskills.suites.ivispar.schematic.draw_board`.
         """
         self._set(puzzle, cells)
         eye, target = _view(camera, seed, self._size)
@@ -74,7 +72,7 @@ class BoardScene:
         self._scene.scene.update_render()
         self._camera.take_picture()
         drawn = np.asarray(self._camera.get_picture("Color"), np.float32)
-        # alpha is the share of a pixel that was drawn, black the rest
+        # alpha is the coverage of a pixel, over black
         image = drawn[..., :3] + (1 - drawn[..., 3:] / np.float32(255)) * np.array(
             behind, np.float32
         )
@@ -89,7 +87,7 @@ class BoardScene:
             self._pieces[geom].set_pose(sapien.Pose([*self._place(cell)]))
 
     def _place(self, cell: int) -> tuple[float, float, float]:
-        """Return the middle of a cell, metres right, away and up from the middle of the board."""
+        """Return the center of a cell, in meters right, away and up from the board's center."""
         x, z = cell % self._size, cell // self._size
         off = (self._size - 1) / 2
         return (x - off) * PITCH_M, (z - off) * PITCH_M, 0.0
@@ -114,14 +112,12 @@ class BoardScene:
 
 @cache
 def board_scene(size: int) -> BoardScene:
-    """Return the scene of boards of a size, made once in each process."""
+    """Return the scene of boards of a size, cached per process."""
     return BoardScene(size)
 
 
 def _view(camera: str, seed: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a camera is and what it looks at, metres; larger boards are seen from further
-    away.
-    """
+    """Return position and target of a camera, in meters, scaled with the size of the board."""
     scale = PITCH_M * size / 4
     if camera == "front":
         return scale * np.array(EYE), scale * np.array(TARGET)

@@ -1,4 +1,4 @@
-"""Drawing of a board from above: a grid, and the outline of each piece."""
+"""Schematic drawing of a board from above: grid and outlines of the pieces."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ INK = {
 }
 """Colors of the geoms."""
 RINGS = ((44, 160, 44), (214, 39, 40), (31, 87, 196))
-"""Colors of numbered tiles, by the ring of cells around the middle that they belong to at the goal:
-the outermost, the next, the innermost."""
+"""Colors of numbered tiles by the ring of their goal cell, from the outermost to the innermost."""
 
 MARGIN_PX = 90
-"""Space above and below the board."""
+"""Margin above and below the board."""
 FINE = 2
-"""It is drawn so many times larger and then reduced, for smooth edges."""
+"""Supersampling factor."""
 
 
 def draw_board(
@@ -34,12 +33,12 @@ def draw_board(
 
     Args:
         puzzle: The puzzle.
-        cells: Where its pieces are.
+        cells: Cells of the pieces.
         behind: Color of the background.
 
     Returns:
-        The image (900, 1200, 3) uint8, and where the middles of the cells are, with one more on
-        each side: right and down, (n + 2, n + 2, 2), by z and x.
+        The image (900, 1200, 3) uint8, and the pixel coordinates (right, down) of cell centers by z
+        and x, padded by one cell on each side, (n + 2, n + 2, 2).
     """
     n = puzzle.size
     pitch = (HEIGHT - 2 * MARGIN_PX) / n
@@ -92,8 +91,6 @@ def _tile(pen: ImageDraw.ImageDraw, middle: np.ndarray, pitch: float, tile: int,
 
 
 def ring(tile: int, size: int) -> int:
-    """Return which ring of cells a numbered tile belongs to at the goal, 0 the outermost, at most
-    2.
-    """
+    """Return the ring of a tile's goal cell: 0 is the outermost, 2 the maximum."""
     z, x = divmod(tile - 1, size)
     return min(x, z, size - 1 - x, size - 1 - z, 2)

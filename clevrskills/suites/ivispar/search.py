@@ -1,4 +1,4 @@
-"""Search for shortest solutions: A* with the sum of distances, which each move changes by one."""
+"""Shortest solutions by A* with the sum of Manhattan distances as the heuristic."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def solve(board: Board, start: State, goal: State, most: int | None = None) -> l
 
     Args:
         board: The board.
-        start: Where the pieces are.
-        goal: Where they are to be.
-        most: Longest solution that is looked for; ``None``: any.
+        start: Start state.
+        goal: Goal state.
+        most: Maximum length of a solution; ``None``: no limit.
 
     Returns:
-        Its moves; ``None``: there is none, or none so short.
+        The moves; ``None``: there is no such solution.
     """
     least = board.bound(start, goal)
     limit = most if most is not None else least + 10**6
     if least > limit:
         return None
     manhattan, neighbours = board.manhattan, board.neighbours
-    # of equal estimates the one that is further from the start comes first
+    # ties: the state that is further from the start comes first
     queue: list[tuple[int, int, State, int]] = [(least, 0, start, least)]
     came: dict[State, tuple[State, Move] | None] = {start: None}
     steps = {start: 0}
@@ -36,7 +36,11 @@ def solve(board: Board, start: State, goal: State, most: int | None = None) -> l
         _, negative, state, rest = heappop(queue)
         made = -negative
         if state == goal:
-            return _path(came, state)
+            moves: list[Move] = []
+            while (step := came[state]) is not None:
+                state, move = step
+                moves.append(move)
+            return moves[::-1]
         if made > steps[state]:
             continue
         taken = set(state)
@@ -57,15 +61,13 @@ def solve(board: Board, start: State, goal: State, most: int | None = None) -> l
 
 
 def distances(board: Board, goal: State, most: int | None = None) -> dict[State, int]:
-    """Return the length of the shortest solution of every state from which there is one, or one of
-    at most so many moves.
-    """
+    """Return the solution length of every state that has a solution, of at most ``most`` moves."""
     found, waiting = {goal: 0}, deque([goal])
     while waiting:
         state = waiting.popleft()
         if found[state] == most:
             break
-        for _, _, after in board.moves(state):  # moves can be taken back
+        for _, _, after in board.moves(state):  # moves are reversible
             if after not in found:
                 found[after] = found[state] + 1
                 waiting.append(after)
@@ -73,16 +75,16 @@ def distances(board: Board, goal: State, most: int | None = None) -> dict[State,
 
 
 class Distance:
-    """Lengths of shortest solutions along an episode.
+    """Solution lengths along an episode.
 
-    A legal move changes the length by exactly one, as it changes the sum of distances by one. So
-    after a move one search with a bound tells which way.
+    A legal move changes the solution length by exactly one, so that one bounded search per move
+    is enough.
 
     Args:
         board: The board.
-        goal: Where the pieces are to be.
-        start: Where they are at first.
-        length: Length of the shortest solution from there.
+        goal: Goal state.
+        start: Start state.
+        length: Solution length of the start.
     """
 
     def __init__(self, board: Board, goal: State, start: State, length: int) -> None:
@@ -90,21 +92,13 @@ class Distance:
         self._known = {start: length, goal: 0}
 
     def known(self, state: State) -> int:
-        """Return the length at a state that was met before."""
+        """Return the solution length of a visited state."""
         return self._known[state]
 
     def after(self, before: State, state: State) -> int:
-        """Return the length at a state one move after another whose length is known."""
+        """Return the solution length of a state one move after a visited one."""
         if state not in self._known:
             nearer = self._known[before] - 1
             path = solve(self._board, state, self._goal, nearer)
             self._known[state] = nearer if path is not None else nearer + 2
         return self._known[state]
-
-
-def _path(came: dict[State, tuple[State, Move] | None], state: State) -> list[Move]:
-    moves: list[Move] = []
-    while (step := came[state]) is not None:
-        state, move = step
-        moves.append(move)
-    return moves[::-1]

@@ -1,4 +1,4 @@
-"""The iVISPAR suite: boards of symbols and boards on the table, baselines, published numbers."""
+"""iVISPAR suite: symbolic boards and boards on the table, baselines, published results."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from clevrskills.suites.ivispar.views import SINGLE
 from clevrskills.suites.symbolic import SymbolicEpisode
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
-"""The frozen episodes of the package."""
+"""Folder of the frozen episodes."""
 
 
 def _shown(view: str) -> dict[str, Any]:
-    """Return options that show a policy the present board and the goal."""
+    """Return options that show the current board and the goal in a view."""
     return {"view": (view, f"{view}@goal"), "feedback": "none"}
 
 
@@ -69,7 +69,7 @@ PRESETS: Mapping[str, Preset] = {
         for view in ("text", "schematic", "view3d")
     },
 }
-"""Named bundles of options of a run."""
+"""Presets of run options."""
 REPORT: Sequence[Item] = (
     Measure("d_opt", "d_opt", digits=2),
     Measure("r_end", "r_end", digits=1),
@@ -96,14 +96,14 @@ REPORT: Sequence[Item] = (
     ),
     *PUBLISHED,
 )
-"""Content of tables."""
+"""Content of report tables."""
 
 
 class IVisparSuite(Suite):
-    """Boards whose pieces are slid, as symbols or by an arm.
+    """Sliding puzzles, symbolic or solved by an arm.
 
     Args:
-        folder: Where the frozen episodes are; ``None``: those of the package.
+        folder: Folder of the frozen episodes; ``None``: that of the package.
     """
 
     name, title = "ivispar", "re-implementation of iVISPAR"
@@ -119,10 +119,10 @@ class IVisparSuite(Suite):
         return TaskTable(self._families, lambda key: self._families[key].tasks[key])
 
     def family(self, task: str) -> Suite:
-        """Return the suite of the tasks that a task is one of.
+        """Return the suite that implements a task.
 
         Raises:
-            UnknownNameError: There is no such task.
+            UnknownNameError: The task is unknown.
         """
         check_names(task=((task,), self._families))
         return self._families[task]
@@ -179,9 +179,9 @@ class IVisparSuite(Suite):
         return REPORT
 
     def read_original(self, task: str, split: str, folder: Path) -> Sequence[Episode]:
-        check_names(**{"task with files of the original": ((task,), self.boards.tasks)})
+        check_names(**{"task with files of iVISPAR": ((task,), self.boards.tasks)})
         return self.boards.read_original(task, split, folder)
 
     def write_original(self, episode: Episode) -> tuple[str, Mapping[str, Any]]:
-        assert isinstance(episode, SymbolicEpisode), "the arm's have no files of the original"
+        assert isinstance(episode, SymbolicEpisode), "episodes of the arm have no iVISPAR file"
         return self.boards.write_original(episode)

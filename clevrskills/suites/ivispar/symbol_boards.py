@@ -1,4 +1,4 @@
-"""Boards of symbols as a suite: the tasks in which no arm acts."""
+"""Suite of the symbolic boards, the tasks without an arm."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def banks() -> Mapping[str, WordingSet]:
 
 @dataclass(frozen=True)
 class BoardTask:
-    """Task of boards: the differences between the four of them."""
+    """Settings of a symbolic task."""
 
     level: str  # level of the task
-    frozen: Mapping[str, int]  # numbers of frozen episodes by split
-    predicates: Sequence[str]  # names of the predicates of its goal
-    limit: str  # when its episodes end, in words
-    stream: str = "geoms"  # key of the random numbers that its boards are drawn from
+    frozen: Mapping[str, int]  # number of frozen episodes by split
+    predicates: Sequence[str]  # names of the goal's predicates
+    limit: str  # description of the turn limit
+    stream: str = "geoms"  # key of the random stream
     tiles: bool = False  # whether the pieces are numbered tiles
-    turns: int = 0  # turns after which its episodes end; 0: those of the set of the board
-    env: type[BoardEnv] = BoardEnv  # class of its environments
+    turns: int = 0  # turn limit; 0: that of the set
+    env: type[BoardEnv] = BoardEnv  # class of the environments
 
     def set_of(self, split: str) -> str:
-        """Return the name of the set that the boards of a split are of."""
+        """Return the name of the set of a split."""
         return "tiles" if self.tiles else split if split in SETS else "base"
 
     def info(self, task: str) -> TaskInfo:
@@ -92,7 +92,7 @@ TASKS = {
 
 
 class SymbolBoards(SymbolicSuite):
-    """Sliding geoms, numbered tiles, and a listing of what is seen; for its arguments see
+    """Suite of sliding geoms, numbered tiles and listings; for its arguments see
     :class:`~clevrskills.suites.symbolic.SymbolicSuite`.
     """
 
@@ -113,17 +113,17 @@ class SymbolBoards(SymbolicSuite):
     def read_original(self, task: str, split: str, folder: Path) -> Sequence[SymbolicEpisode]:
         files = sorted(folder.glob("*.json"))
         if not files:
-            raise ClevrSkillsError(f"{folder} has no files *.json: name a folder of puzzles")
+            raise ClevrSkillsError(f"{folder} has no *.json files; pass a folder of puzzles")
         puzzles = [(path, read_config(path)) for path in files]
         for path, puzzle in puzzles:
             if (puzzle.geoms[0][1] == "tile") != TASKS[task].tiles:
-                raise ClevrSkillsError(f"{path} is no puzzle of the task {task}")
+                raise ClevrSkillsError(f"{path} is not a puzzle of the task {task}")
         colours, shapes = palette("base")
         basic = all(
             color in colours and shape in shapes for _, p in puzzles for color, shape in p.geoms
         )
         of = TASKS[task].set_of(split)
-        of = of if basic or of in ("sizes", "pilot", "tiles") else "pilot"  # it has all pieces
+        of = of if basic or of in ("sizes", "pilot", "tiles") else "pilot"  # has all pieces
         return [
             self.episode(task, split, index, index, of, puzzle)
             for index, (_, puzzle) in enumerate(puzzles)

@@ -1,4 +1,4 @@
-"""Vector environment: thousands of boards of one size at once, for reinforcement learning."""
+"""Vector environments of boards, for reinforcement learning."""
 
 from __future__ import annotations
 
@@ -19,34 +19,37 @@ from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board
 from clevrskills.suites.ivispar.boards import SETS, Puzzle
 
-_FIRST = 1024  # boards that are drawn at once
+_FIRST = 1024  # minimum number of boards that are drawn at once
 SOLVED_REWARD = 4.0
-"""Reward of a solved board besides that of the way to it, in training."""
+"""Additional reward of a solved board in training."""
 PIECES = range(8, 15)
-"""Pieces on the boards that one learns on, as in the set ``interference``."""
+"""Numbers of pieces in training, as in the set ``interference``."""
 
 
 class BoardVectorEnv:
-    """Boards with k pieces each, moved by one number a board: 4 piece + direction.
+    """Batch of drawn boards with k pieces each; a move is 4 piece + direction.
 
-    A board that is solved, or whose turns are over, begins anew within the same step or, with
-    ``waits``, in the next one, whose move is not made. The reward is how much nearer to their goals
-    the pieces have come, in rows and columns: 1, -1 or 0.
+    A board that is solved or out of turns begins anew within the same step or, with ``waits``, in
+    the next one, whose move is ignored. The reward is the decrease of the sum of Manhattan
+    distances to the goals: 1, -1 or 0.
 
     Args:
         num_envs: Number of boards, B.
-        pieces: Pieces on each, k.
+        pieces: Number of pieces, k.
         size: Cells in a row, n.
-        turns: Turns until a board begins anew.
-        scramble: Random moves between goal and start, at most, or from least to most.
-        seed: Of all that is drawn.
-        starts: Starts and goals to begin from, two arrays (M, k) of cells, one after the other;
-            ``None``: they are drawn.
-        avoid: Starts and goals, (k,) each, of boards that are not drawn, in whatever order their
-            pieces are.
+        turns: Maximum number of turns.
+        scramble: Minimum and maximum number of random moves from the goal to the start.
+        seed: Seed of the drawn boards.
+        avoid: Starts and goals, (k,) each, of boards that must not be drawn, with their pieces in
+            any order.
+        waits: Whether boards begin anew in the next step.
+
+    Attributes:
+        cells: Cells of the pieces, (B, k).
+        goals: Goal cells, (B, k).
 
     Raises:
-        ClevrSkillsError: There is no room for so many pieces.
+        ClevrSkillsError: The board has no room for the pieces.
     """
 
     def __init__(
@@ -55,9 +58,8 @@ class BoardVectorEnv:
         pieces: int,
         size: int = 4,
         turns: int = 20,
-        scramble: int | tuple[int, int] = 24,
+        scramble: tuple[int, int] = (1, 24),
         seed: int | np.random.SeedSequence = 0,
-        starts: tuple[np.ndarray, np.ndarray] | None = None,
         avoid: Iterable[tuple[Sequence[int], Sequence[int]]] = (),
         waits: bool = False,
     ) -> None:
@@ -67,62 +69,40 @@ class BoardVectorEnv:
         self.num_envs, self.pieces, self.size, self.turns = num_envs, pieces, size, turns
         self.num_actions = len(DIRECTIONS) * pieces
         cells = size * size
-        # one cell more, always taken, stands for all beyond the edge
+        # one more cell, always taken, represents everything beyond the edge
         beside = np.array(board.neighbours, np.int64)
         self._beside = np.where(beside < 0, cells, beside).reshape(-1)
-        apart = np.zeros((cells + 1, cells), np.int8)
-        apart[:cells] = np.array(board.manhattan)
-        self._apart = apart.reshape(-1)
+        self._apart = np.array(board.manhattan)
         self._generator = np.random.default_rng(seed)
         self._rows = np.arange(num_envs)
-        self._left = np.zeros(num_envs, np.int64)
-        least, most = scramble if isinstance(scramble, tuple) else (1, scramble)
-        self._least, self._scramble, self._fixed = least, most, starts
+        self._scramble = scramble
         self._avoid = {tuple(sorted(zip(goal, start, strict=True))) for start, goal in avoid}
         self._next, self._waits = 0, waits
-        self._ended = np.zeros(num_envs, bool)
-        self._pool = starts or self._drawn()
+        self._pool = self._draw()
 
-    def reset(self) -> np.ndarray:
-        """Begin all boards anew; returns what they show, see :meth:`planes`."""
+    def reset(self) -> None:
+        """Begin all boards anew."""
         shape = self.num_envs, self.pieces
         self.cells, self.goals = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         self._taken = np.zeros((self.num_envs, self.size**2 + 1), bool)
-        self._age = np.zeros(self.num_envs, np.int64)
-        k, n2 = self.pieces, self.size**2
-        self._planes = np.zeros((self.num_envs, 2 * k, n2), np.uint8)
-        self._flat = self._planes.reshape(-1)
-        self._first = self._rows * (2 * k * n2)
-        self._ended[:] = False
+        self._left, self._age = np.zeros((2, self.num_envs), np.int64)
+        self._ended = np.zeros(self.num_envs, bool)
         self._begin(self._rows)
-        return self.planes()
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Make a move on each board; one that can't be made changes nothing and uses the turn up.
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Move on each board; an illegal move changes nothing and uses up the turn.
 
         Args:
             actions: (B,) int, 4 piece + direction.
 
         Returns:
-            Planes as of :meth:`planes`, rewards (B,) float32, which boards were solved and which
-            ran out of turns, (B,) bool, and ``{"moved": (B,) bool}``.
+            Rewards (B,) float32, and whether each board was solved, ran out of turns and was moved
+            on, (B,) bool.
         """
-        rows, n2 = self._rows, self.size**2
-        piece, direction = actions >> 2, actions & 3
-        before = self.cells[rows, piece]
-        target = self._beside[4 * before + direction]
-        moved = ~self._taken[rows, target]
-        after = np.where(moved, target, before)
-        goal = self.goals[rows, piece]
-        reward = self._apart[before * n2 + goal] - self._apart[after * n2 + goal]
-        self._taken[rows, before] = False
-        self._taken[rows, after] = True
-        self.cells[rows, piece] = after
-        place = self._first + piece * n2
-        self._flat[place + before] = 0
-        self._flat[place + after] = 1
+        goal = self.goals[self._rows, actions >> 2]
+        before, after = self._slide(self.cells, self._taken, actions)
+        moved = before != after
+        reward = self._apart[before, goal] - self._apart[after, goal]
         self._left -= reward
         self._age += 1
         solved = self._left == 0
@@ -134,66 +114,51 @@ class BoardVectorEnv:
             solved, over, moved = (mask & ~begun for mask in (solved, over, moved))
         if ended.any():
             self._begin(np.flatnonzero(ended))
-        return self.planes(), reward.astype(np.float32), solved, over, {"moved": moved}
+        return reward.astype(np.float32), solved, over, moved
 
-    def planes(self) -> np.ndarray:
-        """Return where each piece is and is to be, one plane for each: (B, 2k, n, n) uint8. It is
-        the environment's own array, which the next step changes.
-        """
-        return self._planes.reshape(self.num_envs, -1, self.size, self.size)
+    def _slide(
+        self, cells: np.ndarray, taken: np.ndarray, actions: np.ndarray, able: Any = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Move a piece on each board in place, if possible; return its old and new cells (B,)."""
+        rows, piece, direction = np.arange(len(cells)), actions >> 2, actions & 3
+        before = cells[rows, piece]
+        target = self._beside[4 * before + direction]
+        after = np.where(~taken[rows, target] & able, target, before)
+        taken[rows, before] = False
+        taken[rows, after] = True
+        cells[rows, piece] = after
+        return before, after
 
     def _begin(self, rows: np.ndarray) -> None:
-        starts, goals = self._take(len(rows))
-        k, n2 = self.pieces, self.size**2
+        count, parts = len(rows), list[list[np.ndarray]]()
+        while count:
+            if self._next == len(self._pool[0]):
+                self._pool, self._next = self._draw(), 0
+            parts.append([each[self._next : self._next + count] for each in self._pool])
+            self._next += len(parts[-1][0])
+            count -= len(parts[-1][0])
+        starts, goals = (np.concatenate(each) for each in zip(*parts, strict=True))
         self.cells[rows], self.goals[rows] = starts, goals
         self._taken[rows] = False
         self._taken[rows[:, None], starts] = True
-        self._taken[rows, n2] = True
+        self._taken[rows, -1] = True
         self._age[rows] = 0
-        apart = self._apart[starts * n2 + goals].sum(1, dtype=np.int64)
-        self._left[rows] = apart
-        self._planes[rows] = 0
-        place = self._first[rows, None] + n2 * np.arange(k)
-        self._flat[place + starts] = 1
-        self._flat[place + k * n2 + goals] = 1
+        self._left[rows] = self._apart[starts, goals].sum(1)
 
-    def _take(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the next starts and goals."""
-        starts, goals = self._pool
-        chosen = np.arange(self._next, self._next + count)
-        if self._fixed is None and self._next + count > len(starts):
-            parts = [(starts[self._next :], goals[self._next :])]
-            have = len(parts[0][0])
-            while have < count:
-                self._pool = self._drawn()
-                parts.append(self._pool)
-                have += len(self._pool[0])
-            self._next = len(self._pool[0]) - (have - count)
-            joined = [np.concatenate(each)[:count] for each in zip(*parts, strict=True)]
-            return joined[0], joined[1]
-        self._next += count
-        chosen %= len(starts)
-        return starts[chosen], goals[chosen]
-
-    def _drawn(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return starts and goals (M, k): goals at random, and random moves from there."""
+    def _draw(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return starts and goals (M, k): random goals, and starts by random moves from them."""
         generator, k, n2 = self._generator, self.pieces, self.size**2
         count = max(_FIRST, self.num_envs)
         goals = generator.permuted(np.tile(np.arange(n2), (count, 1)), axis=1)[:, :k]
-        rows, cells = np.arange(count), goals.copy()
+        cells = goals.copy()
         taken = np.zeros((count, n2 + 1), bool)
         taken[:, n2] = True
-        taken[rows[:, None], cells] = True
-        lengths = generator.integers(self._least, self._scramble + 1, count)
-        for made in range(self._scramble):
+        taken[np.arange(count)[:, None], cells] = True
+        least, most = self._scramble
+        lengths = generator.integers(least, most + 1, count)
+        for made in range(most):
             actions = generator.integers(self.num_actions, size=count)
-            piece, direction = actions >> 2, actions & 3
-            before = cells[rows, piece]
-            target = self._beside[4 * before + direction]
-            after = np.where(~taken[rows, target] & (made < lengths), target, before)
-            taken[rows, before] = False
-            taken[rows, after] = True
-            cells[rows, piece] = after
+            self._slide(cells, taken, actions, made < lengths)
         kept = (cells != goals).any(1)
         if self._avoid:
             pairs = np.stack((goals, cells), -1).tolist()
@@ -203,18 +168,17 @@ class BoardVectorEnv:
 
 
 def observe_cells(cells: np.ndarray, goals: np.ndarray, size: int) -> np.ndarray:
-    """Return boards as a network is shown them, with pieces in no order.
+    """Return the input of a network, which does not depend on the order of pieces.
 
     Args:
-        cells: Where the pieces are, (B, k).
-        goals: Where they are to be, (B, k).
+        cells: Cells of the pieces, (B, k).
+        goals: Goal cells, (B, k).
         size: Cells in a row, n.
 
     Returns:
-        (B, n n (4n + 4)) float32. For each cell first 4n numbers: whether it has a piece, how far
-        that one's goal is to the right and away, one-hot of 2n - 1 each, whether a piece has its
-        goal here, and how far that one is, the same way; then, after all cells, for each cell and
-        direction whether its piece can be moved.
+        (B, n n (8n - 2) + 4 n n) float32. For each cell: whether a piece is there, one-hot offsets
+        (2n - 1 each) of its goal to the right and away, whether a goal is there, and the offsets
+        of that goal likewise. Then for each cell and direction whether its piece can be moved.
     """
     count, k = cells.shape
     n2, span = size * size, 2 * size - 1
@@ -238,20 +202,20 @@ def observe_cells(cells: np.ndarray, goals: np.ndarray, size: int) -> np.ndarray
 
 
 class CellVectorEnv(VectorEnv):
-    """Boards of 8 to 14 pieces as a Gymnasium vector environment, for learning.
+    """Gymnasium vector environment of boards with 8 to 14 pieces, in equal shares.
 
-    A move is 4 cell + direction, so that it does not matter how many pieces there are. An
-    observation is that of :func:`observe_cells`, the reward that of :class:`BoardVectorEnv` and,
-    with the last move, :data:`SOLVED_REWARD`.
+    A move is 4 cell + direction, independent of the number of pieces. Observations are those of
+    :func:`observe_cells`, rewards those of :class:`BoardVectorEnv` plus :data:`SOLVED_REWARD` for
+    the last move.
 
     Args:
-        num_envs: Number of boards; as many of each number of pieces, or nearly.
-        seed: Of all that is drawn; :meth:`reset` takes another.
-        turns: Turns until a board begins anew.
-        scramble: Random moves between goal and start, from least to most.
+        num_envs: Number of boards.
+        seed: Seed of the drawn boards, unless :meth:`reset` gets another.
+        turns: Maximum number of turns.
+        scramble: Minimum and maximum number of random moves from the goal to the start.
         avoid: Starts and goals, (k,) each, of boards that must not be drawn.
-        autoreset_mode: When boards that end begin anew: ``SAME_STEP``, or ``NEXT_STEP``, in the
-            step after, whose move is not made.
+        autoreset_mode: Step in which ended boards begin anew: ``SAME_STEP``, or ``NEXT_STEP``,
+            whose move is ignored.
 
     Attributes:
         places: Number of cells.
@@ -269,7 +233,7 @@ class CellVectorEnv(VectorEnv):
         self.metadata = {"autoreset_mode": as_autoreset_mode(autoreset_mode)}
         if whole_number("num_envs", num_envs) < len(PIECES):
             raise ClevrSkillsError(f"num_envs is {num_envs}; allowed: {len(PIECES)} or more")
-        self._begun = np.zeros(num_envs, bool)  # where a step begins a board anew
+        self._begun = np.zeros(num_envs, bool)  # boards that the next step begins anew
         self._life, self._seed = LifeCycle(), as_seed(seed)
         self.num_envs, self._turns, self._scramble = num_envs, turns, scramble
         self._avoid, self._size = list(avoid), 4
@@ -286,11 +250,11 @@ class CellVectorEnv(VectorEnv):
         """Begin all boards anew.
 
         Args:
-            seed: Of all that is drawn; ``None``: as when it was made.
-            options: There are none.
+            seed: Seed of the drawn boards; ``None``: that of the constructor.
+            options: Not supported.
 
         Raises:
-            ClevrSkillsError: The seed is not allowed, or there is an option.
+            ClevrSkillsError: The seed is not allowed, or an option is given.
             ClosedError: The environment is closed.
         """
         with self._life.reset():
@@ -316,11 +280,11 @@ class CellVectorEnv(VectorEnv):
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Move on each board. Time that runs out ends an episode like success does.
+        """Move on each board; running out of turns terminates an episode like success.
 
         Raises:
-            ActionError: The actions are no moves of this many boards.
-            ResetNeededError: No episode has begun.
+            ActionError: Shape, type or range of the actions is wrong.
+            ResetNeededError: The environment has not been reset.
             ClosedError: The environment is closed.
         """
         self._life.check_step()
@@ -337,18 +301,15 @@ class CellVectorEnv(VectorEnv):
             piece = (part.cells == cell[:, None]).argmax(1)
             found.append(part.step(4 * piece + direction))
             first += part.num_envs
-        rewards, solved, over = (np.concatenate([step[k] for step in found]) for k in (1, 2, 3))
+        rewards, solved, over = (np.concatenate([step[k] for step in found]) for k in range(3))
         rewards = rewards + SOLVED_REWARD * solved.astype(np.float32)
         self._length += ~self._begun
         self._return += rewards
         ended = solved | over
         infos: dict[str, Any] = {}
         if ended.any():
-            once = solved.astype(np.float32)
-            episode_info = {
-                "return": self._return.copy(),
-                "length": self._length.astype(np.float32),
-            }
+            once, length = solved.astype(np.float32), self._length.astype(np.float32)
+            episode_info = {"return": self._return.copy(), "length": length}
             episode_info |= {"success_once": once, "success_at_end": once}
             infos = {"final_info": {"episode": episode_info}, "_final_info": ended}
             self._length[ended] = 0
@@ -358,7 +319,7 @@ class CellVectorEnv(VectorEnv):
         return self._look(), rewards, ended, np.zeros_like(ended), infos
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Note that it is closed."""
+        """Mark the environment as closed."""
         self._life.close()
 
     def _look(self) -> np.ndarray:
@@ -375,18 +336,18 @@ def make_vec(
     seed: int = 0,
     autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
 ) -> CellVectorEnv:
-    """Make a vector environment of drawn boards, none of them frozen, as
+    """Make a vector environment that excludes the frozen boards, as
     ``gym.make_vec("IVispar/Geoms-v1", num_envs)`` does.
 
     Args:
         num_envs: Number of boards.
         suite: Name of the suite.
         task: Key of the task.
-        seed: Of all that is drawn.
-        autoreset_mode: When boards that end begin anew; by default as Gymnasium's own.
+        seed: Seed of the drawn boards.
+        autoreset_mode: Step in which ended boards begin anew.
 
     Raises:
-        ClevrSkillsError: There are too few boards.
+        ClevrSkillsError: ``num_envs`` is too small.
     """
     found: Any = load_suite(suite)
     frozen = [

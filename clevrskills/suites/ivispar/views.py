@@ -1,4 +1,4 @@
-"""Views of a board: as an image of geoms, as a drawing from above, as text; now or at the goal."""
+"""Views of the current or goal board: 3D images, schematic drawings, text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from clevrskills.suites.ivispar.schematic import WIDTH, draw_board
 
 IMAGES = ("view3d", "schematic", "random3d", "top3d")
 SINGLE = "single3d"
-"""Goal and present board in one image, left and right, in three dimensions."""
+"""3D view of the goal (left) and the current board (right) in one image."""
 LABELS = ("both", "edge", "cell", "none")
 
 
 class Marked(Enum):
-    """Board with its caption and the color behind it, for an image."""
+    """Caption and background color of a board in an image."""
 
     ACTIVE = ("active", (82, 138, 174))
     GOAL = ("goal", (100, 191, 106))
@@ -34,18 +34,18 @@ class BoardView:
     """Settings of a view."""
 
     base: str  # ``text``, one of :data:`IMAGES`, or :data:`SINGLE`
-    # which cells are named, one of :data:`LABELS`: at the edge, on free cells, both
+    # labels of cells, one of :data:`LABELS`: at the edge, on free cells, both
     labels: Literal["both", "edge", "cell", "none"] = "both"
-    goal: bool = False  # whether the goal is shown, not the present board
+    goal: bool = False  # whether the goal is shown instead of the current board
 
     @property
     def drawn(self) -> bool:
-        """``True`` if shapes are shown by their outlines."""
+        """``True`` if shapes are drawn as outlines."""
         return self.base == "schematic"
 
     @property
     def name(self) -> str:
-        """Its name, e.g. ``view3d-none@goal``."""
+        """Name of the view, e.g. ``view3d-none@goal``."""
         labels = "" if self.labels == "both" else f"-{self.labels}"
         return self.base + labels + "@goal" * self.goal
 
@@ -62,7 +62,7 @@ VIEWS: Mapping[str, BoardView] = _all_views()
 
 
 def text_view(puzzle: Puzzle, cells: State) -> str:
-    """Return a board in words: a line ``<cell> <color> <shape>`` for each piece."""
+    """Return a board as text: a line ``<cell> <color> <shape>`` for each piece."""
     names = [cell_name(cell, puzzle.size) for cell in cells]
     return "\n".join(f"{cell} {name}" for cell, name in zip(names, puzzle.name_of, strict=True))
 
@@ -70,17 +70,17 @@ def text_view(puzzle: Puzzle, cells: State) -> str:
 def draw_view(
     view: BoardView, puzzle: Puzzle, cells: State, mark: Marked, seed: int = 0
 ) -> np.ndarray:
-    """Return an image of a board, (900, 1200, 3) uint8; of :data:`SINGLE` twice as wide.
+    """Return an image of a board, (900, 1200, 3) uint8; :data:`SINGLE` is twice as wide.
 
     Args:
-        view: Which.
+        view: The view.
         puzzle: The puzzle.
-        cells: Where its pieces are.
-        mark: Which board it is said to be.
-        seed: Of the episode: where a random camera stands.
+        cells: Cells of the pieces.
+        mark: Caption and background.
+        seed: Seed of the episode, for random cameras.
 
     Raises:
-        ClevrSkillsError: There is no renderer, for views in three dimensions.
+        ClevrSkillsError: The renderer for 3D views is not available.
     """
     if view.base == SINGLE:
         boards = (
@@ -95,32 +95,7 @@ def draw_view(
 
         camera = {"view3d": "front", "random3d": "random", "top3d": "top"}[view.base]
         image, centres = board_scene(puzzle.size).render(puzzle, cells, mark.value[1], camera, seed)
-    tiles = [first for first, shape in puzzle.geoms if shape == "tile"]
-    return _labelled(image, centres, view, cells, puzzle.size, mark, tiles)
-
-
-def _labelled(
-    image: np.ndarray,
-    centres: np.ndarray,
-    view: BoardView,
-    cells: State,
-    size: int,
-    mark: Marked,
-    tiles: Sequence[str] = (),
-) -> np.ndarray:
-    """Return an image with its caption and labels.
-
-    Args:
-        image: The image (H, W, 3).
-        centres: Where the middles of the cells are, with one row and column of cells more on each
-            side: right and down, (n + 2, n + 2, 2), by z and x.
-        view: Which labels.
-        cells: Which cells are taken.
-        size: Cells in a row, n.
-        mark: What the caption says.
-        tiles: Numbers on the pieces, if they have some.
-    """
-    canvas = Image.fromarray(image)
+    canvas, size = Image.fromarray(image), puzzle.size
     pen = ImageDraw.Draw(canvas)
     if view.labels in ("both", "edge"):
         for k in range(size):
@@ -132,8 +107,8 @@ def _labelled(
             z, x = divmod(cell, size)
             ink = (70, 70, 70) if (x + z) % 2 or view.drawn else (210, 210, 210)
             _write(pen, centres[z + 1, x + 1], cell_name(cell, size), 30, ink)
-    if view.base != "schematic":
-        for tile, cell in zip(tiles, cells, strict=False):
+    if not view.drawn and puzzle.geoms[0][1] == "tile":
+        for (tile, _), cell in zip(puzzle.geoms, cells, strict=True):
             z, x = divmod(cell, size)
             _write(pen, centres[z + 1, x + 1], tile, 44, "white")
     _caption(pen, mark)
@@ -141,12 +116,11 @@ def _labelled(
 
 
 def in_one(image: np.ndarray, past: Sequence[np.ndarray]) -> np.ndarray:
-    """Return one image of goal and present board and, below, of the boards before it, the latest
-    right.
+    """Return an image of goal and current board with up to two past boards below.
 
     Args:
-        image: What :data:`SINGLE` shows now, (900, 2400, 3) uint8.
-        past: The same of up to two turns before, the latest last.
+        image: Current image of :data:`SINGLE`, (900, 2400, 3) uint8.
+        past: Images of :data:`SINGLE` of past turns, the latest last and shown on the right.
     """
     if not past:
         return image
@@ -156,7 +130,7 @@ def in_one(image: np.ndarray, past: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def as_past(image: np.ndarray) -> np.ndarray:
-    """Return the image of the present board, (H, W, 3) uint8, marked as one of the past."""
+    """Return the image of a board, (H, W, 3) uint8, marked as past."""
     image = image.copy()
     image[(image == Marked.ACTIVE.value[1]).all(-1)] = Marked.PAST.value[1]
     canvas = Image.fromarray(image)
@@ -172,7 +146,7 @@ def _caption(pen: ImageDraw.ImageDraw, mark: Marked) -> None:
 
 
 def _edge(centres: np.ndarray, z: int, x: int, to_z: int, to_x: int) -> np.ndarray:
-    """Return a place beside the board, nearer to it than the middle of a cell."""
+    """Return the position of a label beside the board."""
     return 0.7 * centres[z, x] + 0.3 * centres[to_z, to_x]
 
 

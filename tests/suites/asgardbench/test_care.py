@@ -1,4 +1,4 @@
-"""Care, and policies that do not look: what they solve, and what they do in vain."""
+"""Needless repairs, and blind policies."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def begin(episode):
 
 
 def needless(commands, dirty=(), task="cook_toast", **places):
-    """How many repairs are in vain, of commands in a kitchen where a plate may be dirty."""
+    """Number of needless repairs of commands in a kitchen."""
     kinds = ("Plate", "Bowl", "Bread", "Knife", "DishSponge", "Apple", "Tomato")
     things = [PlacedObject(k, k, "CounterTop_1", n, k in dirty) for n, k in enumerate(kinds)]
     for kind, place in {"Apple": "CounterTop_2", **places}.items():
@@ -66,7 +66,7 @@ SCRUBBED = f"{IN_SINK}; {SPONGE}; {ON}; CLEAN Plate"
         ),
     ],
 )
-def test_repairs_of_what_needed_none_are_counted(commands, about, count):
+def test_needless_repairs_are_counted(commands, about, count):
     assert needless(commands, **about) == count
 
 
@@ -108,7 +108,7 @@ def played(policy, episode):
         ("Cautious", None, None),
     ],
 )
-def test_who_does_not_look_is_careful_only_where_nothing_is_to_be_seen(policy, clean, solves_dirty):
+def test_blind_policies_are_careful_only_in_clean_instances(policy, clean, solves_dirty):
     instances = SUITE.frozen("cook_toast", "test")
     assert [instances[k].tags["dirty"] for k in (0, 4)] == ["no", "yes"]
     solved, careful, _ = played(policy, instances[0])
@@ -118,12 +118,12 @@ def test_who_does_not_look_is_careful_only_where_nothing_is_to_be_seen(policy, c
 
 
 @pytest.mark.parametrize("task", ["coffee", "set_table", "put_away_dishes"])
-def test_questions_find_out_what_is_not_seen(task):
+def test_probing_solves_without_care(task):
     of = SUITE.frozen(task, "test")
     assert all(played("Probing", of[k])[:2] == (True, False) for k in (3, -1))
 
 
-def test_no_plan_is_made_of_what_is_no_task():
+def test_unknown_instructions_have_no_plan():
     policy = agents.Blind(SUITE, find_interface(SUITE))
     policy.reset(PromptInput("Sing.", {}, 0, {"objects": ()}))
     with pytest.raises(GaveUp, match="no plan"):

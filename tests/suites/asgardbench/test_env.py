@@ -1,4 +1,4 @@
-"""Household environment: the solver's commands succeed in it, others are refused in words."""
+"""Household environment: oracle, refused commands, random policy."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_the_oracle_succeeds_with_its_last_command(split, reading):
     assert env.measures()["partial"] == 100
 
 
-def test_the_words_of_a_refused_command_name_what_is_held():
+def test_feedback_of_a_refused_command_names_the_held_object():
     env = begin("coffee")
     for command in ("FIND Mug", "pickup mug"):
         assert env.command(command).ok
@@ -43,7 +43,7 @@ def test_the_words_of_a_refused_command_name_what_is_held():
     assert "In hand: Mug" in env.look(("text_state",))["text_state"]
 
 
-def test_unknown_words_cannot_be_read_in_the_released_reading():
+def test_unknown_words_are_unparsable_in_the_released_reading():
     shares = []
     for criteria in ("paper", "released"):
         env = begin("coffee", criteria=criteria)
@@ -53,14 +53,14 @@ def test_unknown_words_cannot_be_read_in_the_released_reading():
     assert shares == [[25, 25], [0, 75]]
 
 
-def test_random_valid_commands_are_done():
+def test_random_valid_commands_succeed():
     env = begin("put_away_dishes", seed=2)
     policy = RandomValid(SUITE, find_interface(SUITE))
     policy.reset(PromptInput(env.prompt.text, {}, 0, env.prompt.about), env=env, episode=None)
     assert all(env.command(policy.act({})).ok for _ in range(8))
 
 
-def test_frozen_instances_hold_lengths_of_shorter_plans():
+def test_frozen_instances_have_the_lengths_of_shorter_plans():
     for task in TABLE:
         for episode in SUITE.frozen(task, "test"):
             start = episode.start
@@ -73,7 +73,7 @@ def test_frozen_instances_hold_lengths_of_shorter_plans():
     ("command", "code"),
     [("", "UNPARSABLE"), ("THROW Mug", "UNKNOWN_VERB"), ("FIND Dragon", "UNKNOWN_OBJECT")],
 )
-def test_what_is_no_command_is_refused(command, code):
+def test_invalid_commands_are_refused(command, code):
     env = begin("coffee")
     turn = env.command(command)
     assert (turn.ok, turn.code) == (False, code)

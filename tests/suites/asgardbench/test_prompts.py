@@ -1,6 +1,6 @@
-"""Prompts of the household: golden files of all presets, replies, scripted models.
+"""Prompts of the household: golden files of all presets, parsing of replies.
 
-``python -m tests.suites.asgardbench.test_prompts`` writes the golden files anew.
+``python -m tests.suites.asgardbench.test_prompts`` rewrites the golden files.
 """
 
 import re
@@ -25,7 +25,7 @@ def prompter_of(preset):
 
 
 def requests(preset, commands=("FIND Mug", "PICKUP Mug", "PICKUP Plate")):
-    """What is sent at each turn; images are blank."""
+    """Messages of each turn, with blank images."""
     options, prompter = PRESETS[preset].options, prompter_of(preset)
     env = SUITE.make(EnvConfig("coffee"))
     env.reset(options={"episode": SUITE.frozen("coffee", "test")[0]})
@@ -55,25 +55,25 @@ def written(messages):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_what_is_told_stands_in_golden_files(preset):
+def test_prompts_equal_the_golden_files(preset):
     told = (GOLDEN / f"{preset}.txt").read_text(encoding="utf-8")
     assert written(requests(preset)[-1]) == told, (
         "run python -m tests.suites.asgardbench.test_prompts"
     )
 
 
-def test_no_two_presets_tell_the_same():
+def test_presets_differ():
     told = {written(requests(preset)[-1]) + str(PRESETS[preset].options) for preset in PRESETS}
     assert len(PRESETS) == len(told) == 13
 
 
 @pytest.mark.parametrize("preset", [p for p in PRESETS if "text" in p])
-def test_without_images_no_word_is_of_images(preset):
+def test_prompts_without_images_do_not_mention_images(preset):
     told = written(requests(preset)[-1]).lower()
     assert not re.search(r"\bimages?\b|\bcamera\b|\bpictures?\b", told)
 
 
-def test_without_images_rules_are_those_of_the_baseline_and_hints_have_a_preset_of_their_own():
+def test_prompts_without_images_have_the_rules_of_the_baseline_and_no_hints():
     def rules(preset):
         told = written(requests(preset)[-1])
         work = told.partition("# How to work\n")[2].partition("# How to answer")[0]
@@ -86,7 +86,7 @@ def test_without_images_rules_are_those_of_the_baseline_and_hints_have_a_preset_
     assert not any(word in text for text in told for word in ("does no harm", "may be dirty"))
 
 
-def test_presets_leave_out_what_they_are_named_after():
+def test_presets_omit_what_their_name_says():
     assert "SUGGESTED PLAN" not in written(requests("single_action")[-1])
     assert "THINGS TO REMEMBER" not in written(requests("no_memory")[-1])
     assert "<image previous>" not in written(requests("no_previous")[-1])
@@ -111,7 +111,7 @@ def test_the_last_action_of_the_answer_counts(reply, action):
     assert prompter_of("baseline").parse(reply).action == action
 
 
-def test_plan_and_memory_are_read_from_the_answer_alone():
+def test_plan_and_memory_are_parsed_from_the_answer_only():
     said = prompter_of("baseline").parse(
         "<think>THINGS TO REMEMBER:\n- no</think><answer>\nSUGGESTED PLAN:\n"
         "1. FIND Mug\n2) pickup Mug\n"
@@ -122,7 +122,7 @@ def test_plan_and_memory_are_read_from_the_answer_alone():
 
 
 @pytest.mark.parametrize("task", ["coffee", "clean_mirror", "put_away_food", "turn_on_tv"])
-def test_the_reader_solves_what_it_reads(task):
+def test_the_reader_solves_instances_from_their_prompts(task):
     env, prompter = SUITE.make(EnvConfig(task)), prompter_of("state_text")
     env.reset(options={"episode": SUITE.frozen(task, "test")[0]})
     prompter.begin(PromptInput(env.prompt.text, {}, 0, env.prompt.about))

@@ -1,4 +1,4 @@
-"""Rooms: the same for the same label, nothing overlaps, all of it can be used and seen."""
+"""Rooms: fixtures, overlaps, slots, visibility."""
 
 import math
 from collections import Counter
@@ -48,7 +48,7 @@ BUILT_IN = {"Sink", "SinkBasin", "SinkCabinet", "Faucet", "CounterTop", "Stove",
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_rooms_are_whole(label):
+def test_rooms_have_the_required_fixtures(label):
     made = room(label)
     kinds = Counter(f.type for f in made.fixtures)
     assert set(NEEDED[made.kind].split()) <= set(kinds)
@@ -83,10 +83,10 @@ def test_rooms_differ():
 
 
 @pytest.mark.parametrize("label", [13, 4, 28, 408, 203])
-def test_things_in_the_slots_of_a_room_do_not_meet(label):
+def test_objects_in_slots_do_not_overlap(label):
     made = room(label)
     for fixture in made.fixtures:
-        if fixture.type in ("Sofa", "ArmChair"):  # take nothing but remote controls
+        if fixture.type in ("Sofa", "ArmChair"):  # take only remote controls
             continue
         for kind in ("Plate", "Pan", "Knife", "Apple"):
             world = Household(made, ())
@@ -111,7 +111,7 @@ def test_things_in_the_slots_of_a_room_do_not_meet(label):
                 assert max(gap) > -0.012, (fixture.id, kind, a, b)
 
 
-def test_a_large_thing_needs_a_block_of_cells():
+def test_large_objects_need_a_block_of_cells():
     made = next(f for f in room(13).fixtures if f.type == "CounterTop")
     free = free_slots(made, made.model, "Plate", ())
     assert free
@@ -124,8 +124,7 @@ def test_a_large_thing_needs_a_block_of_cells():
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_every_slot_and_fixture_is_seen_from_where_one_stands(label):
-    """Of an empty room, opened where need be."""
+def test_every_slot_and_fixture_of_an_empty_room_is_visible(label):
     made = room(label)
     world = Household(made, ())
     low, high = PITCH_DEG
@@ -154,12 +153,12 @@ def test_every_slot_and_fixture_is_seen_from_where_one_stands(label):
         entity.open = False
 
 
-def test_rooms_of_the_split_train_are_drawn():
+def test_training_rooms():
     for label in (k for labels in TRAIN.values() for k in labels[::5]):
         assert room(label).fixtures
 
 
-def test_what_is_hidden_by_another_thing_is_not_seen():
+def test_occluded_objects_are_not_visible():
     things = [PlacedObject("Apple", "Apple", "CounterTop_1", 0)]
     world = Household(room(13), things)
     apple = world.entities["Apple"]
@@ -180,7 +179,7 @@ def test_what_is_hidden_by_another_thing_is_not_seen():
     assert world.visible(pot) and not world.visible(apple)
 
 
-def test_no_box_that_hides_something_is_passed_over(monkeypatch):
+def test_no_occluding_box_is_skipped(monkeypatch):
     asked = []
 
     def compared(eye, rays, columns, owner):
@@ -202,7 +201,7 @@ def test_no_box_that_hides_something_is_passed_over(monkeypatch):
 
 
 @pytest.mark.parametrize("task", ["coffee", "set_table", "clean_mirror", "turn_on_tv"])
-def test_what_is_found_is_seen(task):
+def test_found_objects_are_visible(task):
     variant = TABLE[task][1]
     world = Household(room(variant.label), set_up(task, variant, np.random.default_rng(1)))
     start = world
@@ -215,32 +214,25 @@ def test_what_is_found_is_seen(task):
 
 @pytest.mark.parametrize("split", ["test", pytest.param("val", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("task", TABLE)
-def test_all_that_lies_in_the_open_is_seen_from_before_what_it_lies_on(task, split):
-    for episode in AsgardBenchSuite().frozen(task, split):
-        _nothing_is_overlooked(episode)
+def test_exposed_objects_are_visible_from_their_fixture(task, split):
+    for episode in (
+        *AsgardBenchSuite().frozen(task, split),
+        AsgardBenchSuite().draw(task, "train", 5),
+    ):
+        variant = Variant.from_json(episode.start["variant"])
+        things = [PlacedObject(**thing) for thing in episode.start["things"]]
+        start = house_of(task, variant, things)
+        for fixture in start.fixtures.values():
+            there = start.contents(start.entities[fixture.id])
+            if fixture.type in catalogue().openable or not there:
+                continue
+            world = start.copy()
+            world.look_at(world.entities[fixture.id])
+            seen = [world.visible(world.entities[thing.id]) for thing in there]
+            assert all(seen), (fixture.id, [thing.id for thing in there], seen)
 
 
-@pytest.mark.parametrize("task", TABLE)
-def test_the_same_of_instances_that_are_drawn(task):
-    _nothing_is_overlooked(AsgardBenchSuite().draw(task, "train", 5))
-
-
-def _nothing_is_overlooked(episode):
-    variant = Variant.from_json(episode.start["variant"])
-    start = house_of(
-        episode.task, variant, [PlacedObject(**thing) for thing in episode.start["things"]]
-    )
-    for fixture in start.fixtures.values():
-        there = start.contents(start.entities[fixture.id])
-        if fixture.type in catalogue().openable or not there:
-            continue
-        world = start.copy()
-        world.look_at(world.entities[fixture.id])
-        seen = [world.visible(world.entities[thing.id]) for thing in there]
-        assert all(seen), (fixture.id, [thing.id for thing in there], seen)
-
-
-def test_a_table_is_looked_at_standing():
+def test_the_agent_stands_to_look_at_a_table():
     made = next(f for f in room(4).fixtures if f.type == "DiningTable")
     world = Household(room(4), ())
     world.look_at(world.entities[made.id])

@@ -28,7 +28,7 @@ def test_the_table_has_the_published_instances():
 
 @pytest.mark.parametrize("task", sorted(TABLE))
 @pytest.mark.parametrize("which", [0, -1])
-def test_a_plan_reaches_the_goal_which_its_last_command_completes(task, which):
+def test_plans_reach_the_goal_in_all_readings(task, which):
     variant = TABLE[task][which]
     things = set_up(task, variant, np.random.default_rng((0, which % 99, crc32(task.encode()))))
     dirty = ("Mirror_1",) if task == "clean_mirror" else ()
@@ -48,7 +48,7 @@ def test_a_plan_reaches_the_goal_which_its_last_command_completes(task, which):
         assert outcome.holds[0], (reading, plan)
 
 
-def test_shorter_plans_reach_the_goal_and_need_all_of_their_commands():
+def test_shortened_plans_reach_the_goal_and_need_all_their_commands():
     variant = TABLE["put_away_food"][1]
     things = set_up("put_away_food", variant, np.random.default_rng(3))
     start = Household(room(variant.label), things)
@@ -63,7 +63,7 @@ def test_shorter_plans_reach_the_goal_and_need_all_of_their_commands():
 
 
 @pytest.mark.parametrize(("task", "number"), [("put_away_dishes", 390), ("cook_potato", 829)])
-def test_full_counters_and_several_open_cabinets_are_coped_with(task, number):
+def test_full_counters_and_several_open_cabinets(task, number):
     rng = np.random.default_rng((number, 26))
     variant = draw_variant(task, rng)
     things = set_up(task, variant, rng)
@@ -90,11 +90,11 @@ TRICKS = [
     ("set_table", {}, {"Mug": {"filled": "water"}}),
     ("put_away_silverware", {"objects": ("Ladle", "Fork")}, {"Ladle": {"parent": "Cabinet_1"}}),
 ]
-"""What a sentence does not ask for, and the original's code accepts."""
+"""States that AsgardBench's code accepts, but the instruction does not ask for."""
 
 
 @pytest.mark.parametrize(("task", "changes", "states"), TRICKS)
-def test_the_sentence_decides_unless_scored_as_released(task, changes, states):
+def test_readings_differ_from_the_released_scoring(task, changes, states):
     variant = replace(TABLE[task][0], **changes)
     for tricked in (states, {}):
         start, end = _after(task, variant, **tricked)
@@ -103,7 +103,7 @@ def test_the_sentence_decides_unless_scored_as_released(task, changes, states):
         assert found == {"paper": honest, "released": True, "strict": honest}
 
 
-def test_a_raw_piece_is_not_served_for_a_cooked_one():
+def test_a_raw_slice_does_not_replace_a_cooked_one():
     variant = TABLE["cook_potato_slice"][0]
     start, end = _after("cook_potato_slice", variant)
     served, other = (
@@ -123,7 +123,7 @@ def test_all_dishes_that_are_put_away_are_clean():
 
 
 @pytest.mark.parametrize("task", ["distribute", "put_away_dishes"])
-def test_the_sentence_does_not_tell_what_is_dirty(task):
+def test_the_instruction_does_not_reveal_what_is_dirty(task):
     rng = np.random.default_rng(0)
     dirty = defaultdict(set)
     for _ in range(600):

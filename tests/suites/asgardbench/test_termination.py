@@ -6,7 +6,7 @@ from clevrskills.suites.asgardbench.tasks.termination import Termination
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 6])
-def test_the_eighth_repeat_of_a_pattern_ends(length):
+def test_the_eighth_repeat_of_a_pattern_ends_the_episode(length):
     ends = Termination(100)
     for turn in range(8 * length - 1):
         ends.turn("FIND", f"Thing{turn % length}", ok=True)
@@ -15,7 +15,7 @@ def test_the_eighth_repeat_of_a_pattern_ends(length):
     assert ends.reason == "repeats"
 
 
-def test_ten_failures_in_a_row_end_and_a_success_starts_them_anew():
+def test_ten_consecutive_failures_end_the_episode():
     ends = Termination(100)
     for turn in range(9):
         ends.turn("FIND", f"A{turn}", ok=False)

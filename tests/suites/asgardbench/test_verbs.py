@@ -39,7 +39,7 @@ CASES = (
 
 
 @pytest.mark.parametrize(("commands", "code"), CASES, ids=[c for c, _ in CASES])
-def test_the_last_command_ends_in_its_code(commands, code):
+def test_code_of_the_last_command(commands, code):
     world = kitchen()
     *before, last = commands.split("; ")
     for command in before:
@@ -51,7 +51,7 @@ def test_the_last_command_ends_in_its_code(commands, code):
     assert (world.state_hash == hashed) == (not result.ok)
 
 
-def test_a_refused_verb_is_looked_at_from_near():
+def test_a_refused_verb_moves_the_agent_near_a_visible_object():
     world = kitchen()
     for command in ("PICKUP Apple", "FIND Fridge"):
         assert apply(world, *command.split()).ok
@@ -66,7 +66,7 @@ def test_a_refused_verb_is_looked_at_from_near():
     assert world.camera == there  # the tomato is not seen
 
 
-def test_the_head_is_turned_to_what_lies_on_the_same_fixture():
+def test_the_head_turns_to_objects_on_the_same_fixture():
     world = kitchen()
     world.look_at(world.entities["Mug"])
     here = world.camera
@@ -108,7 +108,7 @@ def test_coffee_fills_a_clean_mug_and_drinking_soils_it():
 
 
 @pytest.mark.parametrize(("released", "soiled"), [(False, True), (True, False)])
-def test_what_was_drunk_from_is_soiled_whatever_is_held(released, soiled):
+def test_drinking_soils_the_mug_whatever_is_held(released, soiled):
     world = kitchen()
     world.released, world.entities["Mug"].filled = released, "coffee"
     for command in ("FIND Knife", "PICKUP Knife", "FIND Mug", "DRINK Mug"):
@@ -116,7 +116,7 @@ def test_what_was_drunk_from_is_soiled_whatever_is_held(released, soiled):
     assert world.entities["Mug"].dirty is soiled
 
 
-def test_contents_come_along_and_a_copy_is_another_world():
+def test_contents_move_along_and_copies_are_independent():
     world = kitchen()
     for command in ("PICKUP Apple", "FIND Plate", "PUT Plate"):
         assert apply(world, *command.split()).ok
@@ -128,7 +128,7 @@ def test_contents_come_along_and_a_copy_is_another_world():
 
 
 def _whole(world):
-    """Each thing has one parent, no two things share a slot or a cell, one is held at most."""
+    """Assert that slots and cells are not shared, and that at most one object is held."""
     for fixture in world.fixtures.values():
         about = fixture.model, fixture.width_m
         cells = [
@@ -153,8 +153,7 @@ RANDOM = [(task, 500) for task in ("coffee", "distribute", "clean_mirror", "turn
     ("task", "many"),
     [*RANDOM, *(pytest.param(task, 8_400, marks=pytest.mark.slow) for task in TABLE)],
 )
-def test_random_commands_break_nothing(task, many):
-    """In the slow part, more than 100,000 of them."""
+def test_invariants_under_random_commands(task, many):
     rng = np.random.default_rng((7, crc32(task.encode())))
     variant = TABLE[task][0]
     world = Household(room(variant.label), set_up(task, variant, rng))

@@ -1,4 +1,4 @@
-"""The board on the table: when a piece is on its cell, which moves keep the rules, who plays."""
+"""Board on the table: predicates, legal moves, oracle, commands."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def at(cell: int, number: int = 0) -> RestsAtCell:
     return RestsAtCell(torch.tensor([number]), place)
 
 
-def test_cells_and_places_are_the_same_both_ways() -> None:
+def test_cells_and_positions_are_inverse() -> None:
     places = [place_of(cell) for cell in range(SIZE * SIZE)]
     assert [cell_at(*place) for place in places] == list(range(SIZE * SIZE))
     assert cell_at(places[0][0] + PITCH_M, places[0][1]) is None
@@ -70,23 +70,15 @@ def test_cells_and_places_are_the_same_both_ways() -> None:
     assert x4 < x0 and y4 == y0  # rows away from it
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-def test_a_piece_is_on_its_cell_up_to_a_quarter_of_the_pitch_along_each_axis(axis: int) -> None:
-    leaf, world = at(START[0]), world_of()
+def test_a_piece_is_on_its_cell_up_to_a_quarter_of_the_pitch_along_each_axis() -> None:
+    leaf, world, (x, y) = at(START[0]), world_of(), place_of(START[0])
     assert bool(leaf.evaluate(world, {}).holds[0])
-    for share, holds in ((0.98, True), (1.02, False), (2.0, False)):  # 2.0: half on two cells
-        away = [0.0, 0.0]
-        away[axis] = share * WITHIN_M
-        x, y = place_of(START[0])
-        put(world, 0, x + away[0], y + away[1])
+    for right, away, holds in (
+        *((0.98, 0.0, True), (0.0, 0.98, True), (0.98, -0.98, True)),
+        *((1.02, 0.0, False), (0.0, 1.02, False), (2.0, 0.0, False)),  # 2.0: half on two cells
+    ):
+        put(world, 0, x + right * WITHIN_M, y + away * WITHIN_M)
         assert bool(leaf.evaluate(world, {}).holds[0]) is holds
-
-
-def test_a_piece_in_the_corner_of_what_is_allowed_counts() -> None:
-    leaf, world = at(START[0]), world_of()
-    x, y = place_of(START[0])
-    put(world, 0, x + 0.98 * WITHIN_M, y - 0.98 * WITHIN_M)  # further than 0.25 pitch away
-    assert bool(leaf.evaluate(world, {}).holds[0])
 
 
 @pytest.mark.parametrize(("tilt_deg", "holds"), [(14.0, True), (16.0, False), (90.0, False)])
@@ -111,7 +103,7 @@ def test_a_piece_that_is_held_or_moves_is_not_on_its_cell() -> None:
     assert not bool(leaf.evaluate(world, {}).holds[0])
 
 
-def test_a_leaf_is_realized_says_its_cell_and_goes_through_json() -> None:
+def test_realize_describe_and_json_of_the_predicate() -> None:
     leaf, world = at(12), world_of()
     assert not bool(leaf.evaluate(world, {}).holds[0])
     leaf.realize(world)
@@ -128,12 +120,12 @@ def legal(veto: bool = False) -> Legal:
 
 
 def counts(state: GoalState) -> tuple[int, int, bool]:
-    """Legal moves, moves against the rules, whether a piece is lost."""
+    """Legal moves, illegal moves, whether a piece is lost."""
     return int(state["moves"][0]), int(state["illegal"][0]), bool(state["lost"][0])
 
 
 def after(cells: tuple[int, ...], veto: bool = False) -> tuple[GoalState, bool]:
-    """What is remembered, and whether the rules hold, after the pieces went to other cells."""
+    """State of the rules, and whether they hold, after the pieces went to other cells."""
     rules, world = legal(veto), world_of()
     state = rules.initial_state(world)
     for number, cell in enumerate(cells):
@@ -162,7 +154,7 @@ def test_moves_of_one_piece_by_one_cell_are_legal(cells: Any, expected: Any) -> 
     assert holds is (expected[1] == 0)
 
 
-def test_a_move_is_looked_at_when_the_board_is_settled_not_on_the_way() -> None:
+def test_moves_are_evaluated_when_the_board_is_settled() -> None:
     rules, world = legal(veto=True), world_of()
     state = rules.initial_state(world)
     x, y = place_of(5)
@@ -183,7 +175,7 @@ def test_a_move_is_looked_at_when_the_board_is_settled_not_on_the_way() -> None:
 
 
 @pytest.mark.parametrize(("x", "tilt_deg"), [(0.30, 0.0), (place_of(5)[0], 90.0)])
-def test_a_piece_beside_the_board_or_on_its_side_is_lost(x: float, tilt_deg: float) -> None:
+def test_a_piece_off_the_board_or_on_its_side_is_lost(x: float, tilt_deg: float) -> None:
     rules, world = legal(veto=True), world_of()
     state = rules.initial_state(world)
     put(world, 0, x, place_of(5)[1], tilt_deg)
@@ -199,7 +191,7 @@ def test_a_piece_beside_the_board_or_on_its_side_is_lost(x: float, tilt_deg: flo
 
 
 @pytest.mark.slow
-def test_boards_are_those_of_the_set_with_nine_pieces_at_most() -> None:
+def test_boards_are_those_of_geoms_with_at_most_nine_pieces() -> None:
     suite, task = load_suite("ivispar"), GeomsArm()
     for split, number, twin in (("base", 0, 0), ("base", 8, 10), ("base", 99, 123)):
         board = task.board_of(FROZEN.start + number, 0, split)
@@ -223,7 +215,7 @@ def env() -> Any:
 
 
 @pytest.mark.parametrize("interface", ["text", "index", "delta"])
-def test_the_oracle_solves_a_board_by_every_interface(env: GeomsArmEnv, interface: str) -> None:
+def test_the_oracle_solves_a_board_in_every_interface(env: GeomsArmEnv, interface: str) -> None:
     suite = load_suite("ivispar")
     env.reset(seed=FROZEN.start + 2)
     acts = find_interface(suite, interface)
@@ -240,7 +232,7 @@ def test_the_oracle_solves_a_board_by_every_interface(env: GeomsArmEnv, interfac
         assert measures["optimal"] == 1.0 and measures["disturbance_mm"] < 5.0
 
 
-def test_commands_are_refused_as_on_a_board_of_symbols(env: GeomsArmEnv) -> None:
+def test_commands_are_refused_as_on_a_symbolic_board(env: GeomsArmEnv) -> None:
     env.reset(seed=FROZEN.start + 2)
     actuator = find_interface(load_suite("ivispar"), "text").begin(env)
     board, state, name = env.puzzle.board, env.state, env.name_of
@@ -248,11 +240,10 @@ def test_commands_are_refused_as_on_a_board_of_symbols(env: GeomsArmEnv) -> None
     taken = [
         (p, d) for p in range(len(state)) for d in range(4) if board.target(state, p, d) in state
     ]
-    words = ("left", "right", "up", "down")
     for text, code in (
         ("fly", "UNPARSABLE"),
-        (f"move {name(at_edge[0][0])} {words[at_edge[0][1]]}", "OUT_OF_BOUNDS"),
-        (f"move {name(taken[0][0])} {words[taken[0][1]]}", "OCCUPIED"),
+        (f"move {name(at_edge[0][0])} {DIRECTIONS[at_edge[0][1]]}", "OUT_OF_BOUNDS"),
+        (f"move {name(taken[0][0])} {DIRECTIONS[taken[0][1]]}", "OCCUPIED"),
     ):
         turn = actuator.act(text)
         assert (turn.ok, turn.code, turn.steps) == (False, code, 0)
@@ -260,7 +251,7 @@ def test_commands_are_refused_as_on_a_board_of_symbols(env: GeomsArmEnv) -> None
     assert env.look(("text", "text@goal"))["text"].count("\n") == len(state) - 1
 
 
-def test_a_number_repeats_a_move_as_on_a_board_of_symbols() -> None:
+def test_a_number_repeats_a_move_as_on_a_symbolic_board() -> None:
     suite = load_suite("ivispar")
     arm: Any = suite.make(EnvConfig("geoms_arm", "interference", criteria="released"))
     arm.reset(seed=FROZEN.start + 2)
@@ -286,12 +277,12 @@ def test_a_number_repeats_a_move_as_on_a_board_of_symbols() -> None:
 
 
 def free_cells(puzzle: Puzzle, state: tuple[int, ...], number: int, direction: int) -> int:
-    """How many cells a piece can be moved in a direction."""
+    """Number of cells that a piece can be moved in a direction."""
     moved = puzzle.board.moved(state, number, direction)
     return 0 if moved is None else 1 + free_cells(puzzle, moved, number, direction)
 
 
-def test_the_oracle_goes_on_after_a_disturbance(env: GeomsArmEnv) -> None:
+def test_the_oracle_recovers_from_a_disturbance(env: GeomsArmEnv) -> None:
     suite = load_suite("ivispar")
     env.reset(seed=FROZEN.start + 6)
     free = next(c for c in range(SIZE * SIZE) if c not in env.state and c not in env.puzzle.goal)
@@ -304,7 +295,7 @@ def test_the_oracle_goes_on_after_a_disturbance(env: GeomsArmEnv) -> None:
     assert episode.run(oracle.act) == ("", "")
 
 
-def test_a_piece_that_is_thrown_off_the_board_ends_an_episode_of_turns(env: GeomsArmEnv) -> None:
+def test_a_lost_piece_ends_an_episode_of_turns(env: GeomsArmEnv) -> None:
     env.reset(seed=FROZEN.start + 2)
     suite = load_suite("ivispar")
     actuator = find_interface(suite, "text").begin(env)
@@ -317,7 +308,7 @@ def test_a_piece_that_is_thrown_off_the_board_ends_an_episode_of_turns(env: Geom
     assert turn.ended == "lost piece" and not turn.success
 
 
-def test_what_is_not_there_is_refused() -> None:
+def test_robots_interfaces_and_rules() -> None:
     suite = load_suite("ivispar")
     assert list(suite.tasks["geoms"].robots) == ["none"]
     assert "delta" in suite.tasks["geoms_arm"].interfaces
@@ -337,7 +328,7 @@ def test_a_piece_has_a_flat_top_for_the_cup(shape: str) -> None:
     assert np.ptp(top, axis=0).min() >= 0.027 and body.geometry.half_extents[2] == HEIGHT_M / 2
 
 
-def test_gymnasium_makes_it() -> None:
+def test_gymnasium_environment() -> None:
     env = gym.make("IVispar/GeomsArm-v1", obs_mode="state", split="base")
     obs, _ = env.reset(seed=4)
     assert env.observation_space.contains(obs)
@@ -346,7 +337,7 @@ def test_gymnasium_makes_it() -> None:
     env.close()
 
 
-def test_frozen_boards_are_those_that_are_drawn_and_were_solved_in_fewest_turns() -> None:
+def test_frozen_episodes_equal_drawn_ones_and_were_solved_optimally() -> None:
     suite = load_suite("ivispar")
     for split, count in (("base", 100), ("interference", 100), ("val", 50)):
         head, episodes = suite.frozen("geoms_arm", split).header, suite.frozen("geoms_arm", split)

@@ -1,4 +1,4 @@
-"""Frozen boards are what they are said to be; drawn ones follow from their seed."""
+"""Frozen puzzles and their parameters; drawing from seeds."""
 
 from collections import Counter
 from itertools import product
@@ -9,7 +9,7 @@ import pytest
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.suite import all_levels, load_suite
 from clevrskills.suites.ivispar.board import State
-from clevrskills.suites.ivispar.boards import LIMIT, Puzzle, palette
+from clevrskills.suites.ivispar.boards import LIMIT, Puzzle, draw, palette
 from clevrskills.suites.ivispar.search import Move, solve
 
 SUITE = load_suite("ivispar")
@@ -76,7 +76,7 @@ def test_bins() -> None:
     assert {p.c1 for p in tiles if p.size == 4} == set(range(2, 15))
 
 
-def test_sets_have_boards_of_their_own() -> None:
+def test_splits_are_disjoint_and_listing_uses_the_boards_of_geoms() -> None:
     pairs = [{(p.start, p.goal) for p in puzzles("geoms", split)} for split in ("base", "val")]
     assert not pairs[0] & pairs[1]
     same = [[(p.geoms, p.start) for p in puzzles(task, "base")] for task in ("geoms", "listing")]
@@ -84,7 +84,7 @@ def test_sets_have_boards_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("task", ["geoms", "tiles", "listing"])
-def test_a_seed_gives_the_same_board_always(task: str) -> None:
+def test_drawing_is_deterministic(task: str) -> None:
     seeds = [0, 7, FROZEN.start + 12]
     drawn = [SUITE.draw(task, "train", seed) for seed in seeds]
     assert [e.to_json() for e in drawn] == [SUITE.draw(task, "train", s).to_json() for s in seeds]
@@ -95,11 +95,7 @@ def test_a_seed_gives_the_same_board_always(task: str) -> None:
 
 
 def test_drawn_boards_of_other_sets() -> None:
-    """Of the sets that take long to draw one each, from a seed that is not frozen."""
     puzzle = Puzzle.from_json(SUITE.draw("geoms", "sizes", FROZEN.start + 5000).start["puzzle"])
     assert len(solve(puzzle.board, puzzle.start, puzzle.goal) or ()) == puzzle.c1
-    generator = np.random.default_rng(0)
-    from clevrskills.suites.ivispar.boards import draw
-
-    puzzle = draw("interference", FROZEN.start + 3, generator)
+    puzzle = draw("interference", FROZEN.start + 3, np.random.default_rng(0))
     assert (len(puzzle.geoms), puzzle.c2) == (9, 2)

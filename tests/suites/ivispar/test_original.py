@@ -1,4 +1,4 @@
-"""Files of the original: written, read again, and refused where they are wrong."""
+"""Puzzle files of iVISPAR: export, import, invalid files."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ SUITE = load_suite("ivispar")
 @pytest.mark.parametrize(
     ("task", "split"), [("geoms", "base"), ("geoms", "sizes"), ("tiles", "base")]
 )
-def test_written_and_read_again(task: str, split: str, tmp_path: Path) -> None:
+def test_round_trip(task: str, split: str, tmp_path: Path) -> None:
     for episode in SUITE.frozen(task, split)[::40]:
         data = export_config(episode)
         path = tmp_path / f"{data['config_instance_id']}.json"
@@ -50,10 +50,10 @@ def longer(data: dict[str, Any]) -> None:
 
 
 FAULTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "no board": (lambda d: d.pop("grid_size"), "is no puzzle of iVISPAR"),
+    "no board": (lambda d: d.pop("grid_size"), "is not a puzzle of iVISPAR"),
     "no such piece": (
         lambda d: d["landmarks"][0].update(color="pink"),
-        "is no puzzle of iVISPAR",
+        "is not a puzzle of iVISPAR",
     ),
     "two in a cell": (swap, "two pieces are in one cell at the start"),
     "off the board": (
@@ -62,7 +62,7 @@ FAULTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "a wrong move": (
         lambda d: d["shortest_move_sequence"].__setitem__(0, "move red cube north"),
-        "is no puzzle of iVISPAR",
+        "is not a puzzle of iVISPAR",
     ),
     "unsolved": (
         lambda d: d["shortest_move_sequence"].pop(),
@@ -83,7 +83,7 @@ def test_faults(name: str, tmp_path: Path) -> None:
         read_config(path)
 
 
-def test_old_lists_with_other_words(tmp_path: Path) -> None:
+def test_start_and_done_are_ignored(tmp_path: Path) -> None:
     data = export_config(SUITE.frozen("geoms", "base")[17])
     data["shortest_move_sequence"] = ["start", *data["shortest_move_sequence"], "done"]
     path = tmp_path / "puzzle.json"
@@ -91,31 +91,26 @@ def test_old_lists_with_other_words(tmp_path: Path) -> None:
     assert read_config(path).c1 == 3
 
 
-def test_frozen_from_files(tmp_path: Path) -> None:
-    from clevrskills.cli import main
-
+def test_freeze_from_files(tmp_path: Path) -> None:
     folder = tmp_path / "configs"
     folder.mkdir()
+    puzzles = {}
     for episode in SUITE.frozen("geoms", "pilot")[:5]:
         data = export_config(episode)
+        puzzles[data["config_instance_id"]] = episode.start["puzzle"]
         (folder / f"{data['config_instance_id']}.json").write_text(json.dumps(data))
     out = tmp_path / "mine"
     freeze = ["freeze", "--suite", "ivispar", "geoms", "--import", str(folder), "--out", str(out)]
     assert main(freeze) == 0
-    mine = load_suite("ivispar", folder=out)
-    assert [e.start["puzzle"] for e in mine.frozen("geoms", "base")] == [
-        e.start["puzzle"]
-        for e in sorted(
-            SUITE.frozen("geoms", "pilot")[:5], key=lambda e: export_config(e)["config_instance_id"]
-        )
-    ]
+    mine = load_suite("ivispar", folder=out).frozen("geoms", "base")
+    assert [e.start["puzzle"] for e in mine] == [puzzles[name] for name in sorted(puzzles)]
     results = tmp_path / "results"
     run = ["evaluate", "--suite", "ivispar", "--policy", "oracle", "geoms", "--split", "base"]
     with one_worker_here():
         assert main([*run, "--frozen", str(out), "--out", str(results)]) == 0
 
 
-def test_tasks_are_told_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tasks_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "--suite", "ivispar", "--json"]) == 0
     rows = {row["key"]: row for row in json.loads(capsys.readouterr().out)}
     assert list(rows) == ["geoms", "tiles", "listing", "geoms_arm"]

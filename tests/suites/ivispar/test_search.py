@@ -1,4 +1,4 @@
-"""Shortest solutions: equal to those found by looking at every state."""
+"""Shortest solutions, compared with an exhaustive search."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def placed(generator: np.random.Generator, size: int, k: int) -> tuple[int, ...]
         pytest.param(4, 3, 3_360, marks=pytest.mark.slow),
     ],
 )
-def test_lengths_are_those_of_a_search_of_all_states(size: int, k: int, states: int) -> None:
+def test_lengths_equal_those_of_an_exhaustive_search(size: int, k: int, states: int) -> None:
     board, generator = Board(size), np.random.default_rng(k)
     goal = placed(generator, size, k)
     known = distances(board, goal)
@@ -44,7 +44,7 @@ def test_lengths_are_those_of_a_search_of_all_states(size: int, k: int, states: 
 
 
 def test_no_solution() -> None:
-    board = Board(3)  # of eight tiles two are exchanged: another parity
+    board = Board(3)  # two of eight tiles are exchanged: wrong parity
     goal = tuple(range(8))
     assert solve(board, (1, 0, *range(2, 8)), goal, 8) is None
 

@@ -1,4 +1,4 @@
-"""The vector environment: the same board as the others, many at once."""
+"""Vector environments: rules, draws, observations, autoreset."""
 
 import gymnasium as gym
 import numpy as np
@@ -16,31 +16,21 @@ from clevrskills.suites.ivispar.vector import (
 )
 
 
-def check_planes(env: BoardVectorEnv, planes: np.ndarray) -> None:
-    k, n = env.pieces, env.size
-    assert planes.shape == (env.num_envs, 2 * k, n, n)
-    flat = planes.reshape(env.num_envs, 2 * k, -1)
-    assert (flat.sum(-1) == 1).all()
-    np.testing.assert_array_equal(flat[:, :k].argmax(-1), env.cells)
-    np.testing.assert_array_equal(flat[:, k:].argmax(-1), env.goals)
-
-
 @pytest.mark.parametrize(("size", "pieces"), [(3, 8), (4, 5), (5, 1), (4, 15)])
 def test_moves_are_those_of_the_board(size: int, pieces: int) -> None:
     env, board = BoardVectorEnv(7, pieces, size, turns=9, seed=1), Board(size)
     generator = np.random.default_rng(2)
-    check_planes(env, env.reset())
+    env.reset()
     ended = 0
     for _ in range(60):
         before, goals = env.cells.copy(), env.goals.copy()
         ages = env._age.copy()
         actions = generator.integers(env.num_actions, size=7)
-        planes, reward, solved, over, info = env.step(actions)
-        check_planes(env, planes)
+        reward, solved, over, moved = env.step(actions)
         for row in range(7):
             state, goal = tuple(before[row].tolist()), tuple(goals[row].tolist())
             after = board.moved(state, *divmod(int(actions[row]), 4))
-            assert info["moved"][row] == (after is not None)
+            assert moved[row] == (after is not None)
             now = state if after is None else after
             assert reward[row] == board.bound(state, goal) - board.bound(now, goal)
             assert solved[row] == (now == goal)
@@ -53,16 +43,7 @@ def test_moves_are_those_of_the_board(size: int, pieces: int) -> None:
     assert ended > 30
 
 
-def test_given_starts_come_in_turn() -> None:
-    starts, goals = np.array([[0, 1], [2, 3], [4, 5]]), np.array([[1, 0], [3, 2], [5, 4]])
-    env = BoardVectorEnv(2, 2, turns=1, starts=(starts, goals))
-    env.reset()
-    np.testing.assert_array_equal(env.cells, starts[:2])
-    env.step(np.array([0, 0]))
-    np.testing.assert_array_equal(env.cells, starts[[2, 0]])
-
-
-def test_the_same_seed_the_same_boards() -> None:
+def test_boards_depend_on_the_seed_only() -> None:
     one, two, other = (BoardVectorEnv(64, 6, seed=seed) for seed in (5, 5, 6))
     for env in (one, two, other):
         env.reset()
@@ -72,9 +53,11 @@ def test_the_same_seed_the_same_boards() -> None:
     assert not np.array_equal(one.cells, other.cells)
 
 
-def test_no_room() -> None:
+def test_invalid_numbers() -> None:
     with pytest.raises(ClevrSkillsError, match="3 x 3 cells have room for 1 to 8"):
         BoardVectorEnv(2, 9, 3)
+    with pytest.raises(ClevrSkillsError, match="num_envs is 6; allowed: 7 or more"):
+        CellVectorEnv(6)
 
 
 def test_boards_to_avoid_are_not_drawn() -> None:
@@ -88,7 +71,7 @@ def test_boards_to_avoid_are_not_drawn() -> None:
     assert drawn - left == {(0, 1), (2, 3)}
 
 
-def test_the_order_of_pieces_hides_no_board_to_avoid() -> None:
+def test_boards_to_avoid_are_recognized_in_any_order_of_pieces() -> None:
     every = BoardVectorEnv(512, 2, 2, seed=4)
     every.reset()
     first = (every.cells[0].tolist(), every.goals[0].tolist())
@@ -99,7 +82,7 @@ def test_the_order_of_pieces_hides_no_board_to_avoid() -> None:
         assert (cells, goals) not in (first, turned)
 
 
-def test_cells_are_observed_whatever_the_order_of_pieces() -> None:
+def test_observations_do_not_depend_on_the_order_of_pieces() -> None:
     cells, goals = np.array([[0, 5, 6]]), np.array([[3, 5, 10]])
     seen = observe_cells(cells, goals, 4)
     assert seen.shape == (1, 16 * 30 + 64)
@@ -143,8 +126,7 @@ def test_moves_by_cell_are_those_by_piece() -> None:
     assert (told["return"][ended][solved] >= SOLVED_REWARD).all()
 
 
-def test_boards_that_wait_begin_in_the_next_step() -> None:
-    """Until then they are seen as they ended; before, nothing differs."""
+def test_next_step_autoreset() -> None:
     wait = CellVectorEnv(7, turns=2, autoreset_mode="NextStep")
     same = CellVectorEnv(7, turns=2)
     np.testing.assert_array_equal(wait.reset(seed=2)[0], same.reset(seed=2)[0])
@@ -166,19 +148,14 @@ def test_boards_that_wait_begin_in_the_next_step() -> None:
                 np.testing.assert_array_equal(mine, others)
 
 
-def test_wrappers_of_observations_take_the_default() -> None:
+def test_default_autoreset_mode_suits_observation_wrappers() -> None:
     env = gym.wrappers.vector.NormalizeObservation(gym.make_vec("IVispar/Geoms-v1", num_envs=7))
     assert env.reset(seed=0)[0].shape == env.step(np.zeros(7, int))[0].shape
     with pytest.raises(ClevrSkillsError, match="'Disabled'; allowed: SameStep, NextStep"):
         gym.make_vec("IVispar/Geoms-v1", num_envs=7, autoreset_mode="Disabled")
 
 
-def test_learning_boards_need_one_of_each_number_of_pieces() -> None:
-    with pytest.raises(ClevrSkillsError, match="num_envs is 6; allowed: 7 or more"):
-        CellVectorEnv(6)
-
-
-def test_gymnasium_makes_them_by_the_id_of_the_task() -> None:
+def test_make_vec() -> None:
     env, again = (gym.make_vec("IVispar/Geoms-v1", num_envs=14, seed=3) for _ in range(2))
     assert isinstance(env, CellVectorEnv) and env.num_envs == 14
     for episode in load_suite("ivispar").frozen("geoms", "base"):

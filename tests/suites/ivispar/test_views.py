@@ -1,4 +1,4 @@
-"""Views: what is shown where, and that pieces can be told apart."""
+"""Views: content, and distinguishable pieces."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_names_of_views() -> None:
         assert set(preset.options.get("view", ())) <= set(VIEWS)
 
 
-def test_in_words() -> None:
+def test_text_view() -> None:
     expected = "A1 red cube\nB2 blue sphere\nC3 green pyramid\nD4 yellow cylinder"
     assert text_view(PUZZLE, PUZZLE.start) == expected
 
@@ -54,7 +54,7 @@ def test_marks_and_labels() -> None:
 
 
 def test_all_boards_in_one_image() -> None:
-    """Goal left, present board right; past ones below, the latest on the right."""
+    """Goal left, current board right; past boards below, the latest on the right."""
     moved = (4, 5, 10, 15)
     seen = [
         draw_view(VIEWS[SINGLE], PUZZLE, cells, Marked.ACTIVE) for cells in (PUZZLE.start, moved)
@@ -80,9 +80,7 @@ def test_rings_of_tiles() -> None:
 
 
 def described(image: np.ndarray) -> np.ndarray:
-    """A piece alone on a board of greys before black: its color, how bright its parts are, how much
-    of its box it fills, how round it is and how much of it is edges.
-    """
+    """Features of the only piece: color, brightness, fill of its box, roundness, edges."""
     seen = np.ptp(image.astype(int), axis=-1) > 40
     rows, columns = (np.flatnonzero(seen.any(axis)) for axis in (1, 0))
     box = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
@@ -106,9 +104,9 @@ def described(image: np.ndarray) -> np.ndarray:
 )
 @pytest.mark.render
 @pytest.mark.slow
-def test_pieces_can_be_told_apart(view: str, least: float) -> None:
-    """Each piece of the base set in each cell is named by the nearest mean of all pieces, learned
-    from the other half of the cells, where what varies within a piece counts less.
+def test_pieces_can_be_distinguished(view: str, least: float) -> None:
+    """Classify each piece of the base set in each cell by a linear discriminant that is fitted on
+    the other cells.
     """
     from clevrskills.suites.ivispar.scene import board_scene
 

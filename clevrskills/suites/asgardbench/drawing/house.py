@@ -1,4 +1,4 @@
-"""Drawn household: what the agent sees of a world of the rules, in first person."""
+"""First-person images of a household."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ from clevrskills.suites.asgardbench.rules.world import GONE, Entity, Household
 
 WALL_M = 2.6
 SHELL, HAND = "room", "hand"
-"""Keys of what is no entity: walls and floor, and the hand."""
+"""Keys of walls and floor, and of the hand."""
 SHADOWS_M = 3.4
-"""Half the width of the square in which there are shadows."""
+"""Half the width of the square that shadows cover."""
 _SKIN = Appearance((0.86, 0.66, 0.52))
 _SLEEVE = Appearance((0.28, 0.38, 0.52), "fabric", (0.20, 0.28, 0.40), 0.04)
 
 
 class HouseScene:
-    """A stage on which households are shown, one after the other.
+    """Scene that renders households.
 
     Args:
-        contrast: How strongly states show.
+        contrast: Contrast of visible states.
         size_px: Width and height of images.
+
+    Attributes:
+        stage: Rendered stage.
     """
 
     def __init__(self, contrast: Contrast = "high", size_px: int = SIZE_PX) -> None:
@@ -44,21 +47,11 @@ class HouseScene:
         self._there: set[Hashable] = set()
 
     def image(self, world: Household, hand: bool = True) -> np.ndarray:
-        """Return what the agent sees.
+        """Return the agent's view of a household, (n, n, 3) uint8.
 
         Args:
             world: The household.
-            hand: Whether the hand that holds something is drawn.
-
-        Returns:
-            (n, n, 3) uint8.
-        """
-        self.sync(world, hand)
-        return self.stage.image()
-
-    def sync(self, world: Household, hand: bool = True) -> None:
-        """Show exactly what there is in a household, but for what is shut in, from where the agent
-        looks.
+            hand: Whether to draw the hand that holds an object.
         """
         room = world.room
         look = style(room.label, room.kind)
@@ -86,17 +79,14 @@ class HouseScene:
         for gone in self._there - now:
             self.stage.hide(gone)
         self._there = now
-        if not self.stage.shows(SHELL):  # drawn last: what stands before it needs no shading
+        if not self.stage.shows(SHELL):  # drawn last, so that hidden parts are not shaded
             shell = _shell(room.width_m, room.depth_m, look)
-            self.stage.show_model(SHELL, shell, (0, 0, 0, 0), State())
-
-    def pixels(self, key: Hashable) -> np.ndarray:
-        """Return the mask of the pixels of the last image that show an entity, (n, n) bool."""
-        return self.stage.pixels(key)
+            self.stage.show_at(SHELL, shell, np.eye(4), State())
+        return self.stage.image()
 
     def _show_fixture(self, key: Hashable, fixture: Fixture, state: State, look: Style) -> None:
         drawn = model(fixture.model, state, self._contrast, look, fixture.width_m)
-        self.stage.show_model(key, drawn, fixture.origin, state)
+        self.stage.show_at(key, drawn, _matrix((*fixture.origin, 0.0)), state)
 
     def _show_thing(self, world: Household, entity: Entity) -> None:
         state = state_of(entity)
@@ -104,7 +94,7 @@ class HouseScene:
         self.stage.show_at(entity.id, drawn, self.pose_of(world, entity), state)
 
     def pose_of(self, world: Household, entity: Entity) -> np.ndarray:
-        """Return the pose of a thing's model in the room (4, 4), for the last camera."""
+        """Return the pose of an object's model in the room (4, 4), for the last camera."""
         middle = np.eye(4)
         middle[:3, 3] = -shape(entity.type).middle
         pose = _matrix(world.pose(entity)) @ middle
@@ -112,13 +102,13 @@ class HouseScene:
             return pose
         held = world.held
         assert held is not None
-        # things are posed as if what is held stood at the origin, in the middle
+        # poses are relative to the center of the held object
         down = np.eye(4)
         down[2, 3] = shape(held.type).size_m[2] / 2
         return self._held_frame(held.type) @ down @ pose
 
     def _held_frame(self, kind: str) -> np.ndarray:
-        """Return pose of the middle of the lower end of what is held; its -y faces the agent."""
+        """Return the pose of the bottom center of the held object, whose -y faces the agent."""
         at = np.eye(4)
         at[:3, 3] = HELD_FORWARD_M, 0.0, held_low_m(float(shape(kind).size_m[2]))
         turn = _matrix((0.0, 0.0, 0.0, -np.pi / 2, 0.0))
@@ -128,12 +118,12 @@ class HouseScene:
 
 @cache
 def house_scene(contrast: Contrast = "high", size_px: int = SIZE_PX) -> HouseScene:
-    """Return the stage of a contrast and size, made once in each process."""
+    """Return the scene of a contrast and size, cached per process."""
     return HouseScene(contrast, size_px)
 
 
 def state_of(entity: Entity) -> State:
-    """Return what shows of an entity's state."""
+    """Return the visible state of an entity."""
     return State(
         entity.dirty,
         entity.cooked,
@@ -145,7 +135,7 @@ def state_of(entity: Entity) -> State:
 
 
 def _matrix(pose: Pose) -> np.ndarray:
-    """Return the matrix (4, 4) of a pose of the rules."""
+    """Return the matrix (4, 4) of a pose."""
     x, y, z, yaw, tilt = pose
     c, s, ct, st = cos(yaw), sin(yaw), cos(tilt), sin(tilt)
     return np.array(
@@ -155,7 +145,7 @@ def _matrix(pose: Pose) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _shell(width_m: float, depth_m: float, look: Style) -> FixtureModel:
-    """Return floor, four walls and skirting boards."""
+    """Build floor, four walls and skirting boards."""
     wide, deep = 1000 * width_m, 1000 * depth_m
     white = Appearance((0.96, 0.96, 0.95))
     pieces = [Piece(box(wide, deep, 20, bottom=-20), look.floor)]
@@ -172,8 +162,8 @@ def _shell(width_m: float, depth_m: float, look: Style) -> FixtureModel:
 
 @lru_cache(maxsize=1)
 def _hand() -> FixtureModel:
-    """Return a right hand that holds something from below and from the right; x to the right, y
-    forward, z up, from the lower end of what is held, mm.
+    """Build a right hand that holds an object from below and the right: x right, y forward, z up
+    from the bottom of the object, mm.
     """
     ring = rounded_rectangle(120, 90, 34)
     palm = loft([([(0.8 * a, 0.8 * b) for a, b in ring], -52.0), (ring, -36.0),

@@ -1,39 +1,35 @@
-"""Stage: a lit place where models stand, move by their joints, and are photographed."""
+"""Lit stage that renders models with joints."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import radians
 
 import numpy as np
 import sapien
 
 from clevrskills.assets.meshes import TEXTURE_PERIOD_M, render_mesh
 from clevrskills.sim.render.offscreen import OffscreenScene, looking_at, render_device
-from clevrskills.suites.asgardbench.drawing.materials import material
 from clevrskills.suites.asgardbench.models.catalogue import builder
 from clevrskills.suites.asgardbench.models.model import BuildInput, FixtureModel, Piece, State
 from clevrskills.suites.asgardbench.models.style import PLAIN, Style
-from clevrskills.suites.asgardbench.models.surfaces import Appearance, Contrast
+from clevrskills.suites.asgardbench.models.surfaces import Appearance, Color, Contrast, texture
+from clevrskills.suites.asgardbench.rules.camera import FOV_RAD
+from clevrskills.suites.asgardbench.rules.sight import SIZE_PX
 
-SIZE_PX = 1024
-FOV_RAD = radians(60)
 AMBIENT = (0.50, 0.50, 0.51)
 SUN = ((0.10, 0.42, -1.0), (1.62, 1.56, 1.44))
 """Direction and color of the light that casts shadows."""
 FILLS = (((-0.75, 0.55, -0.45), (0.70, 0.71, 0.75)), ((0.6, -0.85, -0.35), (0.78, 0.77, 0.76)))
 SHADOW_MAP_PX = 1024
 CEILING = (0.93, 0.92, 0.90)
-"""Color where nothing is drawn, sRGB: a ceiling would keep the light out."""
-Pose = tuple[float, float, float, float]
-"""x, y, z in metres and yaw in radians."""
+"""Background color, sRGB, in place of a ceiling that would block the light."""
 
 
 @dataclass
 class _Shown:
-    """An entity of the household, drawn: one SAPIEN entity for what stays and one a joint."""
+    """Displayed model: one SAPIEN entity for the static part and one per joint."""
 
     model: FixtureModel
     bodies: dict[str | None, sapien.Entity]
@@ -43,9 +39,9 @@ class RenderStage:
     """Models on a stage.
 
     Args:
-        half_size_m: Half the width of the square that the shadows cover, about the origin.
+        half_size_m: Half the width of the square around the origin that shadows cover.
         size_px: Width and height of images.
-        contrast: How strongly states show.
+        contrast: Contrast of visible states.
     """
 
     def __init__(
@@ -66,17 +62,16 @@ class RenderStage:
         self._shown: dict[Hashable, _Shown] = {}
         self._numbers: dict[int, Hashable] = {}
 
-    def show(self, key: Hashable, kind: str, pose: Pose, state: State | None = None) -> None:
-        """Show an entity, or show it anew, by its type, pose and state."""
-        state = state or State()
-        self.show_model(key, model(kind, state, self._contrast), pose, state)
-
-    def show_model(self, key: Hashable, drawn: FixtureModel, pose: Pose, state: State) -> None:
-        """Show a model that is not in the list of types."""
-        self.show_at(key, drawn, _matrix(pose), state)
+    def show(
+        self, key: Hashable, kind: str, place_m: tuple[float, float, float], state: State
+    ) -> None:
+        """Show or move an entity of a type."""
+        base = np.eye(4)
+        base[:3, 3] = place_m
+        self.show_at(key, model(kind, state, self._contrast), base, state)
 
     def show_at(self, key: Hashable, drawn: FixtureModel, base: np.ndarray, state: State) -> None:
-        """Show a model at any pose, a matrix (4, 4)."""
+        """Show a model at a pose, a matrix (4, 4)."""
         there = self._shown.get(key)
         if there is None or there.model is not drawn:
             self.hide(key)
@@ -92,19 +87,19 @@ class RenderStage:
         return key in self._shown
 
     def hide(self, key: Hashable) -> None:
-        """Take an entity off the stage, if it is on it."""
+        """Remove an entity, if it is on the stage."""
         shown = self._shown.pop(key, None)
         for body in shown.bodies.values() if shown else ():
             del self._numbers[body.per_scene_id]
             body.remove_from_scene()
 
     def clear(self) -> None:
-        """Take everything off the stage."""
+        """Remove all entities."""
         for key in list(self._shown):
             self.hide(key)
 
     def look(self, eye_m: Sequence[float], target_m: Sequence[float]) -> None:
-        """Turn the camera: from where it looks, and at what."""
+        """Set position and target of the camera."""
         self._camera.entity.set_pose(looking_at(eye_m, target_m))
 
     @property
@@ -118,7 +113,7 @@ class RenderStage:
         self._camera.take_picture()
         drawn = np.asarray(self._camera.get_picture("Color"))
         image = np.ascontiguousarray(drawn[..., :3])
-        # alpha is the share of a pixel that was drawn; the rest is the ceiling
+        # alpha is the coverage of a pixel; the rest is the ceiling
         rows, columns = np.nonzero(drawn[..., 3] < 255)
         rest = 255 - drawn[rows, columns, 3:].astype(np.float32)
         mixed = image[rows, columns] + rest * np.array(CEILING, np.float32)
@@ -126,10 +121,8 @@ class RenderStage:
         return image
 
     def segmentation(self) -> tuple[np.ndarray, dict[int, Hashable]]:
-        """Return which entity each pixel of the last image shows.
-
-        Returns:
-            Numbers (n, n) int32, 0 where nothing is, and the key of each number.
+        """Return the segmentation of the last image, (n, n) int32, 0 for the background, and the
+        key of each number.
         """
         if self._offscreen.numbered:
             numbers = np.asarray(self._camera.get_picture("Number")).astype(np.int32)
@@ -163,7 +156,7 @@ def model(
 
 def _grouped(drawn: FixtureModel) -> dict[tuple[str | None, Appearance], list[Piece]]:
     groups: dict[tuple[str | None, Appearance], list[Piece]] = {}
-    # what moves is drawn first: doors hide the insides, which then need no shading
+    # moving parts are drawn first: doors hide the insides, which then are not shaded
     for piece in sorted(drawn.pieces, key=lambda piece: piece.joint is None):
         if piece.use == "rules":
             continue
@@ -181,10 +174,10 @@ def mesh(piece: Piece) -> Mesh:
     if piece.surface.mirrors:
         around = np.arctan2(normals[:, 1], normals[:, 0]) / (2 * np.pi) + 0.5
         up = np.arcsin(normals[:, 2].clip(-1, 1)) / np.pi + 0.5
-        # rows of an image go down; the ends of the texture are not to be mixed
+        # image rows go down; the ends of the texture must not be interpolated
         uvs = np.column_stack([around, 1 - up.clip(0.01, 0.99)])
     else:
-        level = np.abs(normals[:, 2:]) > 0.75  # there the middle of the texture is at the origin
+        level = np.abs(normals[:, 2:]) > 0.75  # the center of the texture is at the origin
         uvs = uvs * (TEXTURE_PERIOD_M / piece.surface.period_m) + 0.5 * level
         uvs[:, 1] = 1 - uvs[:, 1]
     return vertices, normals, uvs.astype(np.float32), faces
@@ -204,9 +197,24 @@ def _shape(pieces: list[Piece], surface: Appearance) -> sapien.render.RenderShap
     )
 
 
-def _matrix(pose: Pose) -> np.ndarray:
-    x, y, z, yaw = pose
-    matrix = np.eye(4)
-    matrix[:2, :2] = [[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]]
-    matrix[:3, 3] = x, y, z
-    return matrix
+@lru_cache(maxsize=1024)
+def material(surface: Appearance) -> sapien.render.RenderMaterial:
+    """Return the SAPIEN material of a surface."""
+    made = sapien.render.RenderMaterial(base_color=[1, 1, 1, 1], roughness=0.9)
+    if surface.pattern == "plain" and surface.overlay is None and not surface.mirrors:
+        made.base_color = [*(_linear(surface.color)), 1.0]
+    else:
+        pixels = (texture(surface).clip(0, 1) * 255).round().astype(np.uint8)
+        opaque = np.full((*pixels.shape[:2], 1), 255, np.uint8)
+        made.base_color_texture = sapien.render.RenderTexture2D(
+            np.concatenate([pixels, opaque], axis=-1), "R8G8B8A8Unorm", mipmap_levels=5, srgb=True
+        )
+    if surface.glow > 0:
+        power = surface.glow * surface.strength
+        made.emission = [*(power * c for c in _linear(surface.color)), 1.0]
+    return made
+
+
+def _linear(color: Color) -> list[float]:
+    """Convert a color from sRGB to linear light."""
+    return [c**2.2 for c in color]

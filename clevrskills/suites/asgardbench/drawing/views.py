@@ -1,6 +1,4 @@
-"""Views in first person: with or without the hand, at three contrasts; SAPIEN is loaded when the
-first image is taken.
-"""
+"""First-person views: with or without the hand, at three contrasts; SAPIEN is loaded lazily."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ from clevrskills.suites.asgardbench.rules.world import Household
 class DrawingView:
     """Settings of the agent's view."""
 
-    contrast: Contrast = "high"  # how strongly states show
-    hand: bool = True  # whether the hand that holds something is drawn
+    contrast: Contrast = "high"  # contrast of visible states
+    hand: bool = True  # whether the hand is drawn
 
 
 VIEWS: Mapping[str, DrawingView] = {
@@ -28,11 +26,11 @@ VIEWS: Mapping[str, DrawingView] = {
     "first_person-low": DrawingView("low"),
     "first_person-no_hand": DrawingView(hand=False),
 }
-"""All views in first person, by name."""
+"""First-person views by name."""
 
 
 def draw_view(name: str, world: Household, size_px: int | None = None) -> np.ndarray:
-    """Return what the agent sees, (size, size, 3) uint8.
+    """Return the agent's view, (size, size, 3) uint8.
 
     Args:
         name: One of :data:`VIEWS`.
@@ -40,7 +38,7 @@ def draw_view(name: str, world: Household, size_px: int | None = None) -> np.nda
         size_px: Width and height of the image; ``None``: 1024.
 
     Raises:
-        ClevrSkillsError: There is no renderer.
+        ClevrSkillsError: The renderer is not available.
     """
     from clevrskills.suites.asgardbench.drawing.house import house_scene
 

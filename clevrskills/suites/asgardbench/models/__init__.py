@@ -1,1 +1,1 @@
-"""Models: the shapes, colors and moving parts of all things and fixtures; no simulator."""
+"""Models of objects and fixtures: shapes, colors and joints, without a simulator."""

@@ -1,4 +1,4 @@
-"""Catalogue of what can be drawn: every type, its builder and the states that show."""
+"""Catalogue of models: builder and visible states of every type."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ STATES: Mapping[str, tuple[State, ...]] = {
         (State(on=True),),
     ),
 }  # fmt: skip
-"""States other than the plain one in which a type can be seen; types not named have none."""
+"""Visible states of each type besides the default."""
 
 
 @cache
 def thing_builders() -> Mapping[str, Builder]:
-    """Return what builds things that can be carried, by type."""
+    """Return the builders of portable objects, by type."""
     return {**read_models(HERE / "things.toml"), **things.BUILDERS}
 
 
 @cache
 def fixture_builders() -> Mapping[str, Builder]:
-    """Return what builds fixtures, by type."""
+    """Return the builders of fixtures, by type."""
     return {**read_models(HERE / "fixtures.toml"), **fixtures.BUILDERS}
 
 
 def builder(kind: str) -> Builder:
-    """Return what builds a type.
+    """Return the builder of a type.
 
     Raises:
         ValueError: The type is unknown.
@@ -58,5 +58,5 @@ def builder(kind: str) -> Builder:
     found = thing_builders().get(kind) or fixture_builders().get(kind)
     if found is None:
         known = ", ".join(sorted({*thing_builders(), *fixture_builders()}))
-        raise ValueError(f"no type {kind!r} is drawn; there are: {known}")
+        raise ValueError(f"unknown type {kind!r}; allowed: {known}")
     return found

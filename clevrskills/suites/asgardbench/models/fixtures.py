@@ -1,4 +1,4 @@
-"""Fixtures that are made to measure or computed. Fronts face −y; the back is at y = 0."""
+"""Builders of fixtures with variable or computed shapes. Fronts face −y; the back is at y = 0."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def case(
 def _panel(
     look: BuildInput, width: float, height: float, x: float, y: float, bottom: float
 ) -> list[Solid]:
-    """Build a door or drawer front as the style has it; its back is at y."""
+    """Build a door or drawer front in the style of the room; its back is at y."""
     kind = look.style.panel
     if height <= 250 or kind == "flat":
         return [box(width, 22, height, x=x, y=y - 11, bottom=bottom)]
@@ -76,7 +76,7 @@ def _panel(
 
 
 def _grip(look: BuildInput, x: float, y: float, z: float, length: float, upright: bool) -> Solid:
-    """Handle whose feet are at y."""
+    """Build a handle whose feet are at y."""
     if look.style.handle == "knob":
         return (
             lathe([(7, 0), (7, 14), (15, 20), (16, 28), (11, 32)], 20)
@@ -94,16 +94,13 @@ def _grip(look: BuildInput, x: float, y: float, z: float, length: float, upright
 def _door(
     look: BuildInput, name: str, width: float, height: float, y: float, bottom: float, high: bool
 ) -> tuple[list[Piece], dict[str, ModelJoint]]:
-    """Build a door over the whole width, hinged on the left, that opens to the front; its grip is
-    high or low.
-    """
+    """Build a door over the whole width, hinged on the left, with a high or low grip."""
     parts = [
         Piece(part, look.style.front, name)
         for part in _panel(look, width - 6, height - 6, 0, y, bottom + 3)
     ]
     z = bottom + (height - 130 if high else 130)
     parts.append(Piece(_grip(look, width / 2 - 45, y - 22, z, 160, True), STEEL, name))
-    # an axis up: a door hinged on the left swings by a negative angle to come to the front
     joint = ModelJoint("hinge", "open", (0, 0, -1.0), 90.0, (-width / 2, y, 0))
     return parts, {name: joint}
 
@@ -197,7 +194,7 @@ def rug(look: BuildInput) -> FixtureModel:
 
 
 def sink(look: BuildInput) -> FixtureModel:
-    """Build a counter module with a hole for the basin and faucet, entities of their own."""
+    """Build a counter module with a hole for basin and faucet, which are separate entities."""
     half, deep = SINK_MM / 2, DEEP_MM + 20
     hole = tuple((a, b - 305) for a, b in rounded_rectangle(720, 430, 40))
     top = Outline([(-half, -deep), (half, -deep), (half, 0), (-half, 0)], (hole,))
@@ -335,7 +332,7 @@ def house_plant(look: BuildInput) -> FixtureModel:
 
 
 def stove(look: BuildInput) -> FixtureModel:
-    """Build a stove module: oven door and plate; burners and knobs are entities of their own."""
+    """Build a stove module: oven door and plate; burners and knobs are separate entities."""
     wide, steel = look.width_mm or WIDE_MM, look.style.steel
     slab = box(wide, DEEP_MM + 20, 40, y=-(DEEP_MM + 20) / 2, bottom=COUNTER_MM - 40)
     body = box(wide - 4, DEEP_MM - 22, 880, y=-(DEEP_MM - 22) / 2)

@@ -1,4 +1,4 @@
-"""Models: pieces of a thing or fixture, the joints some of them move by, and their states."""
+"""Models: pieces, joints and states of objects and fixtures."""
 
 from __future__ import annotations
 
@@ -31,27 +31,26 @@ LIQUID_COLOR: Mapping[str, Color] = {
 class State:
     """Visible state of an entity."""
 
-    dirty: bool = False  # whether it has brown blotches
-    cooked: bool = False  # whether it is browned; an egg: opaque white
-    filled: Liquid | None = None  # the liquid in it, if any
-    open: bool = False  # whether its door, drawer or lid is open
-    on: bool = False  # whether it is switched on
-    sprayed: bool = False  # whether droplets are on it
+    dirty: bool = False  # brown stains
+    cooked: bool = False  # browned; an egg: opaque white
+    filled: Liquid | None = None
+    open: bool = False  # door, drawer or lid
+    on: bool = False
+    sprayed: bool = False  # droplets
 
 
 @dataclass(frozen=True)
 class ModelJoint:
     """Joint between the pieces of a fixture."""
 
-    # ``hinge``: turns about an axis; ``slide``: is shifted along it
-    kind: Literal["hinge", "slide"]
-    variable: Literal["open", "on"]  # the state that moves it
+    kind: Literal["hinge", "slide"]  # rotation about, or translation along an axis
+    variable: Literal["open", "on"]  # state that moves it
     axis: tuple[float, float, float]  # unit vector in the fixture's frame
-    travel: float  # degrees or millimetres when open or on
-    origin_mm: tuple[float, float, float] = (0.0, 0.0, 0.0)  # A point of the axis
+    travel: float  # degrees or millimeters when open or on
+    origin_mm: tuple[float, float, float] = (0.0, 0.0, 0.0)  # point on the axis
 
     def matrix(self, state: State) -> np.ndarray:
-        """Return the pose of what moves in the fixture's frame, (4, 4), metres."""
+        """Return the pose of the moving pieces in the fixture's frame, (4, 4), meters."""
         value = self.travel * float(getattr(state, self.variable))
         pose = np.eye(4)
         axis = np.asarray(self.axis)
@@ -68,22 +67,20 @@ class ModelJoint:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A solid (millimetres) with one surface, and the name of its joint if it moves."""
+    """Solid (millimeters) with one surface, and the name of its joint if it moves."""
 
     solid: Solid
     surface: Appearance
     joint: str | None = None
-    # whether it is drawn, whether the rules reckon with it, or both
-    use: Literal["both", "drawn", "rules"] = "both"
+    use: Literal["both", "drawn", "rules"] = "both"  # drawn, used by the rules, or both
 
 
 class FixtureModel:
-    """All that is drawn of a thing or fixture: its frame is on the floor or on what it stands on,
-    z up; a fixture's front faces −y.
+    """Model of an object or fixture: its frame is on its support, z up; fixtures face −y.
 
     Args:
-        pieces: The pieces, in the order in which they are drawn.
-        joints: The joints that some of them move by, by name.
+        pieces: Pieces, in drawing order.
+        joints: Joints by name.
     """
 
     def __init__(self, *pieces: Piece, **joints: ModelJoint) -> None:
@@ -91,7 +88,7 @@ class FixtureModel:
 
     @property
     def solids(self) -> tuple[Piece, ...]:
-        """The pieces with which the rules reckon."""
+        """Pieces that the rules use."""
         return tuple(piece for piece in self.pieces if piece.use != "drawn")
 
     def bounds_m(self) -> np.ndarray:
@@ -104,21 +101,21 @@ class FixtureModel:
 class BuildInput:
     """Input of a builder."""
 
-    state: State  # the state
-    contrast: Contrast = "high"  # how strongly it shows
-    style: Style = PLAIN  # the style of the room
-    width_mm: float = 0.0  # width of what is made to measure; 0: the usual one
+    state: State
+    contrast: Contrast = "high"  # contrast of visible states
+    style: Style = PLAIN  # style of the room
+    width_mm: float = 0.0  # width of fixtures with a variable one; 0: default
 
     @property
     def strength(self) -> float:
         return STRENGTH[self.contrast]
 
     def dirt(self, surface: Appearance) -> Appearance:
-        """Return the surface, dirty if the state says so."""
+        """Return the surface, dirty if the state is."""
         return self._over(surface, "dirt", self.state.dirty)
 
     def browned(self, surface: Appearance) -> Appearance:
-        """Return the surface, browned if the state says so."""
+        """Return the surface, browned if the state is cooked."""
         return self._over(surface, "browned", self.state.cooked)
 
     def lit(self, off: Color, on: Color) -> Appearance:
@@ -128,7 +125,7 @@ class BuildInput:
         return Appearance(color, glow=0.9 if self.state.on else 0.0, strength=self.strength)
 
     def liquid(self, radius_mm: float, z_mm: float, below: Color) -> tuple[Piece, ...]:
-        """Return the level of what fills a vessel, a disc; nothing where it is empty."""
+        """Return the liquid of a vessel, a disc; nothing if it is empty."""
         if self.state.filled is None:
             return ()
         color = blend(below, LIQUID_COLOR[self.state.filled], self.strength)
@@ -143,7 +140,7 @@ Builder = Callable[[BuildInput], FixtureModel]
 
 
 def blend(a: Color, b: Color, share: float) -> Color:
-    """Return the color that lies between two, at a share from the first."""
+    """Interpolate between two colors."""
     x, y, z = (p + (q - p) * share for p, q in zip(a, b, strict=True))
     return x, y, z
 
@@ -192,7 +189,7 @@ def arc3(
 
 
 def ball(rx: float, ry: float, rz: float, n: int = 12, bump: float = 0.0, waves: int = 0) -> Solid:
-    """Build an ellipsoid on z = 0; `bump` is the share by which waves shift its radius."""
+    """Build an ellipsoid on z = 0; ``bump`` is the relative amplitude of waves on it."""
     rings = []
     for angle in np.linspace(-np.pi / 2, np.pi / 2, n + 1):
         r, z = float(np.cos(angle)) + 1e-4, float(np.sin(angle))
@@ -237,6 +234,6 @@ def hollow(
 
 
 def scaled(model: FixtureModel, share: float) -> FixtureModel:
-    """Return a model without joints, made smaller or larger."""
+    """Scale a model without joints."""
     pieces = (replace(p, solid=p.solid.transformed(share * np.eye(3))) for p in model.pieces)
     return FixtureModel(*pieces)

@@ -1,4 +1,4 @@
-"""Models in TOML files: parts of solids, each with a surface. Lengths are in millimetres."""
+"""Models in TOML files, as lists of solids with surfaces; lengths are in millimeters."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _PART: dict[str, type] = {
 
 
 def read_models(path: Path) -> Mapping[str, Builder]:
-    """Return what builds the models of a TOML file, by their types.
+    """Return the builders of the models of a TOML file, by type.
 
-    A model has ``parts``, its own ``surfaces`` and ``joints`` by name, and ``scale``. A part is a
-    solid, placed as by :func:`~clevrskills.assets.parts.placed`, its surface ``of``, and optionally
-    ``when`` a state shows, such as ``on`` or ``not open``; ``joint`` and ``use`` as of
-    :class:`~.model.Piece`.
+    A model has ``parts``, ``surfaces`` and ``joints`` by name, and ``scale``. A part is a solid,
+    placed by :func:`~clevrskills.assets.parts.placed`, with its surface ``of``; optional are
+    ``when``, a state such as ``on`` or ``not open`` in which it is present, and ``joint`` and
+    ``use`` of :class:`~.model.Piece`.
 
     Raises:
-        ClevrSkillsError: It is no TOML, or an entry is missing, unknown or of another type.
+        ClevrSkillsError: The file is not TOML, or an entry is missing, unknown or of a wrong type.
     """
     models = read_toml(path)
     for kind, table in models.items():
@@ -73,12 +73,10 @@ def _model(table: Mapping[str, Any], look: BuildInput) -> FixtureModel:
         else:
             joint, use = part.get("joint"), part.get("use", "both")
             pieces += [Piece(copy, surface, joint, use) for copy in placed(part, _solid(part))]
+    if "scale" in table:
+        return scaled(FixtureModel(*pieces), table["scale"])
     joints = {name: ModelJoint(**entries) for name, entries in table.get("joints", {}).items()}
-    return (
-        scaled(FixtureModel(*pieces), table["scale"])
-        if "scale" in table
-        else FixtureModel(*pieces, **joints)
-    )
+    return FixtureModel(*pieces, **joints)
 
 
 def _surface(
@@ -89,7 +87,7 @@ def _surface(
     second: Sequence[float] = (0.0, 0.0, 0.0),
     **entries: Any,
 ) -> Appearance:
-    """Return a surface; of a lamp its color off, and `lit` on; `dirt`: it shows when dirty."""
+    """Return a surface; ``lit`` is the color of a lamp that is on, ``dirt`` allows stains."""
     (r, g, b), (r2, g2, b2) = color, second
     if lit:
         return look.lit((r, g, b), (lit[0], lit[1], lit[2]))

@@ -1,6 +1,4 @@
-"""Shapes: what the rules ask of a model: its size, points on it, and boxes that hide what is behind
-it.
-"""
+"""Shapes of models for the rules: size, surface points, and occluding boxes."""
 
 from __future__ import annotations
 
@@ -13,26 +11,25 @@ from clevrskills.suites.asgardbench.models.catalogue import builder, thing_build
 from clevrskills.suites.asgardbench.models.model import BuildInput, FixtureModel, Piece, State
 
 POINTS = {True: 24, False: 48}
-"""Number of points that stand for an object, and for a fixture."""
+"""Number of surface points of an object (``True``) and of a fixture."""
 HOLLOW = frozenset({"Bowl", "Cup", "Mug", "Pan", "Pot", "Plate", "Box"})
-"""Things into which one looks; others hide as a block what is behind them."""
+"""Objects whose inside is visible; others occlude as one block."""
 ROUND = 0.9
-"""Share of the width of what is round that a box has which stands for it."""
+"""Width of the occluding box of a round part, relative to the part."""
 THIN_M = 0.03
-"""Thickness below which, in two directions, an object hides nothing."""
+"""Thickness in two directions below which an object occludes nothing."""
 _SAMPLES, _GRID = 4000, 24
 
 
 @dataclass(frozen=True, eq=False)
 class ModelShape:
-    """Size of a model and what it hides, in its own frame, metres."""
+    """Size and occlusion of a model, in its own frame, meters."""
 
     low: np.ndarray  # lowest corner at rest (3,)
     high: np.ndarray  # highest corner at rest (3,)
-    points: tuple[np.ndarray, np.ndarray]  # points on its surface (n, 3), closed and open
-    # lower and upper corners of what hides (b, 6), closed and open
-    boxes: tuple[np.ndarray, np.ndarray]
-    areas_m2: tuple[float, float, float]  # its silhouette, seen along x, y and z
+    points: tuple[np.ndarray, np.ndarray]  # surface points (n, 3), closed and open
+    boxes: tuple[np.ndarray, np.ndarray]  # corners of occluding boxes (b, 6), closed and open
+    areas_m2: tuple[float, float, float]  # silhouette along x, y and z
 
     @property
     def size_m(self) -> np.ndarray:
@@ -41,13 +38,13 @@ class ModelShape:
 
     @property
     def middle(self) -> np.ndarray:
-        """Middle of the box around it (3,)."""
+        """Center of the bounding box (3,)."""
         return (self.low + self.high) / 2
 
 
 @cache
 def shape(kind: str, width_m: float = 0.0) -> ModelShape:
-    """Return the shape of what is drawn as a kind, of a width if it is made to measure.
+    """Return the shape of the model of a kind; 0: the default width.
 
     Raises:
         ValueError: The kind is unknown.
@@ -78,7 +75,7 @@ def _moved(model: FixtureModel, piece: Piece, state: State, points_mm: np.ndarra
 
 
 def _triangles(model: FixtureModel, state: State) -> np.ndarray:
-    """Return all triangles (n, 3, 3), metres."""
+    """Return all triangles (n, 3, 3), meters."""
     return np.concatenate(
         [
             _moved(model, piece, state, patch.points)[patch.faces]
@@ -89,7 +86,7 @@ def _triangles(model: FixtureModel, state: State) -> np.ndarray:
 
 
 def _samples(triangles: np.ndarray, count: int) -> np.ndarray:
-    """Return points evenly spread over triangles, the same each time (n, 3)."""
+    """Return deterministic, evenly spread points on triangles (n, 3)."""
     a, b, c = triangles.transpose(1, 0, 2)
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     ends = np.cumsum(area)
@@ -102,7 +99,7 @@ def _samples(triangles: np.ndarray, count: int) -> np.ndarray:
 
 
 def _block(triangles: np.ndarray) -> np.ndarray:
-    """Return one box for a thing, none for a flat or thin one."""
+    """Return one box for an object, none for a flat or thin one."""
     low, high = triangles.min((0, 1)), triangles.max((0, 1))
     size, middle = high - low, (high + low) / 2
     if np.sort(size)[1] < THIN_M or size[2] < THIN_M:
@@ -112,7 +109,7 @@ def _block(triangles: np.ndarray) -> np.ndarray:
 
 
 def _boxes(model: FixtureModel, state: State) -> np.ndarray:
-    """Return a box for each convex part that is no rod."""
+    """Return a box for each convex part that is not thin."""
     found = []
     for piece in model.solids:
         for part in piece.solid.parts:

@@ -1,4 +1,4 @@
-"""Styles: colors, materials and fronts that the fixtures of one room share."""
+"""Styles: colors, materials and fronts of the fixtures of a room."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Handle = Literal["bar", "knob", "rail"]
 
 @dataclass(frozen=True)
 class Style:
-    """Style common to the fixtures of a room."""
+    """Style of the fixtures of a room."""
 
-    wall: Appearance  # the walls
-    floor: Appearance  # the floor
+    wall: Appearance
+    floor: Appearance
     front: Appearance  # doors and drawer fronts
     top: Appearance  # worktops
-    splash: Appearance  # the wall behind worktops
+    splash: Appearance  # wall behind worktops
     wood: Appearance  # tables, shelves and chairs
     steel: Appearance  # fridge, oven and other large appliances
     fabric: Color  # sofas and cushions, sRGB
-    panel: Panel = "shaker"  # how doors are made
-    handle: Handle = "bar"  # what they are opened by
+    panel: Panel = "shaker"  # construction of doors
+    handle: Handle = "bar"
 
 
 def _darker(color: Color, share: float = 0.6) -> Color:
@@ -102,7 +102,7 @@ _FABRICS: Sequence[Color] = (
 
 @cache
 def style(label: int, kind: str) -> Style:
-    """Return the style of a room, the same for the same label."""
+    """Return the style of a room, determined by its label."""
     seed = np.random.SeedSequence((label, crc32(b"style"), crc32(kind.encode())))
     rng = np.random.Generator(np.random.PCG64(seed))
 
@@ -137,4 +137,4 @@ PLAIN = Style(
     steel=_STEELS[0],
     fabric=_FABRICS[0],
 )
-"""The style in which single fixtures are shown."""
+"""Style of single fixtures."""

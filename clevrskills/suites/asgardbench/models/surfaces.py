@@ -1,4 +1,4 @@
-"""Surfaces: colors, patterns, gloss and what lies on them, as textures made by code."""
+"""Surfaces: colors, patterns, gloss and overlays, as procedural textures."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Pattern = Literal[
 Overlay = Literal["dirt", "browned", "droplets"]
 Contrast = Literal["high", "medium", "low"]
 STRENGTH: dict[Contrast, float] = {"high": 1.0, "medium": 0.5, "low": 0.2}
-"""Share of the difference between two states that is drawn."""
+"""Share of the difference between two states that is drawn, by contrast."""
 TEXTURE_PX = 256
 STAINS_M = 0.2
-"""Length after which stains repeat, at the least."""
+"""Minimum period of stains."""
 BAR_M = 0.026
-"""From one sear mark to the next."""
+"""Spacing of sear marks."""
 _COVERAGE = 0.3
-"""Share that droplets cover."""
+"""Share of a surface that droplets cover."""
 _WAVES = (0.16, 0.10, 0.04)
-"""Of the outline of a spill, as shares of its radius."""
+"""Relative amplitudes of the waves in the outline of a spill."""
 _CRUST: Color = (0.58, 0.40, 0.20)
-"""Stains on what is dark."""
+"""Color of stains on dark surfaces."""
 _OVERLAY_COLOR: dict[Overlay, Color] = {
     "dirt": (0.29, 0.15, 0.05),
     "browned": (0.66, 0.37, 0.11),
@@ -41,17 +41,17 @@ class Appearance:
     """Appearance of a piece of a model."""
 
     color: Color  # sRGB, each 0 to 1
-    pattern: Pattern = "plain"  # what is printed on it
-    second: Color = (0.0, 0.0, 0.0)  # the pattern's other color, sRGB
-    period_m: float = 0.1  # length after which the pattern repeats
-    gloss: float = 0.0  # share of highlights, 0 to 1: what a shiny body would mirror of the room
-    glow: float = 0.0  # share of the color that shines by itself, 0 to 1
-    overlay: Overlay | None = None  # what lies on it, if anything
-    strength: float = 1.0  # share of the overlay's and glow's difference that is drawn, 0 to 1
-    repeats: int = 1  # how often the pattern repeats, each way, below an overlay
+    pattern: Pattern = "plain"
+    second: Color = (0.0, 0.0, 0.0)  # other color of the pattern, sRGB
+    period_m: float = 0.1  # period of the pattern
+    gloss: float = 0.0  # strength of reflections, 0 to 1
+    glow: float = 0.0  # emitted share of the color, 0 to 1
+    overlay: Overlay | None = None
+    strength: float = 1.0  # strength of overlay and glow, 0 to 1
+    repeats: int = 1  # repeats of the pattern, each way, below an overlay
 
     def with_overlay(self, overlay: Overlay | None, strength: float = 1.0) -> Appearance:
-        """Return the surface with something on it; that takes its gloss."""
+        """Return the surface with an overlay, which removes its gloss."""
         if overlay is None:
             return self
         over = replace(self, overlay=overlay, strength=strength, gloss=0.0)
@@ -62,7 +62,7 @@ class Appearance:
 
     @property
     def mirrors(self) -> bool:
-        """``True`` if the texture is looked up by the normal, as a reflection, not by the place."""
+        """``True`` if the texture is mapped by the normal, as a reflection."""
         return self.gloss > 0 and self.pattern == "plain" and self.overlay is None
 
 
@@ -82,7 +82,7 @@ SHARED = {
 
 
 def texture(surface: Appearance) -> np.ndarray:
-    """Return the image of a surface, (n, n, 3) sRGB in 0 to 1, deterministic."""
+    """Return the texture of a surface, (n, n, 3) sRGB in 0 to 1."""
     n = TEXTURE_PX
     if surface.mirrors:
         return _reflections(surface)
@@ -129,7 +129,7 @@ def _stained(image: np.ndarray, surface: Appearance) -> np.ndarray:
 
 
 def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Return places in a repeating tile (n, 2), each the farthest from those before of several."""
+    """Return spread positions in a periodic tile (n, 2), by best-candidate sampling."""
     places = rng.random((1, 2))
     while len(places) < count:
         tried = rng.random((24, 2))
@@ -139,7 +139,7 @@ def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def _seared(image: np.ndarray, surface: Appearance) -> np.ndarray:
-    """Draw golden brown all over, with dark parallel sear marks, which no dirt has."""
+    """Draw golden brown with dark parallel sear marks, which distinguish it from dirt."""
     n = len(image)
     x, _ = patterns.grid(n)
     bars = max(1, round(surface.period_m / BAR_M))
@@ -158,7 +158,7 @@ def _wetted(image: np.ndarray, surface: Appearance) -> np.ndarray:
 
 
 def _reflections(surface: Appearance) -> np.ndarray:
-    """Return what a body mirrors, by azimuth (u) and height (v, upwards) of the normal."""
+    """Return the reflections on a surface, by azimuth (u) and elevation (v) of the normal."""
     n = TEXTURE_PX
     u, v = patterns.grid(n)
     lamp = np.exp(-(((v - 0.80) / 0.05) ** 2)) * np.clip(np.cos(4 * np.pi * u) * 3, 0, 1)

@@ -1,4 +1,4 @@
-"""Things whose shape or color is computed: dishes, small things of the household, food."""
+"""Builders of objects whose shape or color is computed: dishes, household items, food."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompter of the household: rules and examples once, then each turn what is seen, and notes."""
+"""Prompter of the household: rules and examples, notes, current observation."""
 
 from __future__ import annotations
 
@@ -25,33 +25,25 @@ _NUMBER = re.compile(r"^\s*(?:\d+\s*[.):]|[-*•])\s*")
 
 
 class HousePrompter:
-    """Prompter of an instance: verbs, rules and examples once; then each turn the task, the
-    objects, past actions and outcomes, the plan and memory of the turn before, and the present
-    observation.
+    """Prompter of an instance: verbs, rules and examples; then the task, the objects, past actions
+    and results, the last plan and memory, and the current observation.
 
     Args:
-        options: ``images``: whether images are shown; ``previous``: the one before the last action
-            in ``color``, ``grey`` or not at all (``none``); ``hand``: whether a hand is drawn
-            around what is held; ``memory``, ``plan``: whether these are asked for; ``hints``:
-            whether it gets hints how to find out without seeing.
+        options: ``images``: whether images are shown; ``previous``: whether the image before the
+            last action is shown in ``color``, ``grey`` or not at all (``none``); ``hand``: whether
+            images show a hand; ``memory``, ``plan``: whether these are requested; ``hints``:
+            whether hints for acting without images are given.
 
     Raises:
-        UnknownArgumentError: There is no such option.
-        ClevrSkillsError: One has another value.
+        UnknownArgumentError: An option is unknown.
+        ClevrSkillsError: The value of an option is not allowed.
     """
 
     history = 1
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        chosen = with_defaults(
-            options,
-            images=True,
-            previous=PREVIOUS[0],
-            hand=True,
-            memory=True,
-            plan=True,
-            hints=False,
-        )
+        switches = {"images": True, "hand": True, "memory": True, "plan": True, "hints": False}
+        chosen = with_defaults(options, previous=PREVIOUS[0], **switches)
         self._previous, self._hand = chosen["previous"], chosen["hand"]
         self._memory, self._plan, self._hints = chosen["memory"], chosen["plan"], chosen["hints"]
         if self._previous not in PREVIOUS:
@@ -66,7 +58,7 @@ class HousePrompter:
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """Return what is sent."""
+        """Return the messages to send."""
         feedback = observation.get("feedback", "simple")
         views = observation.get("views") or {}
         given = "images" if any(name != STATE for name in views) else ""
@@ -81,11 +73,11 @@ class HousePrompter:
         return [Message("system", (self.rules(given, feedback),)), message("user", parts)]
 
     def rules(self, given: str, feedback: str) -> str:
-        """Return the part that is the same in all episodes.
+        """Return the system prompt, which is the same in all episodes.
 
         Args:
-            given: What the agent is given: ``images``, ``state`` or ``text``.
-            feedback: How much is told of past actions.
+            given: Kind of observations: ``images``, ``state`` or ``text``.
+            feedback: Feedback mode.
         """
         verbs = "\n".join(f"- {verb}: {section(f'verb_{verb}')}" for verb in VERBS)
         same = f": let it be the first one of your {PLAN}" if self._plan else ""
@@ -115,9 +107,7 @@ class HousePrompter:
         )
 
     def parse(self, reply: str) -> TextAction:
-        """Return what a reply says: the last action of its answer, its plan, and what is to be
-        kept.
-        """
+        """Parse a reply: the last action of its answer, its plan and memory."""
         answer = answer_of(reply)
         steps = (_NUMBER.sub("", line) for line in _under(answer, PLAN)) if self._plan else ()
         plan = tuple(step for line in steps if (step := canonical(clean_command(line))))
@@ -125,9 +115,7 @@ class HousePrompter:
         return replace(read_reply(reply, canonical), plan=plan, memory=memory)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """Return a reply that says an action, with the plan that it begins, in the format asked
-        for.
-        """
+        """Return a reply that gives an action and its plan in the requested format."""
         planned = bool(plan) and plan[0] == action
         left = list(plan) if planned else [action]
         seen = "Observations: noted, and so is what came of the last action."
@@ -142,15 +130,13 @@ class HousePrompter:
         return f"{generator.choice(VERBS)} {generator.choice(self._objects)}"
 
     def answer(self, action: str, plan: Sequence[str], memory: Sequence[str]) -> str:
-        """Return the answer of a reply: plan, memory and action, as far as they are asked for."""
+        """Return the answer of a reply: plan and memory, if requested, and action."""
         lines = ["<answer>"]
         if self._plan:
             lines += [f"{PLAN}:", *(f"{k}. {step}" for k, step in enumerate(plan, 1))]
         if self._memory:
             lines += [f"{MEMORY}:", *(f"- {line}" for line in memory)]
         return "\n".join([*lines, f"Action: {action}", "</answer>"])
-
-    # ---- parts of what is sent ----
 
     def _example(self, number: int, example: Mapping[str, Any], given: str, feedback: str) -> str:
         failure = f"Failure. {example['why']}" if feedback == "detailed" else "Failure."
@@ -210,9 +196,7 @@ def _numbered(actions: Sequence[str], messages: Sequence[str]) -> list[str]:
 
 
 def _under(text: str, header: str) -> list[str]:
-    """Return the lines under a header, up to a blank line after them, the next header or the
-    action.
-    """
+    """Return the lines under a header, up to a blank line, the next header or the action."""
     lines: list[str] = []
     inside = False
     for line in text.splitlines():

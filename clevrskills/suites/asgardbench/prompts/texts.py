@@ -1,4 +1,4 @@
-"""Texts of the prompt of the household, from TOML files: its sections and worked examples."""
+"""Sections and worked examples of the prompt, from TOML files."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("hand_drawn", "hand_absent", "plan_form", "memory_form"), ()),
     **dict.fromkeys(("world", "hints", "memory", "plan"), ()),
 }
-"""Sections, and the names in braces that each may have."""
+"""Sections of the prompt, and the placeholders of each."""
 _EXAMPLE: Mapping[str, type] = {
     **dict.fromkeys(("title", "task", "why", "held"), str),
     **dict.fromkeys(("past", "plan", "memory"), list),
     **dict.fromkeys((f"{name}_{given}" for name in ("seen", "reasoning") for given in _GIVEN), str),
     **dict.fromkeys((f"last_{mode}" for mode in _FEEDBACK), str),
 }
-"""Entries of an example, and their types."""
+"""Fields of an example, and their types."""
 
 
 def section(name: str, **slots: str) -> str:
-    """Return a section with what the names in braces stand for.
+    """Return a section with its placeholders filled.
 
     Raises:
-        ClevrSkillsError: The file of sections is not as it should be.
+        ClevrSkillsError: The file of sections is invalid.
     """
     return read_texts(_FILE, _SECTIONS)[name].format(**slots)
 
 
 @cache
 def examples() -> Sequence[Mapping[str, Any]]:
-    """Return the worked examples: a turn and a good answer each.
+    """Return the worked examples, each a turn and a good answer.
 
     Raises:
-        ClevrSkillsError: The file of examples is not as it should be.
+        ClevrSkillsError: The file of examples is invalid.
     """
     path = Path(__file__).with_name("examples.toml")
     data = read_toml(path)

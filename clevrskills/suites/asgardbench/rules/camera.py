@@ -1,4 +1,4 @@
-"""Camera of the agent: where it stands, which way it looks; it stands or crouches."""
+"""Camera of the agent: position, direction, posture."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
 EYE_M, CROUCHED_M = 1.58, 0.90
 """Height of the eye, standing and crouched."""
 PITCH_DEG = (-30.0, 60.0)
-"""Angles at which the agent looks up and down."""
+"""Range of the pitch, up and down."""
 FOV_RAD = radians(60)
-"""Field of view, across and up."""
+"""Field of view, horizontal and vertical."""
 HALF_VIEW = tan(FOV_RAD / 2)
-"""Tangent of the angle from the middle of the image to its edge."""
+"""Tangent of half the field of view."""
 CROUCH_BELOW_M = 0.4
-"""The agent crouches to look at what is lower than this; a fixture is as high as its top."""
+"""Height of a target (of a fixture: its top) below which the agent crouches."""
 CROUCH_FOR = frozenset({"Cabinet", "SinkCabinet"})
-"""Fixtures that it crouches for, however high."""
+"""Fixtures for which the agent always crouches."""
 STAND_M = 0.5
-"""Distance at which the agent stands before a fixture, if :data:`DISTANCES_M` says nothing else."""
+"""Default distance of the agent from a fixture."""
 DISTANCES_M = {
     "Fridge": 1.6,
     "Television": 1.7,
@@ -45,18 +45,18 @@ DISTANCES_M = {
     "CoffeeTable": 0.45,
 }
 WALL_M = 0.15
-"""Smallest distance of the agent from a wall."""
+"""Minimum distance of the agent from a wall."""
 
 
 @dataclass(frozen=True)
 class AgentCamera:
-    """A pose of the agent's eye."""
+    """Pose of the agent's eye."""
 
-    x_m: float  # to the right in the room
+    x_m: float  # right in the room
     y_m: float  # away
     z_m: float  # above the floor
-    heading_rad: float  # which way it looks, from +x counter-clockwise
-    pitch_rad: float  # by how much it looks down
+    heading_rad: float  # from +x counterclockwise
+    pitch_rad: float  # downward
 
     @property
     def eye(self) -> tuple[float, float, float]:
@@ -86,9 +86,7 @@ class AgentCamera:
         return np.array([self.forward, self.right, self.up]).T
 
     def seen_at(self, point: tuple[float, float, float]) -> tuple[float, float, float]:
-        """Return where a point is in the image: right and up from its middle (tangents), and its
-        depth.
-        """
+        """Return a point in the image, right and up from the center (tangents), and its depth."""
         ray = (point[0] - self.x_m, point[1] - self.y_m, point[2] - self.z_m)
         depth = sum(a * b for a, b in zip(ray, self.forward, strict=True))
         across = sum(a * b for a, b in zip(ray, self.right, strict=True))
@@ -99,7 +97,7 @@ class AgentCamera:
 
 
 def aimed(eye: tuple[float, float, float], target: tuple[float, float, float]) -> AgentCamera:
-    """Return a camera that looks at a point, as far as it can turn up or down."""
+    """Return a camera that looks at a point, within the range of the pitch."""
     ahead, aside = target[0] - eye[0], target[1] - eye[1]
     pitch = degrees(atan2(eye[2] - target[2], hypot(ahead, aside)))
     low, high = PITCH_DEG
@@ -108,21 +106,20 @@ def aimed(eye: tuple[float, float, float], target: tuple[float, float, float]) -
 
 OTHERS = ((0.0, -0.2), (-0.3, 0.0), (0.3, 0.0), (-0.55, 0.1), (0.55, 0.1), (0.0, 0.5), (-0.9, 0.4),
           (0.9, 0.4))  # fmt: skip
-"""Other places for the agent than straight before what it looks at: to the right and further away,
-metres."""
+"""Alternative positions of the agent relative to straight in front: right and further away,
+meters."""
 
 
 def before(
     room: Room, fixture: Fixture, target: tuple[float, float, float], whole: bool
 ) -> Iterator[AgentCamera]:
-    """Yield cameras from which the agent may look at something in or on a fixture, the usual one
-    first.
+    """Yield cameras that look at a target in or on a fixture, the default one first.
 
     Args:
-        room: The room, which it does not leave.
-        fixture: The fixture before which it stands.
-        target: What it looks at.
-        whole: Whether that is the fixture itself, so that all of it is to be seen.
+        room: The room.
+        fixture: Fixture in front of which the agent stands.
+        target: Position of the target.
+        whole: Whether the target is the fixture itself.
     """
     c, s = cos(fixture.yaw_rad), sin(fixture.yaw_rad)
     along = (target[0] - fixture.x_m) * c + (target[1] - fixture.y_m) * s

@@ -1,4 +1,4 @@
-"""Catalogue: all types of things and fixtures with what they can do; read from one data file."""
+"""Catalogue of the types of objects and fixtures with their affordances, from one data file."""
 
 from __future__ import annotations
 
@@ -15,32 +15,31 @@ SIZES = ("small", "medium", "large")
 class Container:
     """Capacity of a type."""
 
-    slots: int  # places for things of any size up to ``size``
-    size: str  # size class of the largest thing that it holds
+    slots: int  # number of objects
+    size: str  # size class of the largest object
 
 
 @dataclass(frozen=True)
 class TypeCatalog:
-    """Knowledge of the types."""
+    """Properties of all types."""
 
-    sizes: Mapping[str, str]  # size class of each thing that can be picked up
-    fits: Mapping[str, frozenset[str]]  # types into or onto which each thing can be put
-    fixtures: frozenset[str]  # types of what stays where it is
-    containers: Mapping[str, Container]  # how much each type holds
+    sizes: Mapping[str, str]  # size class of each portable type
+    fits: Mapping[str, frozenset[str]]  # types in or on which each type can be put
+    fixtures: frozenset[str]  # types that cannot be moved
+    containers: Mapping[str, Container]  # capacity of each type
     classes: Mapping[str, Sequence[str]]  # types of each class, such as ``Food``
-    slices: Mapping[str, str]  # what each sliceable type becomes
-    cooked_by: Mapping[str, str]  # device that cooks a type
-    dirtyable: frozenset[str]  # types that get dirty
+    slices: Mapping[str, str]  # type of the slices of each sliceable type
+    cooked_by: Mapping[str, str]  # device that cooks each type
+    dirtyable: frozenset[str]  # types that can be dirty
     fillable: frozenset[str]  # types that hold a liquid
     openable: frozenset[str]  # types with a door, drawer or lid
-    toggleable: frozenset[str]  # types that are switched on and off
-    # types in which a type is stored, the preferred ones and the others
-    homes: Mapping[str, tuple[Sequence[str], Sequence[str]]]
-    served_in: Mapping[str, str]  # dish in which a food is served
+    toggleable: frozenset[str]  # types that can be switched on and off
+    homes: Mapping[str, tuple[Sequence[str], Sequence[str]]]  # preferred and other homes
+    served_in: Mapping[str, str]  # dish of each food
 
     @cached_property
     def washable(self) -> frozenset[str]:
-        """Types that may get wet: the faucet is kept off by anything else in the sink."""
+        """Types that may get wet; anything else in the sink blocks the faucet."""
         return frozenset((*self.classes["Dishes"], *self.classes["Cookware"], "DishSponge"))
 
 

@@ -1,6 +1,4 @@
-"""Sight: what the agent sees, without a renderer: points on an entity that are in the image and
-behind nothing.
-"""
+"""Visibility without a renderer, by surface points that are in the image and not occluded."""
 
 from __future__ import annotations
 
@@ -15,28 +13,26 @@ from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
 from clevrskills.suites.asgardbench.rules.slots import Origin, Pose, origin_of
 
 FAR_M = 5.0
-"""Range of the agent's sight."""
+"""Maximum distance of visible entities."""
 SHARE = 0.1
-"""Share of what would be in the image of an entity that is not hidden, at the least."""
+"""Minimum unoccluded share of the points in the image."""
 LEAST_PX = 150
-"""Pixels that it fills at the least, in an image of :data:`SIZE_PX`."""
+"""Minimum number of visible pixels, in an image of :data:`SIZE_PX`."""
 SIZE_PX = 1024
 FOCAL_PX = SIZE_PX / 2 / HALF_VIEW
 EDGE = (1 + HALF_VIEW**2) ** 0.5
 HELD_FORWARD_M, HELD_TOP_M, HELD_LOW_M = 0.62, -0.10, -0.29
-"""Place of a held object: distance ahead; distance of its lower end, or, of what is tall,
-its upper end, below the middle."""
+"""Distance of a held object ahead; height of the top of tall ones, of the bottom of others."""
 HAND = (-0.075, 0.08, -0.36, -0.24)
-"""The hand that holds it: left, right, lower and upper edge in the image (tangents)."""
+"""Hand in the image: left, right, lower and upper edge (tangents)."""
 
 
 def blocks_at(kind: str, width_m: float, opened: bool, origin: Origin, owner: int) -> np.ndarray:
-    """Return the boxes of a model, which hide what is behind them.
+    """Return the occluding boxes of a model.
 
     Returns:
-        A column for each (15, b): its middle, half its size, cosine and sine of its yaw, the number
-        of its entity (-1: of none), and the corners of the box around it along the axes of the
-        room, with some slack, the lower one first.
+        A column for each box (15, b): center, half size, cosine and sine of the yaw, number of its
+        entity (-1: none), lower and upper corner of the axis-aligned box around it, with slack.
     """
     boxes = shape(kind, width_m).boxes[opened]
     middle, half = (boxes[:, :3] + boxes[:, 3:]) / 2, (boxes[:, 3:] - boxes[:, :3]) / 2
@@ -62,14 +58,14 @@ def fixture_blocks(fixture: Fixture, opened: bool, owner: int) -> np.ndarray:
 
 @cache
 def fixture_points(fixture: Fixture, opened: bool) -> np.ndarray:
-    """Return points on a fixture in the room (n, 3)."""
+    """Return surface points of a fixture in the room (n, 3)."""
     points = shape(fixture.model, fixture.width_m).points[opened]
     return points @ _yaw_matrix(fixture.yaw_rad).T + fixture.origin[:3]
 
 
 @cache
 def turned(kind: str, opened: bool, yaw: float, tilt: float) -> np.ndarray:
-    """Return points on a thing about the middle of the box around it (n, 3)."""
+    """Return surface points of an object relative to the center of its bounding box (n, 3)."""
     made = shape(kind)
     ct, st = cos(tilt), sin(tilt)
     lean = np.array([[ct, 0, st], [0, 1, 0], [-st, 0, ct]])
@@ -78,7 +74,7 @@ def turned(kind: str, opened: bool, yaw: float, tilt: float) -> np.ndarray:
 
 @cache
 def thing_blocks(kind: str, opened: bool, pose: Pose, owner: int) -> np.ndarray:
-    """Return the boxes of a thing in the room (15, b); one that leans has none."""
+    """Return the boxes of an object in the room (15, b); leaning objects have none."""
     if pose[4]:
         return np.zeros((15, 0))
     return blocks_at(kind, 0.0, opened, origin_of(kind, pose), owner)
@@ -86,29 +82,27 @@ def thing_blocks(kind: str, opened: bool, pose: Pose, owner: int) -> np.ndarray:
 
 @cache
 def scenery_blocks(room: Room) -> np.ndarray:
-    """Return the boxes of what is no entity (15, b)."""
+    """Return the boxes of the scenery (15, b)."""
     parts = [fixture_blocks(each, False, -1) for each in room.scenery]
     return np.concatenate([np.zeros((15, 0)), *parts], axis=1)
 
 
 @cache
 def reach(kind: str, width_m: float) -> float:
-    """Return how far the points of a model are from the middle of the box around it, open or
-    closed.
-    """
+    """Return the maximum distance of a model's points from the center, open or closed."""
     made = shape(kind, width_m)
     points = np.concatenate(made.points)
     return float(np.linalg.norm(points - made.middle, axis=1).max())
 
 
 def may_see(camera: AgentCamera, place: tuple[float, float, float], reach_m: float) -> bool:
-    """Return whether a ball is in the image at all; of what is far off, no."""
+    """Return whether a ball may be in the image and in range."""
     x, y, z = (a - b for a, b in zip(place, camera.eye, strict=True))
     (fx, fy, fz), (rx, ry, _), (ux, uy, uz) = camera.forward, camera.right, camera.up
     depth = x * fx + y * fy + z * fz
     if depth < -reach_m or depth > FAR_M + reach_m:
         return False
-    # the planes at the edges of the image
+    # planes through the edges of the image
     slack = reach_m * EDGE
     most = depth * HALF_VIEW + slack
     return abs(x * rx + y * ry) < most and abs(x * ux + y * uy + z * uz) < most
@@ -116,16 +110,14 @@ def may_see(camera: AgentCamera, place: tuple[float, float, float], reach_m: flo
 
 @cache
 def held_frame(kind: str) -> tuple[float, float, float, float]:
-    """Return where a held thing is in the image: left, right, lower and upper edge (tangents)."""
-    wide, deep, high = shape(kind).size_m.tolist()
-    low = held_low_m(high)
-    # the thing is turned: its width goes away from the agent
-    near = HELD_FORWARD_M
+    """Return left, right, lower and upper edge of a held object in the image (tangents)."""
+    wide, _, high = shape(kind).size_m.tolist()
+    low, near = held_low_m(high), HELD_FORWARD_M
     return -wide / 2 / near, wide / 2 / near, low / near, (low + 0.85 * high) / near
 
 
 def held_low_m(high_m: float) -> float:
-    """Return how far above the middle of the image the lower end of a held thing is."""
+    """Return the height of the bottom of a held object relative to the eye."""
     return min(HELD_LOW_M, HELD_TOP_M - high_m)
 
 
@@ -138,16 +130,16 @@ def sees(
     owner: int,
     held: str,
 ) -> bool:
-    """Return whether an entity is seen.
+    """Return whether an entity is visible.
 
     Args:
-        camera: From where.
-        points: Points on it (n, 3).
-        areas_m2: Its silhouette along its own axes.
-        yaw: By how much it is turned.
-        blocks: What hides, (15, b), see :func:`blocks_at`.
-        owner: Its number among the entities: it does not hide itself.
-        held: Type of what is held, which hides what is behind it; empty: nothing.
+        camera: The camera.
+        points: Surface points (n, 3).
+        areas_m2: Silhouette along the axes of the entity.
+        yaw: Yaw of the entity.
+        blocks: Occluding boxes (15, b), see :func:`blocks_at`.
+        owner: Number of the entity, which does not occlude itself.
+        held: Type of the held object, which occludes others; empty: none.
     """
     rays = points - camera.eye
     at = rays @ camera.matrix
@@ -179,8 +171,8 @@ def sees(
 def _hidden(
     eye: tuple[float, float, float], rays: np.ndarray, columns: np.ndarray, owner: int
 ) -> np.ndarray:
-    """Return which points, given by rays from the eye (p, 3), are behind a box (p,)."""
-    # only boxes that reach the box around the rays
+    """Return which points, given by rays from the eye (p, 3), are occluded (p,)."""
+    # only boxes that intersect the bounding box of the rays
     low = np.minimum(np.minimum.reduce(rays), 0.0) + eye
     high = np.maximum(np.maximum.reduce(rays), 0.0) + eye
     near = columns[8] != owner
@@ -191,7 +183,7 @@ def _hidden(
 
 
 def behind(eye: tuple[float, float, float], rays: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the same, of the boxes of these columns (15, b), each of which is looked at."""
+    """Return which points, given by rays (p, 3), are behind one of the boxes (15, b)."""
     if not columns.shape[1]:
         return np.zeros(len(rays), bool)
     start = np.array(eye)[:, None] - columns[:3]
@@ -208,6 +200,6 @@ def behind(eye: tuple[float, float, float], rays: np.ndarray, columns: np.ndarra
     origin[2, 0] = start[2]
     first, last = (-half[:, None] - origin) / way, (half[:, None] - origin) / way
     enter = np.maximum.reduce(np.minimum(first, last), axis=0, initial=0.0)
-    # what lies on a box touches it
+    # objects touch the box that they lie on
     leave = np.minimum.reduce(np.maximum(first, last), axis=0, initial=0.985)
     return (enter < leave).any(1)

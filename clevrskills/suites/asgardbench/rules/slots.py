@@ -1,7 +1,7 @@
-"""Slots: where in or on something a thing can be, and how it lies there.
+"""Slots: places for objects in or on containers, and their poses there.
 
-Fixtures are ruled into cells. A thing takes a block of cells, at least as large as it is, and its
-slot is the number of the block's first cell. In dishes the slots are spots, one a thing.
+Fixtures are divided into cells. An object occupies a block of cells that is at least as large as
+it; its slot is the number of the first cell. In dishes each slot holds one object.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from clevrskills.suites.asgardbench.rules.layout import Fixture
 CELL_M = 0.14
 """Width of the smallest cells."""
 TALL_M = 0.16
-"""Height above which an object stands at the back, so that it hides nothing."""
+"""Height above which an object is placed at the back, so that it hides nothing."""
 Pose = tuple[float, float, float, float, float]
-"""Middle of the box around a thing, x, y, z in metres; by how much it is turned about the vertical
-and, before that, about its y axis, radians."""
+"""Center of an object's bounding box, x, y, z in meters; yaw, and tilt about its y axis before
+that, radians."""
 Origin = tuple[float, float, float, float]
-"""Origin of a model, x, y, z in metres; by how much it is turned about the vertical, radians."""
+"""Origin of a model, x, y, z in meters, and yaw, radians."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells side by side, at one height."""
+    """Grid of cells at one height."""
 
     left_m: float  # left edge, in the frame of the model
     front_m: float  # front edge
-    z_m: float  # height of what things lie on
+    z_m: float  # height of the surface
     columns: int  # cells from left to right
     rows: int  # cells from front to back
     pitch_m: tuple[float, float] = (0.15, 0.15)  # width and depth of a cell
-    clear_m: float = 9.0  # height of the room above
-    shift_m: float = 0.0  # by how much it comes forward when its container is open
+    clear_m: float = 9.0  # clearance above
+    shift_m: float = 0.0  # forward shift when the container is open
 
     @property
     def cells(self) -> int:
@@ -45,7 +45,7 @@ class Grid:
 
 
 def _spot(x: float, y: float, z: float) -> Grid:
-    """Return room for one thing, of any width."""
+    """Return a slot for one object of any width."""
     return Grid(x - 0.5, y - 0.5, z, 1, 1, (1.0, 1.0))
 
 
@@ -79,19 +79,19 @@ GRIDS: dict[str, tuple[Grid, ...]] = {
     "Cup": (_spot(0, 0, 0.011),),
     "Box": (_spot(-0.07, 0, 0.008), _spot(0.07, 0, 0.008), _spot(0, 0, 0.03)),
 }
-"""Slots of each model, in the order in which they are numbered."""
+"""Grids of each model, in the order of slot numbers."""
 _DISHES = {"Plate": (0.1, 0.022), "Bowl": (0.055, 0.06), "Pan": (0.078, 0.036),
            "Pot": (0.09, 0.09), "Mug": (0.028, 0.085), "Cup": (0.028, 0.11)}  # fmt: skip
-"""Half the width at the floor, and depth, of dishes over whose rims long things lean."""
+"""Half the width at the bottom, and depth, of dishes over whose rim long objects lean."""
 _TURNING = frozenset(
     "Plate Bowl Cup Pot Kettle Apple Tomato Egg Lettuce Candle SaltShaker Vase WineBottle".split()
 )
-"""Things that may be turned any way."""
+"""Objects with an arbitrary yaw."""
 
 
 @cache
 def grids(model: str, width_m: float) -> tuple[Grid, ...]:
-    """Return the slots of a model; none: it holds nothing."""
+    """Return the grids of a model; none: it holds nothing."""
     if model == "CounterTop":
         columns = int((width_m - 0.02) / 0.15)
         return (Grid(-0.075 * columns, -0.61, 0.92, columns, 4),)
@@ -100,8 +100,8 @@ def grids(model: str, width_m: float) -> tuple[Grid, ...]:
 
 @cache
 def footprint(kind: str) -> tuple[int, int, bool]:
-    """Return columns and rows of cells that a thing takes, and whether it is turned, so as to lie
-    lengthwise.
+    """Return the columns and rows of cells that an object occupies, and whether it lies lengthwise
+    along y.
     """
     wide, deep = shape(kind).size_m[:2].tolist()
     turned = deep <= CELL_M < wide
@@ -114,9 +114,7 @@ def footprint(kind: str) -> tuple[int, int, bool]:
 def blocks(
     model: str, width_m: float, taken: tuple[int, ...], kind: str
 ) -> tuple[tuple[int, frozenset[int]], ...]:
-    """Return the slots that a thing of a kind may take, in the order in which they are tried, each
-    with the cells of its block.
-    """
+    """Return the slots of an object of a kind in order of preference, each with its cells."""
     found: list[tuple[int, frozenset[int]]] = []
     first = 0
     for grid in grids(model, width_m):
@@ -124,7 +122,7 @@ def blocks(
         if grid.pitch_m[0] > 0.2:
             columns = rows = 1
         high = float(shape(kind).size_m[2])
-        across = range(grid.columns - columns + 1)  # tried from the middle
+        across = range(grid.columns - columns + 1)  # sorted from the middle below
         away = range(grid.rows - rows + 1)
         for row in reversed(away) if high > TALL_M else away:
             for column in sorted(across, key=lambda c: abs(2 * c + columns - grid.columns)):
@@ -153,13 +151,13 @@ def _cells(model: str, width_m: float, kind: str) -> dict[int, frozenset[int]]:
 def free_slots(
     fixture: Fixture | None, model: str, kind: str, there: Iterable[tuple[str, int]]
 ) -> list[int]:
-    """Return slots that take a thing, the first choice first.
+    """Return the free slots of a container for an object, in order of preference.
 
     Args:
-        fixture: What holds it; ``None``: a thing does.
-        model: What that is drawn as.
-        kind: Type of the thing.
-        there: Type and slot of what is there.
+        fixture: The container; ``None``: it is an object.
+        model: Model of the container.
+        kind: Type of the object.
+        there: Type and slot of each content.
     """
     width_m = fixture.width_m if fixture else 0.0
     taken = fixture.taken if fixture else ()
@@ -171,10 +169,9 @@ def free_slots(
 
 @cache
 def rest(model: str, width_m: float, kind: str, slot: int, opened: bool) -> Pose:
-    """Return how a thing lies in a slot, in the frame of what holds it."""
+    """Return the pose of an object in a slot, in the frame of its container."""
     first = 0
-    all_of = grids(model, width_m)
-    for grid in all_of:
+    for grid in grids(model, width_m):
         if slot < first + grid.cells:
             break
         first += grid.cells
@@ -200,7 +197,7 @@ def rest(model: str, width_m: float, kind: str, slot: int, opened: bool) -> Pose
 
 
 def _leaning(half_m: float, deep_m: float, size: list[float], yaw: float) -> Pose:
-    """Return a long thing in a dish: one end on its floor, over the rim at the other side."""
+    """Return the pose of a long object in a dish: one end on the bottom, leaning over the rim."""
     tilt = 0.0 if deep_m < 0.03 else atan2(deep_m, 2.1 * half_m)
     reach = size[0] / 2
     along = (reach * cos(tilt) - half_m) if tilt else 0.0
@@ -210,13 +207,13 @@ def _leaning(half_m: float, deep_m: float, size: list[float], yaw: float) -> Pos
 
 @cache
 def middle(model: str, width_m: float) -> tuple[float, float, float]:
-    """Return the middle of the box around a model, in its own frame."""
+    """Return the center of a model's bounding box, in its own frame."""
     x, y, z = shape(model, width_m).middle.tolist()
     return x, y, z
 
 
 def under(origin: Origin, child: Pose) -> Pose:
-    """Return the pose in the room of what is in something, from the pose of the origin of that."""
+    """Return the pose in the room of a content, from the origin of its container."""
     x, y, z, yaw, tilt = child
     c, s = cos(origin[3]), sin(origin[3])
     return (
@@ -229,7 +226,7 @@ def under(origin: Origin, child: Pose) -> Pose:
 
 
 def origin_of(kind: str, pose: Pose) -> Origin:
-    """Return the pose of a model's origin, from that of the middle of the box around it."""
+    """Return the origin of a model, from the pose of its bounding box."""
     x, y, z = middle(kind, 0.0)
     c, s = cos(pose[3]), sin(pose[3])
     return pose[0] - c * x + s * y, pose[1] - s * x - c * y, pose[2] - z, pose[3]

@@ -1,4 +1,4 @@
-"""Verbs of the household: what each asks for, in order, and what it does."""
+"""Verbs of the household: preconditions, in order, and effects."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ VERBS = (
 )
 DONE = "DONE"
 TOPS = ("CounterTop", "DiningTable", "SideTable")
-"""Types that stand for one another as a place, where they are seen."""
+"""Types that are interchangeable as a target of PUT, if visible."""
 TOP_M = 0.52
-"""Lowest place on which food is sliced."""
+"""Minimum height at which food is sliced."""
 SLICES = 4
-"""Pieces of a sliced food."""
+"""Number of slices."""
 _COMMAND = re.compile(rf"({'|'.join(VERBS)}) ([a-z]+)".replace("_", "[_ ]"), re.IGNORECASE)
 _VESSELS = ("Bowl", "Cup", "Mug", "Pan", "Plate", "Pot")
 
@@ -29,17 +29,17 @@ _VESSELS = ("Bowl", "Cup", "Mug", "Pan", "Plate", "Pot")
 class Result:
     """Result of a verb."""
 
-    ok: bool  # whether it was done
-    code: str  # what happened
-    args: dict[str, str] = field(default_factory=dict)  # what the sentence of the code names
+    ok: bool  # whether it was executed
+    code: str  # code of the outcome
+    args: dict[str, str] = field(default_factory=dict)  # arguments of the code's message
 
 
 def apply(world: Household, verb: str, kind: str) -> Result:
-    """Do a verb with an object of a type, if that can be done; else nothing changes but where the
-    agent stands: it goes near what it sees, to see why.
+    """Execute a verb with an object of a type if possible; a refused verb only moves the agent near
+    the object, if it is visible.
 
     Args:
-        world: The world.
+        world: The household.
         verb: One of :data:`VERBS`.
         kind: A type.
     """
@@ -52,17 +52,17 @@ def apply(world: Household, verb: str, kind: str) -> Result:
 
 
 def canonical(text: str) -> str:
-    """Return a command with its verb in capitals; empty: it is no verb and type."""
+    """Return a command with its verb in capitals; empty if it is not a verb and a type."""
     found = _COMMAND.fullmatch(text)
     return f"{found[1].upper().replace(' ', '_')} {found[2]}" if found else ""
 
 
 def allowed(world: Household, verb: str, kind: str) -> bool:
-    """Return whether a verb would be done."""
+    """Return whether a verb would be executed."""
     if verb == "PUT":
         fits = catalogue().fits.get(world.held_type, ())
         return kind in fits and apply(world.copy(), verb, kind).ok
-    codes = sorted(RULES[verb][0], key="NOT_VISIBLE".__eq__)  # the dearest check last
+    codes = sorted(RULES[verb][0], key="NOT_VISIBLE".__eq__)  # the most expensive check last
     there = world.of_type(kind)
     if world.released and all(map(world.serves, there)):
         return False
@@ -70,7 +70,7 @@ def allowed(world: Household, verb: str, kind: str) -> bool:
 
 
 def _apply(world: Household, verb: str, kind: str) -> tuple[str, str]:
-    """Return the code, and the type that it is about, if that is another."""
+    """Return the code, and the type that it concerns if it differs."""
     if kind not in world.types:
         return "UNKNOWN_OBJECT", ""
     if verb == "PUT" and kind == "Sink":
@@ -97,7 +97,7 @@ def _apply(world: Household, verb: str, kind: str) -> tuple[str, str]:
 def _other(
     world: Household, verb: str, first: Entity, others: Iterator[Entity]
 ) -> tuple[str, Entity | None]:
-    """Return what any verb but PUT comes to, and with what it was done."""
+    """Execute any verb but PUT; return the code and the entity it was executed with."""
     checks, effect = RULES[verb]
     codes = []
     for entity in chain((first,), others):
@@ -111,8 +111,8 @@ def _other(
 
 
 def instances(world: Household, verb: str, kind: str) -> Iterator[Entity]:
-    """Yield what a type may mean, the likeliest first: what was last used of it, else what is seen,
-    by angle and distance; what serves the goal already comes last.
+    """Yield the entities that a type may refer to: the one last used, then by visibility, angle and
+    distance; those that serve the goal already come last.
     """
     opened = verb == "PUT" and world.last_verb not in ("FIND", "OPEN")
     first = (world.opened if opened else world.found).get(kind, "")
@@ -136,26 +136,26 @@ def _twin(world: Household, name: str) -> str:
 
 
 def _use(world: Household, entity: Entity) -> None:
-    """Remember what a type meant, and look at it."""
+    """Remember the entity that a type refers to, and look at it."""
     world.found[entity.type] = world.last_used = entity.id
     _approach(world, entity)
 
 
 def _approach(world: Household, entity: Entity) -> None:
-    """Go before something and look at it, unless it is in the hand."""
+    """Look at an entity, unless it is in the hand."""
     if not world.in_hand(entity):
         world.look_at(entity)
 
 
 def _is_low(world: Household, entity: Entity) -> bool:
-    """Return whether it lies on no counter or table; an egg may be cracked anywhere."""
+    """Return whether an object is not on a counter or table; eggs may be cracked anywhere."""
     if entity.type == "Egg":
         return False
     return world.parent_type(entity) not in TOPS or world.place(entity)[2] < TOP_M
 
 
 def _is_blocked(world: Household, entity: Entity) -> bool:
-    """Return whether it is a faucet above something that must not get wet."""
+    """Return whether an entity is a faucet above objects that must not get wet."""
     if entity.type != "Faucet":
         return False
     inside = {e.type for basin in world.of_type("SinkBasin") for e in world.all_contents(basin)}
@@ -199,10 +199,7 @@ CHECKS: Mapping[str, Callable[[Household, Entity], bool]] = {
     "DOOR_OPEN": lambda w, e: e.type == "Microwave" and e.open,
     "NOT_FILLED": lambda w, e: not e.filled,
 }
-"""When a verb is refused with each code; PUT has checks of its own."""
-
-
-# ---- effects ----
+"""Conditions under which a verb is refused with each code; see also :data:`PUT_CHECKS`."""
 
 
 def _find(world: Household, entity: Entity) -> None:
@@ -317,8 +314,7 @@ RULES: Mapping[str, tuple[Sequence[str], Callable[[Household, Entity], None]]] =
     "DRINK": (("NOT_VISIBLE", "NOT_HELD", "NOT_FILLED"), _drink),
     "SPRAY": (("NOT_VISIBLE", "NEEDS_SPRAYER"), _spray),
 }
-"""Codes with which each verb may be refused, in the order of the checks, and its effect; PUT has
-:data:`PUT_CHECKS` and a function of its own."""
+"""Codes with which each verb may be refused, in the order of the checks, and its effect."""
 
 
 PUT_CHECKS: Mapping[str, Callable[[Household, Entity], bool]] = {
@@ -328,11 +324,11 @@ PUT_CHECKS: Mapping[str, Callable[[Household, Entity], bool]] = {
     "CLOSED": lambda w, e: e.shut or w.shut_in(e) is not None,
     "INCOMPATIBLE": lambda w, e: e.type not in catalogue().fits[w.held_type] or w.in_hand(e),
 }
-"""The same of PUT, in order; then it looks for room in all that the type may mean."""
+"""Conditions under which PUT is refused, in order."""
 
 
 def _put(world: Household, first: Entity, others: Iterator[Entity]) -> tuple[str, Entity | None]:
-    """Return what PUT comes to, and in or on what the thing is then."""
+    """Execute PUT with the first candidate that has room; return the code and the container."""
     code = next((code for code, check in PUT_CHECKS.items() if check(world, first)), "")
     thing = world.held
     if code or thing is None:
@@ -355,7 +351,7 @@ def _put(world: Household, first: Entity, others: Iterator[Entity]) -> tuple[str
 
 
 def _settle(world: Household) -> None:
-    """Let devices work: water washes and fills, heat cooks."""
+    """Apply running devices: water washes and fills, heat cooks."""
     data = catalogue()
     for device in [e for e in world.entities.values() if e.on]:
         if device.type == "Faucet":

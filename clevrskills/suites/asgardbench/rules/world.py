@@ -1,4 +1,4 @@
-"""World of a household: entities, what is in or on what, where the agent looks; no simulator."""
+"""State of a household: entities, containment, the agent's view; without a simulator."""
 
 from __future__ import annotations
 
@@ -34,55 +34,55 @@ from clevrskills.suites.asgardbench.rules.sight import (
 from clevrskills.suites.asgardbench.rules.slots import Origin, Pose
 
 HAND = "hand"
-"""Parent of what is held."""
+"""Parent of the held object."""
 GONE = "gone"
-"""Parent of a whole food that has been sliced."""
+"""Parent of sliced food."""
 SEE_THROUGH = frozenset({"Microwave"})
-"""Types whose closed door hides nothing."""
+"""Types with a transparent door."""
 SHUTTING = frozenset({"Cabinet", "Drawer", "Fridge", "Microwave", "Box"})
-"""Types that can't be reached into while they are closed."""
+"""Types whose content is out of reach while they are closed."""
 _PLACED = attrgetter("id", "parent", "slot", "open")
 
 
 @dataclass(slots=True)
 class Entity:
-    """A thing or a fixture, with its state."""
+    """Object or fixture with its state."""
 
-    id: str  # its name
-    type: str  # its type
-    parent: str = ""  # id of what it is in or on, :data:`HAND`, :data:`GONE`; empty for a fixture
+    id: str
+    type: str
+    parent: str = ""  # id of its container, :data:`HAND` or :data:`GONE`; empty for fixtures
     slot: int = 0  # number of its slot there
     dirty: bool = False
     cooked: bool = False
-    filled: str = ""  # the liquid in it; empty: none
+    filled: str = ""  # liquid; empty: none
     open: bool = False
     on: bool = False
     sprayed: bool = False
 
     @property
     def shut(self) -> bool:
-        """``True`` if it is closed, so that nothing in it can be reached."""
+        """``True`` if it is closed and its content out of reach."""
         return self.type in SHUTTING and not self.open
 
 
 class Household:
-    """A room with all that is in it.
+    """State of a room and everything in it.
 
     Args:
         room: The room.
-        things: What lies in it at the start.
+        things: Objects at the start.
         dirty: Ids of fixtures that start dirty.
 
     Attributes:
         entities: All entities by id, fixtures first.
-        events: What was done, in order: verb and argument, e.g. ``("DRINK", "coffee")``.
-        found: Instance of each type that a verb last used.
-        opened: Instance of each type that was last opened.
-        last_verb: Verb of the last turn that was done.
-        last_used: Id of what it was done with.
+        events: Past events in order, e.g. ``("DRINK", "coffee")``.
+        found: Id of the entity of each type that was last used.
+        opened: Id of the entity of each type that was last opened.
+        last_verb: Last executed verb.
+        last_used: Id of the entity of the last verb.
         held_while_drinking: Id of the vessel that was drunk from last, if it was held.
-        locations: Types of things with the type in which the goal wants one of them.
-        released: Whether the rules are those of the original's code where these are others.
+        locations: Pairs of object and container types that the goal requires.
+        released: Whether to use the rules of AsgardBench's code where they differ.
     """
 
     released = False
@@ -118,7 +118,7 @@ class Household:
         self.camera: AgentCamera = aimed((0.0, 0.0, EYE_M), self.place(self.entities[self.focus]))
 
     def copy(self) -> Household:
-        """Return another world in the same state."""
+        """Return an independent copy."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.entities = {key: replace(e) for key, e in self.entities.items()}
@@ -128,56 +128,54 @@ class Household:
 
     @property
     def state_hash(self) -> str:
-        """SHA-256 of entities, held thing and events, in hexadecimal."""
+        """SHA-256 of entities, held object and events, in hexadecimal."""
         rows = [
             (e.id, e.type, e.parent, e.slot, e.dirty, e.cooked, e.filled, e.open, e.on, e.sprayed)
             for e in sorted(self.entities.values(), key=lambda e: e.id)
         ]
         return hashlib.sha256(repr((rows, self.events)).encode()).hexdigest()
 
-    # ---- what is where ----
-
     @property
     def held(self) -> Entity | None:
-        """Object in the agent's hand."""
+        """Held object."""
         return next((e for e in self.entities.values() if e.parent == HAND), None)
 
     @property
     def held_type(self) -> str:
-        """Type of what the agent holds; empty: it holds nothing."""
+        """Type of the held object; empty: none."""
         return self.held.type if self.held else ""
 
     def of_type(self, kind: str) -> list[Entity]:
-        """Return what there is now of a type, in order of id."""
+        """Return the existing entities of a type."""
         return [e for e in self.entities.values() if e.type == kind and e.parent != GONE]
 
     def contents(self, container: Entity) -> list[Entity]:
-        """Return what is directly in or on something."""
+        """Return the direct contents of a container."""
         return [e for e in self.entities.values() if e.parent == container.id]
 
     def all_contents(self, container: Entity) -> Iterator[Entity]:
-        """Yield what is in or on something, at any depth."""
+        """Yield the contents of a container, at any depth."""
         for thing in self.contents(container):
             yield thing
             yield from self.all_contents(thing)
 
     def parents(self, entity: Entity) -> Iterator[Entity]:
-        """Yield what an entity is in or on, from the nearest on."""
+        """Yield the containers of an entity, the innermost first."""
         while entity.parent in self.entities:
             entity = self.entities[entity.parent]
             yield entity
 
     def parent_type(self, entity: Entity) -> str:
-        """Return the type of what an entity is in or on; empty: it is a fixture, held or gone."""
+        """Return the type of an entity's container; empty: it has none."""
         parent = self.entities.get(entity.parent)
         return parent.type if parent else ""
 
     def base(self, entity: Entity) -> Entity:
-        """Return the last of the :meth:`parents`; of what has none, itself."""
+        """Return the outermost container of an entity, or the entity itself."""
         return ([entity, *self.parents(entity)])[-1]
 
     def free_slots(self, container: Entity, thing: Entity) -> list[int]:
-        """Return the slots of something that take a thing, the first choice first."""
+        """Return the free slots of a container for an object, in order of preference."""
         room = catalogue().containers.get(container.type)
         if room is None:
             return []
@@ -190,8 +188,8 @@ class Household:
         return slots.free_slots(fixture, model, thing.type, there)
 
     def free_slot(self, container: Entity, thing: Entity, near: int | None = None) -> int | None:
-        """Return the slot of something that a thing takes, as near as can be to another; ``None``:
-        it takes none.
+        """Return the preferred free slot of a container for an object, or the one closest to the
+        slot ``near``; ``None``: there is no room.
         """
         free = self.free_slots(container, thing)
         if not free:
@@ -203,21 +201,19 @@ class Household:
         return min(free, key=lambda k: sum((places[k][i] - at[i]) ** 2 for i in range(3)))
 
     def serves(self, entity: Entity) -> bool:
-        """Return whether something is where the goal wants one of its type."""
+        """Return whether an object is where the goal requires one of its type."""
         return (entity.type, self.parent_type(entity)) in self.locations
 
     def shut_in(self, entity: Entity) -> Entity | None:
-        """Return the closed container in which something is."""
+        """Return the closed container of an entity, if any."""
         return next((parent for parent in self.parents(entity) if parent.shut), None)
 
     def concealed(self, entity: Entity) -> bool:
-        """Return whether something is behind a closed door through which nothing is seen."""
+        """Return whether an entity is behind a closed opaque door."""
         return any(p.shut and p.type not in SEE_THROUGH for p in self.parents(entity))
 
-    # ---- where things are, and what is seen ----
-
     def _rest(self, container: Entity, kind: str, slot: int) -> Pose:
-        """Return how a thing lies in a slot, in the frame of what holds it."""
+        """Return the pose of an object in a slot, in the frame of its container."""
         fixture = self.fixtures.get(container.id)
         if fixture is None:
             return slots.rest(container.type, 0.0, kind, slot, False)
@@ -225,8 +221,8 @@ class Household:
         return slots.rest(fixture.model, fixture.width_m, kind, slot, opened)
 
     def pose(self, entity: Entity) -> Pose:
-        """Return the pose in the room of the middle of the box around something. In the hand: as if
-        it were at the origin.
+        """Return the pose of an entity's bounding box in the room; the held object is at the
+        origin.
         """
         fixture = self.fixtures.get(entity.id)
         if fixture is not None:
@@ -244,20 +240,20 @@ class Household:
         return slots.origin_of(entity.type, self.pose(entity))
 
     def place(self, entity: Entity) -> tuple[float, float, float]:
-        """Return the position in the room of its middle, metres."""
+        """Return the position of an entity's center in the room, meters."""
         return self.pose(entity)[:3]
 
     def in_hand(self, entity: Entity) -> bool:
-        """Return whether something is held, or is in or on what is held."""
+        """Return whether an entity is held, or in or on the held object."""
         return entity.parent == HAND or any(p.parent == HAND for p in self.parents(entity))
 
     def look_at(self, entity: Entity) -> None:
-        """Stand before something and look at it; where something hides it, or anything of what is
-        in or on it, from the side from which most is seen.
+        """Move in front of an entity and look at it, from the position with the fewest occlusions
+        of it and its contents.
         """
         base = self.base(entity)
         self.focus = entity.id
-        if base.id not in self.fixtures:  # it is held: the agent stays where it is
+        if base.id not in self.fixtures:  # it is held
             return
         shown = [self.shut_in(entity) or entity]
         shown += [e for e in self.all_contents(shown[0]) if not self.concealed(e)]
@@ -273,7 +269,7 @@ class Household:
         self.camera = best
 
     def all_seen(self) -> bool:
-        """Return whether all that lies in the open is seen from before what it lies on."""
+        """Return whether all exposed objects are visible from in front of their fixture."""
         for name in self.fixtures:
             there = [e for e in self.contents(self.entities[name]) if not self.concealed(e)]
             if there:
@@ -284,8 +280,8 @@ class Household:
         return True
 
     def seen_by_turning(self, entity: Entity) -> bool:
-        """Return whether something in or on the fixture before which the agent stands is seen when
-        it turns its head, or crouches or rises.
+        """Return whether an entity at the agent's fixture is visible after turning the head,
+        crouching or rising.
         """
         base, before = self.base(entity), self.entities[self.focus]
         if base is not self.base(before) or base.id not in self.fixtures:
@@ -300,7 +296,7 @@ class Household:
         return False
 
     def turn_to(self, entity: Entity) -> tuple[float, float]:
-        """Return tangent of the angle off the image's middle (infinite: behind), distance in m."""
+        """Return tangent of the angle off the image's center (infinite: behind), distance in m."""
         place = self.place(entity)
         across, above, _ = self.camera.seen_at(place)
         eye = self.camera.eye
@@ -308,7 +304,7 @@ class Household:
         return max(abs(across), abs(above)), distance
 
     def _hiding(self) -> np.ndarray:
-        """Return what hides now what is behind it."""
+        """Return the current occluding boxes (15, b)."""
         key = list(map(_PLACED, self.entities.values()))
         if self._key != key:
             self._key, self._views = key, {}
@@ -320,7 +316,7 @@ class Household:
         return self._blocks
 
     def _lies(self, entity: Entity) -> bool:
-        """Return whether it is a thing that lies in the open."""
+        """Return whether an entity is an exposed object."""
         while (parent := self.entities.get(entity.parent)) is not None:
             if parent.shut:
                 return False
@@ -330,7 +326,7 @@ class Household:
         return False
 
     def _of_thing(self, thing: Entity) -> np.ndarray:
-        """Return what hides of a thing."""
+        """Return the occluding boxes of an object."""
         number, parent = self._numbers[thing.id], self.entities[thing.parent]
         if parent.id not in self.fixtures:
             return thing_blocks(thing.type, thing.open, self.pose(thing), number)
@@ -340,7 +336,7 @@ class Household:
         return self._things[key]
 
     def _fixed(self) -> np.ndarray:
-        """Return what hides of the fixtures and the scenery."""
+        """Return the occluding boxes of fixtures and scenery."""
         opened = tuple(name for name in self.fixtures if self.entities[name].open)
         if opened not in self._fixed_of:
             parts = [scenery_blocks(self.room)]
@@ -350,8 +346,8 @@ class Household:
         return self._fixed_of[opened]
 
     def visible(self, entity: Entity) -> bool:
-        """Return whether the agent sees something: it holds it; or enough of it is in the image,
-        near and hidden by nothing; or something that is in or on it is seen.
+        """Return whether an entity is visible: it is held, enough of it is in the image and
+        unoccluded, or one of its contents is visible.
         """
         return self._visible(entity, self._hiding())
 
@@ -370,7 +366,7 @@ class Household:
         return any(self._visible(thing, blocks) for thing in self.contents(entity))
 
     def _seen(self, entity: Entity, blocks: np.ndarray) -> bool:
-        """Return whether enough of it is in the image and hidden by nothing."""
+        """Return whether enough of an entity is in the image and unoccluded."""
         fixture = self.fixtures.get(entity.id)
         x, y, z, yaw, tilt = self.pose(entity)
         kind, width_m = (fixture.model, fixture.width_m) if fixture else (entity.type, 0.0)
@@ -384,9 +380,7 @@ class Household:
         return sees(self.camera, points, areas, yaw, blocks, number, self.held_type)
 
     def nearest(self, entities: Sequence[Entity]) -> Iterator[Entity]:
-        """Yield entities, those in view first, then by angle, distance and id; no further are
-        looked at than are asked for.
-        """
+        """Yield entities lazily, visible ones first, by angle, distance and id."""
         if len(entities) < 2:
             yield from entities
             return

@@ -1,4 +1,4 @@
-"""Care: whether what was repaired needed it, as one sees who looks."""
+"""Count of needless repairs, which looking would have avoided."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from clevrskills.suites.asgardbench.tasks.solver import DEVICES
 
 
 class Care:
-    """Counter of needless repairs of an episode so far: washing what is clean, and taking away what
-    is not in the way. Emptying what is empty is refused anyway.
+    """Counter of needless repairs: washing clean dishes and removing objects that are not in the
+    way.
 
-    What the task needs may be taken from anywhere. Anything else is in the way in the sink, in an
-    appliance, in a dish, and on a table that is to be cleared.
+    Objects of the task may be taken from anywhere. Others are in the way in the sink, in an
+    appliance, in a dish, and on a table that must be cleared.
 
     Args:
         task: The family.
         variant: The instance.
-        house: Its start.
+        house: Initial state.
 
     Attributes:
-        needless: How many repairs were needless.
+        needless: Number of needless repairs.
     """
 
     def __init__(self, task: str, variant: Variant, house: Household) -> None:
@@ -33,12 +33,12 @@ class Care:
         cleared = {"DiningTable"} if FAMILIES[task].clears_table else set()
         self._free = catalogue().fixtures - {*DEVICES, "SinkBasin"} - cleared
         self._moved: set[str] = set()
-        self._washed: set[str] = set()  # was dirty when water ran over it
-        self._wet: set[str] = set()  # water runs over it
+        self._washed: set[str] = set()  # were dirty when water ran over them
+        self._wet: set[str] = set()  # are under running water
         self._note(house)
 
     def turn(self, verb: str, house: Household) -> None:
-        """Take note of a verb, which led to this household."""
+        """Record a verb and the state that it led to."""
         used = house.entities[house.last_used]
         parent, dirty = self._before.get(used.id, ("", False))
         if verb == "PICKUP":

@@ -1,5 +1,5 @@
-"""Goals of the families, in three readings: ``paper``, what the sentence asks for; ``released``,
-what the original's code scores; ``strict``, with preferred homes and all closed that was opened.
+"""Goals of the families in three readings: ``paper``, the instruction; ``released``, the scoring of
+AsgardBench's code; ``strict``, with preferred homes and everything closed again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def goal_of(task: str, variant: Variant, reading: str, house: Household) -> Pred
         task: The family.
         variant: The instance.
         reading: One of :data:`READINGS`.
-        house: The start: what holds there earns nothing.
+        house: Initial state; leaves that hold there have no weight.
     """
     world = HouseWorld(house)
     parts: list[Predicate] = []
@@ -46,20 +46,20 @@ def goal_of(task: str, variant: Variant, reading: str, house: Household) -> Pred
         latched = reading == "released" and isinstance(leaf, Contained)
         parts.append(Once(weighed) if latched else weighed)
     goal: Predicate = Set(tuple(parts))
-    if reading == "strict" and isinstance(parts[0], Did):  # in this order
+    if reading == "strict" and isinstance(parts[0], Did):  # ordered
         goal = Sequence((parts[0], Set(tuple(parts[1:]))))
     kept = tidy(reading, house)
     return goal if kept is None else Keeping(goal, kept)
 
 
 def locations(task: str, variant: Variant) -> frozenset[tuple[str, str]]:
-    """Return types of things, each with the type in which the goal wants one."""
+    """Return pairs of object and container types that the goal requires."""
     leaves = _leaves(task, variant, "paper")
     return frozenset((e.kind, e.container) for e in leaves if isinstance(e, Contained))
 
 
 def leaf_names(task: str, variant: Variant) -> set[str]:
-    """Return names of the kinds of leaves of an instance's goal."""
+    """Return the names of the predicates of an instance's goal."""
     return {leaf.name for leaf in _leaves(task, variant, "paper")}
 
 
@@ -120,11 +120,11 @@ _LEAVES: Mapping[str, Callable[[str, Variant, str], list[Leaf]]] = {
     "clean_mirror": lambda *_: [Did("SPRAY", "Mirror"), StateIs("Mirror", "dirty", False)],
     "turn_on_tv": lambda *_: [StateIs("Television", "on", True)],
 }
-"""Leaves of the goal of each family, of an instance in a reading."""
+"""Functions that return the leaves of the goal of an instance in a reading, by family."""
 
 
 def tidy(reading: str, house: Household) -> Set | None:
-    """Return what must be switched off and closed at the end, in kitchens."""
+    """Return what must be switched off and closed at the end in kitchens, else ``None``."""
     if not house.of_type("Fridge"):
         return None
     many = "first" if reading == "released" else "all"

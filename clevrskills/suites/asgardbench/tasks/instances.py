@@ -1,4 +1,4 @@
-"""Instances: the 108 of the published table on our layouts, and others drawn alike."""
+"""Instances: the 108 of the published table, in new layouts, and drawn variants."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from clevrskills.tasks.bank_files import read_banks
 
 @dataclass(frozen=True)
 class Variant:
-    """Goal of an instance and its difference from its family's plain case."""
+    """Parameters of an instance within its family."""
 
-    label: int  # the room
-    objects: tuple[str, ...] = ()  # types that the sentence names, such as the dishes
+    label: int  # label of the room
+    objects: tuple[str, ...] = ()  # types that the instruction names
     dirty: tuple[str, ...] = ()  # types that start dirty
-    food: str = ""  # what is sliced, of ``distribute``
+    food: str = ""  # type that is sliced, in ``distribute``
     coffee: bool = False  # whether the mug holds coffee at the start
-    published_n: int = 0  # length of the original's known solution of the instance; 0: it has none
+    published_n: int = 0  # length of the published solution; 0: none
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Variant:
-        """Return a variant from what :func:`dataclasses.asdict` made of it."""
+        """Construct a variant from the data of :func:`dataclasses.asdict`."""
         lists = {key: tuple(data[key]) for key in ("objects", "dirty")}
         return cls(**{**data, **lists})
 
     @property
     def name(self) -> str:
-        """The variation: ``clean``, what is dirty, or ``has_coffee``."""
+        """Name of the variation: ``clean``, the dirty types, or ``has_coffee``."""
         return "has_coffee" if self.coffee else "+".join(self.dirty) or "clean"
 
 
 def _read(text: str) -> list[Variant]:
-    """Return variants of a line: ``label objects[n]``, a dirty type marked by ``*``."""
+    """Parse the variants of a line, ``label objects[n]``; ``*`` marks dirty types."""
     found = []
     for entry in text.split(";"):
         head, _, length = entry.strip().rstrip("]").partition("[")
         label, *names = head.split()
         coffee, food = "coffee" in names, next((n[1:] for n in names if n[0] == "/"), "")
         names = [n for n in names if n != "coffee" and n[0] != "/"]
-        # a type marked by ** is dirty, but not named in the sentence
+        # ** marks dirty types that the instruction does not name
         dirty = tuple(n.rstrip("*") for n in names if n.endswith("*"))
         objects = tuple(n.rstrip("*") for n in names if not n.endswith("**"))
         found.append(Variant(int(label), objects, dirty, food, coffee, int(length)))
@@ -92,20 +92,20 @@ TABLE: dict[str, Sequence[Variant]] = {
         "turn_on_tv": "202[4]; 203[4]; 212[4]",
     }.items()
 }
-"""The instances of each family, in the published order, with the published n."""
+"""Instances of each family, in the published order, with the published n."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Family of instances with their common parts."""
+    """Family of instances."""
 
-    room: str = "kitchen"  # kind of their rooms
-    # what names in braces of their sentences stand for, besides objects and food
+    room: str = "kitchen"  # kind of the rooms
+    # placeholders of the instructions, besides objects and food
     slots: Mapping[str, str] = field(default_factory=dict)
-    named: str = ""  # class of the objects that their sentences name; empty: any
-    clears_table: bool = False  # whether a dining table has to be cleared
+    named: str = ""  # class of the objects that the instructions name; empty: any
+    clears_table: bool = False  # whether a dining table must be cleared
     dirty: tuple[str, ...] = ()  # fixtures that start dirty
-    sanity: int = 0  # how many of their episodes are in the split ``sanity``
+    sanity: int = 0  # number of episodes in the split ``sanity``
 
 
 FAMILIES: Mapping[str, Family] = {key: Family() for key in TABLE} | {
@@ -119,16 +119,16 @@ FAMILIES: Mapping[str, Family] = {key: Family() for key in TABLE} | {
     "clean_mirror": Family("bathroom", dirty=("Mirror_1",)),
     "turn_on_tv": Family("living", sanity=2),
 }
-"""The families by name."""
+"""Families by name."""
 
 
 def banks() -> Mapping[str, WordingSet]:
-    """Return the sentences of each family."""
+    """Return the instructions of each family."""
     return read_banks(Path(__file__).parents[1] / "wordings")
 
 
 def wordings(task: str, variant: Variant) -> Sequence[Wording]:
-    """Return the sentences that ask for an instance, the seen ones first."""
+    """Return the instructions of an instance, the held-out ones last."""
     slots = {"objects": ", ".join(variant.objects), "food": variant.food, **FAMILIES[task].slots}
     found = []
     for style, text, held_out in banks()[task].sentences():
@@ -138,10 +138,10 @@ def wordings(task: str, variant: Variant) -> Sequence[Wording]:
 
 
 def read_sentence(text: str) -> tuple[str, Variant]:
-    """Return the family and variant that a sentence describes, as far as it does.
+    """Return the family and the named objects of an instruction.
 
     Raises:
-        ClevrSkillsError: It is none of the :func:`wordings`.
+        ClevrSkillsError: The instruction is none of the :func:`wordings`.
     """
     for task, pattern in _patterns():
         found = pattern.fullmatch(text.strip())
@@ -153,12 +153,12 @@ def read_sentence(text: str) -> tuple[str, Variant]:
         if named and objects[0] not in catalogue().classes[named]:
             continue
         return task, Variant(0, objects, food=slots.get("food", ""))
-    raise ClevrSkillsError(f"{text!r} is no task of the household that can be read")
+    raise ClevrSkillsError(f"{text!r} is not a known instruction of the household")
 
 
 @cache
 def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
-    """Return what the sentences of each family look like."""
+    """Return the family and pattern of each instruction."""
     found = []
     for task, bank in banks().items():
         slots = {"objects": "{objects}", "food": "{food}", **FAMILIES[task].slots}
@@ -172,8 +172,8 @@ def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
 
 
 def draw_variant(task: str, rng: np.random.Generator) -> Variant:
-    """Return a variant of the table in another room. Which of the named dishes is dirty, if any,
-    does not follow from which are named.
+    """Draw a variant of the table in a training room; the dirty dish, if any, is independent of the
+    named objects.
     """
     table = TABLE[task]
     base, other = (table[int(k)] for k in rng.integers(len(table), size=2))

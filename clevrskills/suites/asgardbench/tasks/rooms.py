@@ -1,7 +1,6 @@
-"""Rooms: kitchens, bathrooms and living rooms, each drawn from its label.
+"""Procedural kitchens, bathrooms and living rooms, each drawn from its label.
 
-Along a wall stand modules, from its left end to its right as one sees it. What stands free is drawn
-until it is in nobody's way.
+Modules are placed along the walls from left to right, free-standing fixtures by rejection sampling.
 """
 
 from __future__ import annotations
@@ -32,28 +31,28 @@ TRAIN = {
 WITH_TABLE = frozenset({4, 7, 11, 15, 19, 20})
 """Kitchens of the split ``test`` that have a dining table."""
 NORTH, EAST, WEST, SOUTH = 0.0, -math.pi / 2, math.pi / 2, math.pi
-"""By how much fixtures are turned that stand at a wall."""
+"""Yaw of fixtures at each wall, in radians."""
 MODULE_M, SINK_M, DEEP_M, COUNTER_M = 0.6, 0.9, 0.62, 0.92
 FRIDGE_M, FRIDGE_GAP_M = 0.7, 0.03
 HIGH_M = 1.42
 """Lower edge of wall cabinets."""
 STEP_M = 0.55
-"""Room that the agent needs to stand before a fixture."""
+"""Space that the agent needs in front of a fixture."""
 APPLIANCES = {"Microwave": (0.5, 0.06), "CoffeeMachine": (0.22, 0.12), "Toaster": (0.18, 0.3)}
-"""Width of appliances, and how far their origin is from the wall."""
+"""Width of appliances, and distance of their origin from the wall."""
 
 
 @dataclass
 class Wall:
-    """A wall along which things stand."""
+    """Wall along which fixtures are placed."""
 
-    yaw_rad: float  # by how much things at it are turned
-    start: tuple[float, float]  # its left end, as one sees it (x, y)
-    length_m: float  # its length
-    at_m: float = 0.0  # how much of it is taken from its left end on
+    yaw_rad: float  # yaw of fixtures at the wall
+    start: tuple[float, float]  # left end, seen from inside (x, y)
+    length_m: float
+    at_m: float = 0.0  # occupied length from the left end
 
     def point(self, along_m: float, away_m: float = 0.0) -> tuple[float, float]:
-        """Return a place before it."""
+        """Return the position at a distance along and away from the wall."""
         c, s = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
         return (self.start[0] + along_m * c + away_m * s, self.start[1] + along_m * s - away_m * c)
 
@@ -69,8 +68,8 @@ class Wall:
         edge_m: float | None = None,
         taken: tuple[int, ...] = (),
     ) -> Fixture:
-        """Return a fixture of a type at the wall, without a name; `edge_m` is how far the edge of
-        what it stands on is from the wall, that of itself if ``None``.
+        """Return a fixture of a type at the wall, without an id; ``edge_m`` is the distance from
+        the wall of the edge of its support, by default of its own front.
         """
         model, (x_m, y_m) = model or kind, self.point(along_m, away_m)
         front = -float(shape(model, width_m).low[1]) if edge_m is None else edge_m - away_m
@@ -80,7 +79,7 @@ class Wall:
 
 @dataclass
 class _Builder:
-    """Fixtures one after the other, numbered by type."""
+    """Builder of a room."""
 
     kind: str
     label: int
@@ -97,13 +96,13 @@ class _Builder:
         return Wall(yaw_rad, start, self.width_m if yaw_rad in (NORTH, SOUTH) else self.depth_m)
 
     def add(self, fixture: Fixture) -> None:
-        """Add a fixture, numbered among those of its type."""
+        """Add a fixture with an id."""
         kind = fixture.type
         self._count[kind] += 1
         self.fixtures.append(replace(fixture, id=f"{kind}_{self._count[kind]}"))
 
     def decorate(self, fixture: Fixture) -> None:
-        """Add what is no object of the rules."""
+        """Add scenery, which the rules ignore."""
         self.scenery.append(replace(fixture, id=f"{fixture.model}.{len(self.scenery)}"))
 
     def free(
@@ -116,7 +115,7 @@ class _Builder:
         away_m: Sequence[float] = (0.0,),
         rule: bool = True,
     ) -> Fixture | None:
-        """Add what stands free or hangs somewhere along one of the walls, if there is room."""
+        """Add a fixture at a random free position along one of the walls, if there is one."""
         low, high = shape(kind).low, shape(kind).high
         half = float(high[0] - low[0]) / 2
         for _ in range(60):
@@ -157,14 +156,14 @@ class _Builder:
 
 @cache
 def box_of(fixture: Fixture) -> Box:
-    """Return the box around a fixture in the room: lowest and highest x, y, z."""
+    """Return the bounding box of a fixture in the room."""
     made = shape(fixture.model, fixture.width_m)
     return _turned_box(fixture, made.low.tolist(), made.high.tolist())
 
 
 @cache
 def zone_of(fixture: Fixture) -> Box:
-    """Return where somebody stands who uses a fixture, and what opens towards him."""
+    """Return the box in front of a fixture that its use requires to be free."""
     made = shape(fixture.model, fixture.width_m)
     away = min(DISTANCES_M.get(fixture.model, STAND_M), 0.9)
     low = [float(made.low[0]), -fixture.front_m - away - 0.1, 0.03 - fixture.z_m]
@@ -184,7 +183,7 @@ def _turned_box(fixture: Fixture, low: Sequence[float], high: Sequence[float]) -
 
 
 def _meet(a: Box, b: Box, gap_m: float) -> bool:
-    """Return whether boxes are nearer to one another than a gap."""
+    """Return whether boxes are closer than a gap."""
     return all(a[k] < b[k + 3] + gap_m and b[k] < a[k + 3] + gap_m for k in range(3))
 
 
@@ -203,8 +202,8 @@ def room(label: int) -> Room:
 
 
 def _counter(build: _Builder, wall: Wall, modules: int, on: Sequence[str]) -> None:
-    """Place a counter with cupboards below and above, and appliances on it, each on a module of its
-    own but for the coffee machine and the toaster, which share one.
+    """Place a counter with cupboards below and above and appliances on it; coffee machine and
+    toaster share a module.
     """
     start, rng = wall.at_m, build.rng
     wide = modules * MODULE_M
@@ -284,16 +283,16 @@ def _corner(build: _Builder, wall: Wall) -> None:
 
 _SECTIONS = {"fridge": _fridge, "sink": _sink, "corner": _corner}
 Section = int | str
-"""Modules of a counter, or the name of what stands there."""
+"""Number of modules of a counter, or name of a fixture."""
 Run = tuple[float, Sequence[Section]]
-"""By how much what stands along a wall is turned, and what that is, from its left end on."""
+"""Yaw of the fixtures along a wall, and its sections from left to right."""
 _PLANS = ("line", "corner", "corner", "horseshoe", "galley")
 
 
 def _layout(
     plan: str, n: Sequence[int], stove_m: float, rng: np.random.Generator
 ) -> tuple[Sequence[Run], float, float]:
-    """Return what stands along which wall, and width and depth of a kitchen."""
+    """Return the runs along the walls, and width and depth of a kitchen."""
     fridge_m = FRIDGE_M + 2 * FRIDGE_GAP_M
     line: list[Section]
     runs: list[Run]
@@ -318,7 +317,7 @@ def _layout(
 
 
 def _corner_m(n: Sequence[int], stove_m: float) -> float:
-    """Return how much of the north wall of a kitchen around a corner is taken."""
+    """Return the occupied length of the north wall of a corner kitchen."""
     fridge_m = FRIDGE_M + 2 * FRIDGE_GAP_M
     return fridge_m + SINK_M + stove_m + 0.6 * (2 + n[0] + n[1]) + DEEP_M
 
@@ -326,7 +325,7 @@ def _corner_m(n: Sequence[int], stove_m: float) -> float:
 def _machines(
     runs: Sequence[Run], machines: Sequence[str], rng: np.random.Generator
 ) -> dict[tuple[int, int], list[str]] | None:
-    """Return the appliances on each counter, by the number of its wall and section; ``None``: there
+    """Return the appliances on each counter, by the numbers of wall and section; ``None``: there
     is no room for them.
     """
     counters = [
@@ -392,7 +391,7 @@ def _kitchen(label: int, rng: np.random.Generator) -> Room | None:
 
 
 def _mirrored(build: _Builder) -> _Builder:
-    """Return the same with left and right exchanged."""
+    """Return the room mirrored."""
 
     def flip(fixture: Fixture) -> Fixture:
         yaw = {NORTH: NORTH, SOUTH: SOUTH, EAST: WEST, WEST: EAST}[fixture.yaw_rad]

@@ -15,18 +15,18 @@ from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed, apply
 from clevrskills.suites.asgardbench.rules.world import Household
 
 BUDGET = 6000
-"""Verbs that a search tries, at most."""
+"""Maximum number of verbs that a search tries."""
 
 
 def shortest(plan: Sequence[str], start: Household, goal: Predicate, budget: int = BUDGET) -> int:
-    """Return the length of the shortest plan that names no other types than a plan does; 0: the
-    search was given up.
+    """Return the length of the shortest plan over the types of a known plan; 0: the budget was
+    exhausted.
 
     Args:
-        plan: Commands that reach the goal.
-        start: The world.
+        plan: Known plan.
+        start: Initial state.
         goal: The goal.
-        budget: Verbs to try.
+        budget: Maximum number of verbs to try.
     """
     types = sorted({command.split()[1] for command in plan})
     counts = Counter(entity.type for entity in start.entities.values())
@@ -60,7 +60,7 @@ def shortest(plan: Sequence[str], start: Household, goal: Predicate, budget: int
 
 
 def _key(house: Household, several: set[str]) -> tuple[Any, ...]:
-    """Return what the rest of a plan depends on."""
+    """Return the part of the state that the rest of a plan depends on."""
     meant = [(kind, house.found.get(kind), house.opened.get(kind)) for kind in sorted(several)]
     rows = [
         (e.parent, e.slot, e.dirty, e.cooked, e.filled, e.open, e.on, e.sprayed)
@@ -71,8 +71,8 @@ def _key(house: Household, several: set[str]) -> tuple[Any, ...]:
 
 
 def _left(goal: Predicate, house: Household) -> int:
-    """Return verbs that are left, at the least: two for each thing that is not in its place, one
-    for each other part of the goal.
+    """Return a lower bound of the remaining verbs: two for each misplaced object, one for each
+    other unmet leaf.
     """
     left = 0
     for leaf in _leaves(goal):
@@ -82,7 +82,7 @@ def _left(goal: Predicate, house: Household) -> int:
         if isinstance(leaf, Contained | Stored):
             left += leaf.kind != house.held_type
         elif isinstance(leaf, StateIs) and leaf.variable == "dirty" and leaf.kind != "Mirror":
-            left += 1  # the water that cleans is turned off again
+            left += 1  # the faucet is turned off again
     return left
 
 

@@ -1,4 +1,4 @@
-"""Set-up of instances: what lies where at the start, drawn from a generator."""
+"""Random initial states of instances."""
 
 from __future__ import annotations
 
@@ -31,13 +31,11 @@ SOMETIMES = {
 OPEN = ("CounterTop", "DiningTable", "SideTable", "CoffeeTable", "TVStand")
 """Places of the objects that a task needs."""
 CLUTTER = (0.4, 0.2, 0.2, 0.1, 0.1)
-"""Probability of 0-4 things in the sink."""
+"""Probability of 0-4 objects in the sink."""
 WASHING = (0.1, 0.4, 0.25, 0.15, 0.1)
-"""The same where something has to be washed: one of them then keeps the faucet off, so that washing
-takes looking into the sink.
-"""
+"""Probability if something must be washed; one of the objects then blocks the faucet."""
 ON_TABLE = (5, 6, 7)
-"""Numbers of objects on a table that is to be cleared."""
+"""Numbers of objects on a table that must be cleared."""
 HIDING = ("Cabinet", "Drawer", "Fridge", "Shelf", "CounterTop", "SideTable", "DiningTable", "Sofa")
 """Places of other objects."""
 NEEDED = {
@@ -51,11 +49,11 @@ NEEDED = {
         ("DishSponge", "Pan", "Plate", "Bowl", "Knife", "Potato", "Egg", "Bread"),
     ),
 }
-"""Objects that a family needs besides those that its sentence names."""
+"""Objects that a family needs besides the named ones."""
 
 
 def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[PlacedObject, ...]:
-    """Return what lies where at the start.
+    """Draw the objects of an instance and their places.
 
     Args:
         task: The family.
@@ -80,7 +78,7 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
         thing = Entity(kind, kind)
         spot = _place(world, there, thing, places, rng)
         if spot is None:  # the room is full
-            assert kind not in needed, f"no place for {kind} in the room {there.label}"
+            assert kind not in needed, f"no place for {kind} in room {there.label}"
             continue
         fixture, slot = spot
         thing.parent, thing.slot = fixture, slot
@@ -93,12 +91,12 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
 
 
 def needed_types(task: str, variant: Variant) -> set[str]:
-    """Return the types that an instance needs, tools and all."""
+    """Return the types that an instance needs, including tools."""
     return {*NEEDED.get(task, ("DishSponge",)), *variant.objects, variant.food} - {""}
 
 
 def _sink(there: Room, kinds: Sequence[str], washed: bool, rng: np.random.Generator) -> set[str]:
-    """Return types that lie in the sink."""
+    """Draw the types in the sink."""
     data = catalogue()
     if there.kind != "kitchen":
         return set()
@@ -113,7 +111,7 @@ def _sink(there: Room, kinds: Sequence[str], washed: bool, rng: np.random.Genera
 
 
 def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str]:
-    """Return types that lie on the table that is to be cleared."""
+    """Draw the types on the table that must be cleared."""
     if not FAMILIES[task].clears_table:
         return set()
     able = [k for k in kinds if "DiningTable" in catalogue().fits[k]]
@@ -124,7 +122,7 @@ def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str
 def _place(
     world: Household, there: Room, thing: Entity, places: Sequence[str], rng: np.random.Generator
 ) -> tuple[str, int] | None:
-    """Return a fixture that takes a thing, and a slot of it; a surface holds seven at most."""
+    """Draw a fixture and slot for an object; a surface holds at most seven objects."""
     fits = catalogue().fits[thing.type]
     able = [f for f in there.fixtures if f.type in places and f.type in fits]
     if not able:

@@ -1,6 +1,4 @@
-"""Solver of the household: the commands that lead to the goal from any state, from perfect
-knowledge of the world.
-"""
+"""Solver of the household: plans from any state, with full knowledge of it."""
 
 from __future__ import annotations
 
@@ -15,23 +13,23 @@ from clevrskills.suites.asgardbench.rules.world import SHUTTING, Entity, Househo
 from clevrskills.suites.asgardbench.tasks.instances import Variant
 
 RESTS = (*TOPS, "CoffeeTable", "TVStand", "Shelf", "Sofa", "Cabinet", "Fridge")
-"""Fixtures where a held object is put down, in order of preference."""
+"""Fixtures to put a held object on, in order of preference."""
 DEVICES = ("CoffeeMachine", "Toaster", "StoveBurner", "Faucet", "Microwave")
-"""Devices that are switched off again."""
+"""Devices that are switched off after use."""
 _CLOSED_AT_LAST = ("Fridge", "Microwave", "Cabinet", "Drawer")
 
 
 class StuckError(ClevrSkillsError):
-    """A step of a plan was refused."""
+    """Refused step of a plan."""
 
 
 def solve(task: str, variant: Variant, world: Household) -> list[str]:
-    """Return a plan for an instance, as commands; what is done already is not done again.
+    """Return the remaining plan for an instance, as commands.
 
     Args:
         task: The family.
         variant: The instance.
-        world: From where on; it stays as it is.
+        world: Current state, which is not changed.
 
     Raises:
         StuckError: A step was refused.
@@ -40,8 +38,8 @@ def solve(task: str, variant: Variant, world: Household) -> list[str]:
 
 
 def solved(task: str, variant: Variant, world: Household) -> tuple[list[str], Household, bool]:
-    """Return the same, with the world at the end of the plan, and whether the solver had to
-    improvise: the usual place was full, or what it had opened was out of sight.
+    """Return the plan, the state at its end, and whether the solver had to improvise: the usual
+    place was full, or an opened door was out of sight.
     """
     solver = _Solver(world.copy())
     solver.switch_off()
@@ -51,16 +49,15 @@ def solved(task: str, variant: Variant, world: Household) -> tuple[list[str], Ho
 
 
 def shorten(plan: Sequence[str], world: Household, goal: Predicate) -> list[str]:
-    """Return a plan without what can be left out: no single command of it can be dropped without
-    missing the goal.
+    """Drop commands of a plan until each one is necessary for the goal.
 
     Args:
         plan: Commands that reach the goal.
-        world: Their start.
+        world: Initial state.
         goal: The goal.
     """
     plan, place = list(plan), 0
-    before = [world.copy()]  # before each command, up to the place
+    before = [world.copy()]  # state before each command, up to ``place``
     while place < len(plan):
         rest = plan[place + 1 :]
         reached = reaches(rest, before[place], goal)
@@ -77,7 +74,7 @@ def shorten(plan: Sequence[str], world: Household, goal: Predicate) -> list[str]
 
 
 def reaches(plan: Sequence[str], world: Household, goal: Predicate) -> int:
-    """Return after how many commands of a plan the goal holds; 0: never, or one is refused."""
+    """Return the number of commands after which the goal holds; 0: never, or one is refused."""
     house = world.copy()
     for done, command in enumerate(plan, 1):
         if not apply(house, *command.split()).ok:
@@ -91,7 +88,7 @@ _METHODS = dict.fromkeys(("put_away_food", "put_away_dishes", "put_away_silverwa
 
 
 class _Solver:
-    """Procedures that each bring about what they are named after."""
+    """Procedures of the solver, each named after its result."""
 
     def __init__(self, world: Household) -> None:
         self.world = world
@@ -106,32 +103,32 @@ class _Solver:
             raise StuckError(f"{verb} {kind}: {result.code}, after {self.plan[-6:]}")
 
     def one(self, kind: str) -> Entity:
-        """Return the instance of a type that does not yet serve the goal, if there is one."""
+        """Return an entity of a type, preferably one that does not serve the goal yet."""
         there = sorted(self.world.of_type(kind), key=self.world.serves)
         if not there:
             raise StuckError(f"there is no {kind}")
         return there[0]
 
     def inside(self, kind: str, container: str) -> bool:
-        """Return whether a thing of a type is directly in or on something of another type."""
+        """Return whether an object of a type is directly in or on a container of another type."""
         return any(self.world.parent_type(e) == container for e in self.world.of_type(kind))
 
     def find(self, kind: str) -> Entity:
-        """Look at something, unless that was the last thing done."""
+        """Look at an entity, unless that was the last command."""
         used = self.world.entities.get(self.world.last_used)
         if self.world.last_verb != "FIND" or used is None or used.type != kind:
             self.do("FIND", kind)
         return self.world.entities[self.world.found[kind]]
 
     def see(self, kind: str) -> None:
-        """Look at something that is not seen."""
+        """Look at an entity if it is not visible."""
         if not self.world.visible(self.one(kind)):
             self.find(kind)
 
     # ---- hand ----
 
     def pick_up(self, kind: str) -> None:
-        """Hold a thing; what was opened for it is closed."""
+        """Pick up an object, and close what was opened for it."""
         if self.world.held_type == kind:
             return
         self.free_hand()
@@ -145,13 +142,13 @@ class _Solver:
             self.do("CLOSE", around.type)
 
     def free_hand(self) -> None:
-        """Lay down what is held."""
+        """Put down the held object."""
         if self.world.held is not None:
             self.put_on_one_of(self.rests)
 
     def put_on_one_of(self, kinds: Sequence[str], usual: str = "") -> None:
-        """Put what is held in or onto the first of several types that has room; any other than the
-        usual one, if there is one, is improvised.
+        """Put the held object in or on the first of several types that has room; another than the
+        usual one is improvised.
         """
         thing = self.world.held
         assert thing is not None
@@ -165,12 +162,12 @@ class _Solver:
         raise StuckError(f"there is no place for the {thing.type}")
 
     def set_down(self, kind: str) -> None:
-        """Bring a thing to where there is room, onto a counter if it can be."""
+        """Move an object to a free place, preferably a counter."""
         self.pick_up(kind)
         self.put_on_one_of(self.rests, "CounterTop")
 
     def put(self, kind: str) -> None:
-        """Put what is held in or onto something; a door that was opened for it is closed."""
+        """Put the held object in or on a container, opened and closed if necessary."""
         target = self.find(kind)
         if target.shut:
             self.do("OPEN", kind)
@@ -178,7 +175,7 @@ class _Solver:
         self.close(kind)
 
     def close(self, kind: str) -> None:
-        """Close what is open of a type; what is not seen is gone to for what is in it."""
+        """Close all open entities of a type, found by their content if they are not visible."""
         while kind in SHUTTING and (left := [e for e in self.world.of_type(kind) if e.open]):
             inside = self.world.contents(left[0])
             if inside and not any(map(self.world.visible, left)):
@@ -187,14 +184,14 @@ class _Solver:
             self.do("CLOSE", kind)
 
     def put_into(self, thing: str, container: str) -> None:
-        """Put a thing into something, which is washed first if it is dirty."""
+        """Put an object into a container, washed first if it is dirty."""
         if container in catalogue().dirtyable:
             self.wash(container)
         self.pick_up(thing)
         self.put(container)
 
     def to_top(self, kind: str) -> None:
-        """Bring a thing onto a counter or table."""
+        """Move an object onto a counter or table."""
         if not any(self.inside(kind, top) for top in TOPS):
             self.pick_up(kind)
             self.put_on_one_of(TOPS, "CounterTop")
@@ -202,7 +199,7 @@ class _Solver:
     # ---- washing ----
 
     def wash(self, kind: str, leave: bool = False) -> None:
-        """Clean a thing, in the sink, and bring it onto a counter, or leave it there."""
+        """Wash a dirty object in the sink, and put it on a counter or leave it there."""
         if not self.one(kind).dirty:
             return
         for inside in list(self.world.contents(self.one(kind))):
@@ -232,7 +229,7 @@ class _Solver:
                 self.set_down(thing.type)
 
     def dishes(self, variant: Variant) -> None:
-        """Wash what starts dirty."""
+        """Wash the dishes that start dirty."""
         for kind in variant.dirty:
             self.wash(kind)
 
@@ -247,14 +244,14 @@ class _Solver:
         self.do("TOGGLE_OFF", device)
 
     def switch_off(self) -> None:
-        """Switch off what is on."""
+        """Switch off all devices."""
         for kind in DEVICES:
             if any(device.on for device in self.world.of_type(kind)):
                 self.find(kind)
                 self.do("TOGGLE_OFF", kind)
 
     def tidy(self) -> None:
-        """Close what is open, as far as it is found."""
+        """Close everything that is open and visible after a search."""
         for kind in _CLOSED_AT_LAST:
             if any(each.open for each in self.world.of_type(kind)):
                 self.find(kind)
@@ -284,7 +281,7 @@ class _Solver:
         self.run(device)
 
     def serve(self, kind: str, container: str) -> None:
-        """Put a thing into something that has none of its type."""
+        """Put an object into a container, unless it holds one of the type."""
         if not self.inside(kind, container):
             self.put_into(kind, container)
 
@@ -332,7 +329,7 @@ class _Solver:
         self.store("Mug")
 
     def brew(self) -> None:
-        """Have the mug filled with coffee."""
+        """Fill the mug with coffee."""
         mug = self.one("Mug")
         if mug.filled == "coffee" and not mug.dirty:
             return
@@ -344,7 +341,7 @@ class _Solver:
     # ---- tidying ----
 
     def store(self, kind: str) -> None:
-        """Put a thing where it belongs, if there is such a place; else onto a counter."""
+        """Put an object into its home, else onto a counter."""
         homes = catalogue().homes.get(kind, ((), ()))[0]
         if any(self.inside(kind, home) for home in homes):
             return

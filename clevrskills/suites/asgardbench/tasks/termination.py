@@ -1,27 +1,27 @@
-"""Termination: why an episode ends that has not reached its goal."""
+"""Termination of episodes that have not reached their goal."""
 
 from __future__ import annotations
 
 REPEATS = 8
-"""Number of repetitions of an action, or a pattern of actions, that end an episode."""
+"""Number of repetitions of a sequence of turns that ends an episode."""
 FAILURES = 10
-"""Refused turns in a row at the end."""
+"""Number of consecutive refused turns that ends an episode."""
 MORE = 10
-"""Turns by which the soft limit grows."""
+"""Turns by which the soft limit is extended."""
 FLAGGED = ("SLICE", "CLEAN", "DRINK", "SPRAY")
-"""Verbs that, done, earn more turns."""
+"""Verbs whose success extends the soft limit."""
 
 
 class Termination:
-    """Turns so far, and whether they end the episode.
+    """Criterion that ends an episode.
 
     Args:
         n: Length of the known solution.
 
     Attributes:
-        reason: ``repeats``, ``failures`` or ``step limit``; empty: it goes on.
-        extended: Whether the soft limit has grown.
-        hit_hard_limit: Whether the hard limit ended it.
+        reason: ``repeats``, ``failures`` or ``step limit``; empty: the episode continues.
+        extended: Whether the soft limit was extended.
+        hit_hard_limit: Whether the hard limit ended the episode.
     """
 
     def __init__(self, n: int) -> None:
@@ -33,7 +33,7 @@ class Termination:
         self._flag = False
 
     def turn(self, verb: str, kind: str, *, ok: bool) -> None:
-        """Take note of a turn; one that could not be read has neither verb nor type."""
+        """Record a turn; verb and type of an unparsable one are empty."""
         self._turns.append((verb, kind))
         self._refused = 0 if ok else self._refused + 1
         self._flag |= ok and verb in FLAGGED

@@ -1,1 +1,1 @@
-"""Board on the table: the geoms as solid pieces that an arm moves."""
+"""iVISPAR on the table: pieces that an arm moves."""

@@ -1,4 +1,4 @@
-"""Actuator of the board: commands that the arm carries out, and what comes of them."""
+"""Actuator of the arm: executes board commands by slides."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ from clevrskills.suites.ivispar.env import CLASSES, MOVED, OCCUPIED, OUT_OF_BOUN
 
 FAILED, LOST = "FAILED", "lost piece"
 MOST_STEPS = 200
-"""Control steps of a move, at most."""
-SETTLE_STEPS = 10
-"""Control steps in which a board that is solved may come to rest."""
+"""Maximum number of control steps of a move."""
 
 
 class BoardActuator:
-    """Actuator of commands, or of moves as numbers, in one environment.
+    """Actuator of text commands and numbered moves in one environment.
 
     Args:
         env: The environment.
@@ -40,10 +38,10 @@ class BoardActuator:
 
     @single_threaded
     def act(self, action: str | int, on_step: Callable[[Step], None] | None = None) -> Turn:
-        """Check a command as on a board of symbols, and let the arm do it.
+        """Check a command as on a symbolic board and execute it with the arm.
 
         Raises:
-            PolicyError: There is no move of this number.
+            PolicyError: The number is out of range.
         """
         env = self._env
         lenient, drawn = env.criteria.name == "released", bool(env.board_views)
@@ -62,8 +60,13 @@ class BoardActuator:
                 code = OUT_OF_BOUNDS if cell < 0 else OCCUPIED
                 break
             aim = (*env.state[:piece], cell, *env.state[piece + 1 :])
-            enough = _is_solved if k == command.times - 1 else _never
-            done = arm.carry_out(slide(arm, piece, cell), MOST_STEPS, on_step, enough)
+            last = k == command.times - 1
+            done = arm.carry_out(
+                slide(arm, piece, cell),
+                MOST_STEPS,
+                on_step,
+                enough=lambda step, last=last: last and step.success,  # type: ignore[misc]
+            )
             steps, reward = steps + done.steps, reward + done.reward
             if env.state != aim:
                 code, args = FAILED, {**args, "reason": str(done.failure or "it is not there")}
@@ -79,7 +82,7 @@ class BoardActuator:
         return self._end(MOVED, args, steps, reward, "effective" if nearer else "ineffective")
 
     def _target(self, piece: int, direction: int) -> int:
-        """Return the next cell of a piece in a direction; -1: there is none."""
+        """Return the next cell of a piece in a direction; -1: none."""
         env = self._env
         on_board = env.state[piece] >= 0
         return env.puzzle.board.target(env.state, piece, direction) if on_board else -1
@@ -105,11 +108,3 @@ class BoardActuator:
             steps=steps,
             ended=LOST if bool(env.rules_kept["lost"][0]) else "",
         )
-
-
-def _is_solved(step: Step) -> bool:
-    return step.success
-
-
-def _never(step: Step) -> bool:
-    return False

@@ -1,4 +1,4 @@
-"""Boards on the table as a suite: the task ``geoms_arm``, in which an arm moves the pieces."""
+"""Suite of the task with an arm, ``geoms_arm``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArmBoards(TabletopSuite):
-    """The part of the suite in which an arm acts."""
+    """Suite of boards on the table, moved by an arm."""
 
     name = "ivispar"
     title = "iVISPAR on the table"

@@ -1,4 +1,4 @@
-"""Environment of the arm: a board on the table, described as a board; turns, rules and measures."""
+"""Environment of the arm: board state, turns, rules and measures."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from clevrskills.suites.ivispar.boards import Puzzle, palette
 from clevrskills.suites.ivispar.views import VIEWS, Marked, draw_view, text_view
 
 KEPT = "1/"
-"""Prefix of what the goal remembers of its second part, the rules."""
+"""Prefix of the rules in the goal state."""
 BESIDE = -1
-"""Cell of a piece that is beside the board."""
+"""Cell of a piece that is off the board."""
 
 
 class GeomsArmEnv(ClevrSkillsEnv):
@@ -30,13 +30,13 @@ class GeomsArmEnv(ClevrSkillsEnv):
 
     Args:
         task_key: Key of the task.
-        board_views: Views of the board that :meth:`capture` draws beside the images of cameras.
-        kwargs: As of :class:`~clevrskills.envs.environment.ClevrSkillsEnv`.
+        board_views: Views of the board that :meth:`capture` draws besides the camera images.
+        kwargs: Arguments of :class:`~clevrskills.envs.environment.ClevrSkillsEnv`.
 
     Attributes:
-        turns: Turns taken.
-        classes: How many turns of each class there were.
-        disturbance_m: How far a piece that was not to be moved has moved in a turn, at most.
+        turns: Number of turns taken.
+        classes: Number of turns by class.
+        disturbance_m: Maximum displacement of another piece in a turn.
     """
 
     listing = False
@@ -55,22 +55,22 @@ class GeomsArmEnv(ClevrSkillsEnv):
 
     @property
     def turn_limit(self) -> int:
-        """Turns after which an episode ends."""
+        """Maximum number of turns."""
         return int(self.layouts[0].roles["turns"])
 
     def _default_limit(self) -> int:
-        return STEPS_PER_TURN * self.turn_limit  # of an episode without turns
+        return STEPS_PER_TURN * self.turn_limit  # for episodes without turns
 
     @property
     def prompt(self) -> Prompt:
-        """Prompt of the episode, with the words of its set."""
+        """Prompt of the episode, with the colors and shapes of its set."""
         colours, shapes = palette("base")
         about = {"task": "geoms", "size": SIZE, "colors": colours, "shapes": shapes}
         return replace(super().prompt, about=about)
 
     @property
     def state(self) -> State:
-        """The cell that each piece is nearest to, :data:`BESIDE` where that is none."""
+        """Nearest cell of each piece, or :data:`BESIDE`."""
         pieces = [k for k, body in enumerate(self.layouts[0].bodies[:MOST_PIECES]) if body]
         places = self.world.body_pose[0, pieces, :2].tolist()
         cells = (cell_at(x, y) for x, y in places)
@@ -87,7 +87,7 @@ class GeomsArmEnv(ClevrSkillsEnv):
         return str(self.puzzle.name_of[piece])
 
     def capture(self) -> dict[str, np.ndarray]:
-        """Take an image (H, W, 3) uint8 with every camera, and draw the views of the board."""
+        """Return an image (H, W, 3) uint8 of every camera and every board view."""
         images = super().capture() if self._camera_names else {}
         return {**images, **{name: self._drawn(name) for name in self.board_views}}
 
@@ -98,17 +98,17 @@ class GeomsArmEnv(ClevrSkillsEnv):
         return draw_view(view, self.puzzle, cells, mark, self.episode_seed)
 
     def look(self, views: Sequence[str]) -> Mapping[str, Any]:
-        """Return the board in words, each piece on the cell that it is nearest to.
+        """Return text views of the board, with each piece on its nearest cell.
 
         Raises:
-            UnknownNameError: There is no such view.
+            UnknownNameError: A view is unknown.
         """
         check_names(view=(views, [name for name, view in VIEWS.items() if view.base == "text"]))
         cells = {False: self.state, True: self.puzzle.goal}
         return {view: text_view(self.puzzle, cells[VIEWS[view].goal]) for view in views}
 
     def measures(self) -> dict[str, float]:
-        """Return numbers of the episode so far."""
+        """Return the measures of the episode so far."""
         kept, roles = self.rules_kept, self.layouts[0].roles
         solved, c1 = bool(self.outcome.holds[0]), int(roles["c1"])
         found = {

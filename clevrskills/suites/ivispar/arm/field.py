@@ -1,4 +1,4 @@
-"""Field: the board on the table, its cells, its cameras, and the pieces as bodies."""
+"""Geometry of the board on the table: cells, camera, bodies of pieces and mat."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SIZE = 4
 """Cells in a row."""
 PITCH_M = 0.10
 MIDDLE_M = (round(ROBOTS["xarm6"].base_position[0] + 0.44, 3), 0.0)
-"""World x and y of the middle of the board: all cells are within 0.61 m of the base."""
+"""World x and y of the board's center; all cells are within 0.61 m of the base."""
 PIECE_M, HEIGHT_M = 0.056, 0.046
-"""Width and height of the pieces, whose tops are flat and at least 0.032 m wide."""
+"""Width and height of the pieces; their flat tops are at least 0.032 m wide."""
 DENSITY = 500.0
 _FORMS = {
     **{"cube": "cube", "sphere": "flattened ball", "pyramid": "frustum"},
@@ -36,19 +36,19 @@ SETTING = Setting(
     },
     watch=("base_camera", "hand_camera"),
 )
-"""The table of ClevrSkills with one camera more, straight above the board. As the base camera sees
-it, columns go from left to right, world +y, and rows away from it, world -x."""
+"""Table of ClevrSkills with an additional overhead camera. Columns run along world +y, rows along
+world -x: to the right and away in the image of the base camera."""
 
 
 def place_of(cell: int) -> tuple[float, float]:
-    """Return the world x and y of the middle of a cell."""
+    """Return the world x and y of the center of a cell."""
     row, column = divmod(cell, SIZE)
     half = (SIZE - 1) / 2
     return MIDDLE_M[0] - (row - half) * PITCH_M, MIDDLE_M[1] + (column - half) * PITCH_M
 
 
 def cell_at(x_m: float, y_m: float) -> int | None:
-    """Return the cell that a place is in; ``None``: it is beside the board."""
+    """Return the cell at a position; ``None``: off the board."""
     row = round((MIDDLE_M[0] - x_m) / PITCH_M + (SIZE - 1) / 2)
     column = round((y_m - MIDDLE_M[1]) / PITCH_M + (SIZE - 1) / 2)
     inside = 0 <= row < SIZE and 0 <= column < SIZE
@@ -56,7 +56,7 @@ def cell_at(x_m: float, y_m: float) -> int | None:
 
 
 def piece(number: int, geom: Geom, cell: int) -> Body:
-    """Return a piece on a cell."""
+    """Return the body of a piece on a cell."""
     color, shape = geom
     size = (PIECE_M, PIECE_M, HEIGHT_M)
     pose = (*place_of(cell), HEIGHT_M / 2, 1.0, 0.0, 0.0, 0.0)
@@ -65,7 +65,7 @@ def piece(number: int, geom: Geom, cell: int) -> Body:
 
 
 def mat() -> list[Body]:
-    """Return the board as it is printed on the table: a light mat and its dark cells, only seen."""
+    """Return the visual bodies of the board: a light mat with dark cells."""
     side_m = SIZE * PITCH_M + _MARGIN_M
     found = [_printed("mat", MIDDLE_M, side_m, _MAT_M, "ivispar/light")]
     dark = [cell for cell in range(SIZE * SIZE) if sum(divmod(cell, SIZE)) % 2 == 0]

@@ -1,4 +1,4 @@
-"""Oracles of the board on the table: by commands, and by what the arm does."""
+"""Oracles of the board on the table: by commands, and by arm actions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from clevrskills.suites.ivispar.search import solve
 
 
 class BoardCommander(CommandOracle):
-    """Policy that gives the first move of a shortest solution from the present board, again and
-    again.
+    """Oracle that gives the first move of a shortest solution from the current board.
 
     Args:
         env: The environment.
-        interface: What it acts by: commands, or moves as numbers.
+        interface: Text commands, or moves as numbers.
     """
 
     def __init__(self, env: GeomsArmEnv, interface: Interface) -> None:
@@ -50,11 +49,10 @@ class BoardCommander(CommandOracle):
         return self.subtask if self._in_words else 4 * piece + direction
 
     def _nudge(self) -> tuple[int, int]:
-        """Return a move of a piece that is on its cell, but not in the middle: it is brought back
-        next.
+        """Return a move of a piece that is off the center of its goal cell, to be moved back next.
 
         Raises:
-            GaveUp: None can be moved.
+            GaveUp: No such piece can be moved.
         """
         env = self._env
         holds, _ = env.goal_status()
@@ -67,15 +65,14 @@ class BoardCommander(CommandOracle):
 
 
 class BoardOracle:
-    """Oracle that moves the arm: each move of a shortest solution, planned anew from the present
-    state; what stands half on a cell is set right first. For its labels see
-    :class:`~clevrskills.core.suite.Labels`.
+    """Oracle that controls the arm: it centers misplaced pieces, then follows a shortest solution
+    that is replanned before each move. For its labels see :class:`~clevrskills.core.suite.Labels`.
 
     Args:
         env: The environment.
 
     Raises:
-        ClevrSkillsError: The planner is not installed or can't run.
+        ClevrSkillsError: The planner is not installed or cannot run.
     """
 
     predicate, skill, attempt = "rests_at_cell", "slide", 0
@@ -86,7 +83,7 @@ class BoardOracle:
         self.reset()
 
     def reset(self) -> None:
-        """Start afresh, at the start of an episode or whenever something else has acted."""
+        """Restart, at the start of an episode or after another policy has acted."""
         entropy = (self._env.episode_seed, crc32(b"board oracle"))
         self._arm = Arm(self._env, np.random.default_rng(np.random.SeedSequence(entropy)))
         self._actions = self._play()
@@ -97,7 +94,7 @@ class BoardOracle:
 
     @property
     def failed(self) -> Sequence[tuple[int, int]]:
-        """Runs of actions, start and stop since the reset, that came to nothing."""
+        """Start and stop, since the reset, of the action ranges of failed attempts."""
         return list(self._arm.failed)
 
     @single_threaded
@@ -105,12 +102,12 @@ class BoardOracle:
         """Return the next action, (7,) float32 in [-1, 1].
 
         Raises:
-            SkillFailed: It can't be done.
+            SkillFailed: The board cannot be solved.
         """
         env = self._env
         try:
             action = next(self._actions)
-        except StopIteration:  # all is where it should be, but not yet at rest, or disturbed since
+        except StopIteration:  # solved, but not yet at rest or disturbed since
             self._actions = self._play()
             self._arm.set_label("wait", "Wait")
             action = self._arm.action()

@@ -1,4 +1,4 @@
-"""Goal of the arm: pieces that rest on their cells, and moves that keep the rules."""
+"""Predicates of the arm's goal: pieces rest on their cells, and moves are legal."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ from clevrskills.suites.ivispar.arm.field import HEIGHT_M, MIDDLE_M, PITCH_M, SI
 from clevrskills.suites.ivispar.board import cell_name
 
 WITHIN_M = 0.25 * PITCH_M
-"""Largest distance of a piece from the middle of its cell, along each axis."""
+"""Maximum distance of a piece from the center of its cell, along each axis."""
 UPRIGHT_RAD = radians(15.0)
-"""Largest tilt of a piece that stands."""
+"""Maximum tilt of a standing piece."""
 LEANING_M = 0.01
-"""Largest height of the middle of a piece that stands above its height when upright."""
+"""Maximum height of a standing piece's center above its upright height."""
 AGAINST_RULES = "a move against the rules"
 RULES = ("counted", "free", "strict")
-"""Consequences of moves against the rules: they are counted; nothing; they are counted, and
-a single one is the end of success."""
+"""Consequence of illegal moves: they are counted, ignored, or counted and prevent success."""
 
 
 def upright(pose: Tensor) -> Tensor:
-    """Return whether a body with a pose (..., 7) is tilted by 15 degrees at most, (...) bool."""
-    return pose[..., 4:6].square().sum(-1) <= sin(UPRIGHT_RAD / 2) ** 2  # of a unit quaternion
+    """Return whether a body with a pose (..., 7) is tilted by at most 15 degrees, (...) bool."""
+    return pose[..., 4:6].square().sum(-1) <= sin(UPRIGHT_RAD / 2) ** 2  # unit quaternion
 
 
 @dataclass(frozen=True, eq=False)
 class RestsAtCell(AtPosition):
-    """A piece stands in the middle of a cell of the board, let go and at rest.
+    """A piece stands at the center of a cell, released and at rest.
 
-    In the middle: along each axis at most a quarter of the pitch away from it. It stands: on the
-    table, tilted by 15 degrees at most. For its arguments see
+    It is on the table, at most a quarter of the pitch off the center along each axis, and tilted by
+    at most 15 degrees. For its arguments see
     :class:`~clevrskills.predicates.at_position.AtPosition`.
     """
 
@@ -67,19 +66,18 @@ class RestsAtCell(AtPosition):
 
 @dataclass(frozen=True, eq=False)
 class Legal(PhysicalPredicate):
-    """Pieces are moved as on a board: one after the other, by one cell, into a free one.
+    """Pieces are moved as on a board: one at a time, by one cell, into a free one.
 
-    The board is looked at whenever it is settled: nothing is held, all pieces are at rest, each
-    stands in the middle of a cell, no two in the same. Between two such looks exactly one piece may
-    have changed, to a cell beside its own. Anything else is against the rules, and counted. A piece
-    is lost where it rests, let go, on its side or beside the board.
+    The board is compared whenever it is settled: nothing is held, and all pieces rest at the
+    centers of different cells. Between two settled boards at most one piece may have moved, to an
+    adjacent cell; anything else is counted as illegal. A released piece that rests on its side or
+    off the board is lost.
     """
 
     name = "legal"
     max_reward = 1.0
     pieces: Tensor  # indices of the pieces, -1 for none, (B, n)
-    # whether it ceases to hold with the first move against the rules, or piece lost, (B,) bool
-    veto: Tensor
+    veto: Tensor  # whether an illegal move or a lost piece ends it, (B,) bool
 
     @property
     def failure_flags(self) -> tuple[str, ...]:
@@ -100,8 +98,8 @@ class Legal(PhysicalPredicate):
         }
 
     def _board(self, world: World) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the cell of each piece, -1 where it is in the middle of none, (B, n); whether one
-        is lost, and whether the board is settled, (B,).
+        """Return the cell of each piece, -1 if it is at the center of none, (B, n), and whether a
+        piece is lost and whether the board is settled, (B,).
         """
         there, body = self.pieces >= 0, self.pieces.clamp(min=0)
         pose = world.pose(body)  # (B, n, 7)
@@ -121,13 +119,13 @@ class Legal(PhysicalPredicate):
         return cells, lost, settled
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        if world.rewards:  # else it is a world in which pieces are put, not moved
+        if world.rewards:  # otherwise pieces are placed, not moved
             state = self._remember(world, state)
         broken = state["broken"]
         return self.outcome(~(broken & self.veto), torch.zeros_like(broken).float(), state=state)
 
     def _remember(self, world: World, state: GoalState) -> GoalState:
-        """Return the next state."""
+        """Return the updated state."""
         before = state["cells"]
         cells, lost, settled = self._board(world)
         state = {**state, "lost": lost, "broken": state["broken"] | lost}
@@ -149,4 +147,4 @@ class Legal(PhysicalPredicate):
         return "Move one piece at a time, by one cell, into a free one"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Do nothing: it is so at the start."""
+        """Do nothing, as it holds at the start."""

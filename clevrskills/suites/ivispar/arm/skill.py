@@ -1,4 +1,4 @@
-"""Skill of the board: slides a piece to the middle of a cell; a board is set right by it."""
+"""Skills of the board: sliding pieces, centering them, solving the puzzle."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from clevrskills.suites.ivispar.board import Board, State, cell_name
 from clevrskills.suites.ivispar.search import solve
 
 CLEAR_M = 0.025
-"""Height of the cups above the tops of the pieces on the way."""
+"""Clearance of the cups above the pieces."""
 SLIDE_M = 0.003
 """Height of a piece above the board while it slides."""
 SLOW_M, SLOW_PER_STEP_M = 0.005, 0.0025
-"""Last part of the way down to a piece, and the way of a control step there."""
+"""Length of the slow final approach to a piece, and distance per control step there."""
 OVERTRAVEL_M = 0.004
 TRAVEL_PER_STEP_M, SLIDE_PER_STEP_M = 0.06, 0.025
 RELEASE_GAP_M = 0.0005
-"""Height above the board at which a piece is let go."""
+"""Height above the board at which a piece is released."""
 CENTERED_M = 0.015
-"""Distance from the middle of its cell, along each axis, from which a piece is set right."""
+"""Distance from the center of its cell, along each axis, above which a piece is centered."""
 ATTEMPTS = 3
 REST_STEPS = 20
 MOST_MOVES = 60
 
 
 def cells_of(arm: Arm) -> dict[int, int]:
-    """Return the cell that each piece is nearest to, by slot.
+    """Return the nearest cell of each piece, by slot.
 
     Raises:
-        SkillFailed: One is beside the board, or lies on its side.
+        SkillFailed: A piece is off the board, or lies on its side.
     """
     found = {}
     for slot, body in enumerate(arm.env.layouts[0].bodies):
@@ -55,11 +55,10 @@ def cells_of(arm: Arm) -> dict[int, int]:
 
 
 def slide(arm: Arm, body: int, cell: int) -> Actions:
-    """Take a piece and put it down in the middle of a cell, along a straight line over the board;
-    what is held already is put down there.
+    """Pick a piece, unless it is held, and slide it in a straight line to the center of a cell.
 
     Raises:
-        SkillFailed: It could not be taken, or was lost on the way.
+        SkillFailed: The piece could not be picked, or was dropped on the way.
     """
     x, y = place_of(cell)
     for _ in range(ATTEMPTS):
@@ -85,9 +84,7 @@ def slide(arm: Arm, body: int, cell: int) -> Actions:
 
 
 def _tip(arm: Arm, x: float, y: float, z: float) -> Pose:
-    """Return the end effector's pose with the cups at a place, straight down, turned as at the
-    start.
-    """
+    """Return the end effector's pose with the cups at a position, pointing straight down."""
     home = NeutralPose.of(arm.env.robot_name, arm.env.setting).pose[0].double().numpy()
     turn = down(yaw_of(home[3:]))
     turn = turn if float(np.dot(turn, arm.pose.q)) >= 0 else -turn
@@ -95,7 +92,7 @@ def _tip(arm: Arm, x: float, y: float, z: float) -> Pose:
 
 
 def _take(arm: Arm, body: int) -> Actions:
-    """Go above a piece, then down with the vacuum on until it is held."""
+    """Move above a piece, then down with the vacuum on until it is held."""
     arm.set_label("move", f"Move above {arm.label(body)}")
     arm.vacuum = False
     x, y, _ = (float(v) for v in arm.body_pose(body).p)
@@ -120,7 +117,7 @@ def _take(arm: Arm, body: int) -> Actions:
 
 
 def _put_down(arm: Arm, body: int, x: float, y: float) -> Actions:
-    """Correct the place, lower, let go, back off and wait until it rests."""
+    """Correct the position, lower and release a piece, retreat, and wait until it rests."""
     offset = np.array([x, y]) - arm.body_pose(body).p[:2]
     fall = RELEASE_GAP_M - float(arm.world.bottom(torch.tensor([body]))[0])
     yield from arm.straight(Pose([*offset, fall]) * arm.pose, SLOW_PER_STEP_M)
@@ -136,14 +133,15 @@ def _put_down(arm: Arm, body: int, x: float, y: float) -> Actions:
 
 
 def put_right(arm: Arm, committed: Callable[[], State]) -> Actions:
-    """Put what is held on a free cell, and what stands half on a cell in its middle.
+    """Put the held piece on a free cell, and center misplaced pieces.
 
     Args:
         arm: The arm.
-        committed: Tells the cell of each piece as the board was last settled, -1: not known.
+        committed: Function that returns the cell of each piece when the board was last settled,
+            -1: unknown.
 
     Raises:
-        SkillFailed: A piece lies on its side or beside the board, or there is no room.
+        SkillFailed: A piece lies on its side or off the board, or there is no room.
     """
     for _ in range(SIZE * SIZE):
         cells = cells_of(arm)
@@ -161,20 +159,19 @@ def put_right(arm: Arm, committed: Callable[[], State]) -> Actions:
 
 
 def _off_center(arm: Arm, slot: int, cell: int) -> bool:
-    """Return whether a piece stands too far from the middle of its cell."""
+    """Return whether a piece is too far from the center of its cell."""
     away = np.abs(arm.body_pose(slot).p[:2] - np.array(place_of(cell)))
     return bool(away.max() > CENTERED_M)
 
 
-def next_move(arm: Arm, goal: dict[int, int]) -> tuple[int, int, int] | None:
-    """Return the first move of a shortest solution from where the pieces are: slot, direction and
-    cell; ``None``: all are where they should be.
+def next_move(arm: Arm, goal: dict[int, int]) -> tuple[int, int] | None:
+    """Return slot and target cell of the first move of a shortest solution; ``None``: the board is
+    solved.
 
     Raises:
         SkillFailed: There is no solution.
     """
-    cells = cells_of(arm)
-    slots = list(goal)
+    cells, slots = cells_of(arm), list(goal)
     state = tuple(cells[slot] for slot in slots)
     if len({*state}) < len(state):
         raise SkillFailed("two pieces are on one cell")
@@ -184,37 +181,36 @@ def next_move(arm: Arm, goal: dict[int, int]) -> tuple[int, int, int] | None:
     if not plan:
         return None
     number, direction = plan[0]
-    return slots[number], direction, Board(SIZE).target(state, number, direction)
+    return slots[number], Board(SIZE).target(state, number, direction)
 
 
 def play(arm: Arm, goal: dict[int, int], committed: Callable[[], State]) -> Iterator[np.ndarray]:
-    """Move all pieces to their cells, each move planned anew from what is seen; for ``committed``
-    see :func:`put_right`.
+    """Solve the puzzle, replanning before each move; for ``committed`` see :func:`put_right`.
 
     Raises:
-        SkillFailed: It can't be done.
+        SkillFailed: The puzzle cannot be solved.
     """
     for _ in range(MOST_MOVES):
         yield from put_right(arm, committed)
         move = next_move(arm, goal)
         if move is None:
             return
-        yield from slide(arm, move[0], move[2])
+        yield from slide(arm, *move)
     raise SkillFailed(f"not solved after {MOST_MOVES} moves")
 
 
 def committed_cells(arm: Arm) -> Callable[[], State]:
-    """Return the cell of each piece as the board was last settled."""
+    """Return a function that returns the cell of each piece when the board was last settled."""
     return lambda: tuple(arm.env.rules_kept["cells"][0].tolist())
 
 
 def goal_cells(arm: Arm) -> dict[int, int]:
-    """Return the cell that each piece is to be on, by slot."""
+    """Return the goal cell of each piece, by slot."""
     cells = arm.env.layouts[0].roles["goal"]
     return {slot: int(cell) for slot, cell in enumerate(cells) if cell >= 0}
 
 
 @solves(RestsAtCell)
 def solve_rests_at_cell(arm: Arm, goal: RestsAtCell) -> Actions:
-    """Solve the whole board: a piece alone may have no way."""
+    """Solve the whole puzzle, as a single piece may be blocked."""
     yield from play(arm, goal_cells(arm), committed_cells(arm))

@@ -1,4 +1,4 @@
-"""Task of the arm: the boards of ``geoms`` with up to nine pieces, to be moved on the table."""
+"""Task of the arm: the boards of ``geoms`` with up to nine pieces, on the table."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ KEY = "geoms_arm"
 SPLITS = ("train", "val", "base", "interference")
 MOST_PIECES = 9
 STEPS_PER_TURN = 60
-"""Control steps that stand for a turn, where there are none."""
+"""Control steps per turn in the limit of episodes without turns."""
 _NONE = -1
 
 
 @dataclass(kw_only=True, eq=False)
 class GeomsArm(Task):
-    """All pieces go to their cells, slid by one cell at a time."""
+    """All pieces are slid to their cells, one cell at a time."""
 
-    # what comes of moves against the rules, one of
-    # :data:`~clevrskills.suites.ivispar.arm.predicates.RULES`
+    # consequence of illegal moves, one of :data:`~clevrskills.suites.ivispar.arm.predicates.RULES`
     rules: tuple[str, ...] = field(default=RULES[:1], metadata={"allowed": Allowed(RULES, False)})
 
     key = KEY
@@ -61,13 +60,13 @@ class GeomsArm(Task):
         return self
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
-        """Draw a layout as :class:`~clevrskills.tasks.base.Task` does: the board of the seed."""
+        """Draw the layout of a seed, as :class:`~clevrskills.tasks.base.Task`."""
         rng = self.rng(seed, attempt, "train")
         return self._laid_out(self.board_of(seed, attempt, split), split), rng
 
     def board_of(self, seed: int, attempt: int, split: str) -> Puzzle:
-        """Return the puzzle of a seed; in frozen sets that of the same set of ``geoms``, as far as
-        it has nine pieces at most.
+        """Return the puzzle of a seed; frozen ones are those of ``geoms`` with at most nine pieces,
+        as far as there are.
         """
         of = split if split == "interference" else "base"
         number = seed - FROZEN.start
@@ -128,6 +127,6 @@ class GeomsArm(Task):
 
 
 def geoms_of(layout: Layout) -> list[Geom]:
-    """Return the color and shape of each piece of a layout."""
+    """Return color and shape of each piece of a layout."""
     pieces = [body for body in layout.bodies[:MOST_PIECES] if body]
     return [(body.color, body.noun) for body in pieces]

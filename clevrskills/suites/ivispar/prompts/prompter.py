@@ -1,4 +1,4 @@
-"""Prompter of the boards: tells a language model of a puzzle, as text or by images."""
+"""Prompter of boards, with text or images."""
 
 from __future__ import annotations
 
@@ -30,30 +30,28 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("goal", "current", "past", "all_in_one", "captions", "single"), ()),
     **dict.fromkeys(("again", "reply"), ()),
 }
-"""Texts, and the names in braces that each may have."""
+"""Sections of the prompt, and the placeholders of each."""
 _FILE = Path(__file__).with_name("sections.toml")
 
 
 def section(name: str, **slots: Any) -> str:
-    """Return a text with what the names in braces stand for.
+    """Return a section with its placeholders filled.
 
     Raises:
-        ClevrSkillsError: The file of texts is not as it should be.
+        ClevrSkillsError: The file of sections is invalid.
     """
     return read_texts(_FILE, _SECTIONS)[name].format(**slots)
 
 
 class BoardPrompter:
-    """Prompter of a puzzle: the rules once, then each turn up to two past boards with their
-    commands, the goal, and the present board.
+    """Prompter of a puzzle: rules, up to two past boards with their commands, goal, current board.
 
     Args:
-        options: ``explain``: whether the model is asked to explain itself first; else it is to
-            reply with the action alone.
+        options: ``explain``: whether to ask for an explanation before the action.
 
     Raises:
-        UnknownArgumentError: There is no such option.
-        ClevrSkillsError: One has another value.
+        UnknownArgumentError: An option is unknown.
+        ClevrSkillsError: The value of an option is not allowed.
     """
 
     views: Sequence[str] = ("text", "text@goal")
@@ -70,7 +68,7 @@ class BoardPrompter:
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """Return what is sent."""
+        """Return the messages to send."""
         views = observation["views"]
         drawn = any(VIEWS[name].drawn for name in views)
         shown = [Message("system", (self._system(drawn, any(map(_is_text, views))),))]
@@ -98,11 +96,11 @@ class BoardPrompter:
         return read_reply(reply, canonical)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """Return a reply that says an action."""
+        """Return a reply that gives an action."""
         return f"{section('reply')}\n{write_action(action)}"
 
     def random(self, generator: np.random.Generator) -> str:
-        """Return any command of the words of the set; a listing of one piece."""
+        """Return a random command with the words of the set, or a listing of one piece."""
         about, n = self._about, self._about["size"]
         direction = str(generator.choice(DIRECTIONS))
         if about["task"] == "tiles":
@@ -121,9 +119,7 @@ class BoardPrompter:
         return section(f"form_{self._about['task']}")
 
     def _system(self, drawn: bool, in_text: bool) -> str:
-        """Return the rules, in sections; without the past they are the same in all episodes of a
-        set.
-        """
+        """Return the rules, which are the same in all episodes of a set."""
         about, n = self._about, self._about["size"]
         shapes = [drawn_shape(shape) if drawn else shape for shape in about["shapes"]]
         words = [f"Colors: {', '.join(about['colors'])}", f"Shapes: {', '.join(shapes)}"]
@@ -148,7 +144,7 @@ class BoardPrompter:
     def _boards(
         self, seen: Observation, which: str, name: str, goal: bool = False
     ) -> list[str | ImagePart]:
-        """Return a board in all views of it."""
+        """Return the parts that show a board in all its views."""
         parts: list[str | ImagePart] = []
         views = {v: shown for v, shown in seen["views"].items() if VIEWS[v].goal == goal}
         images = [v for v in views if not _is_text(v) and v != SINGLE]
@@ -164,7 +160,7 @@ class BoardPrompter:
         return parts
 
     def _ask(self, past: bool, views: Mapping[str, Any]) -> str:
-        """Return what is asked for each turn."""
+        """Return the request of each turn."""
         lines = []
         if not all(map(_is_text, views)):
             lines.append(section("captions"))

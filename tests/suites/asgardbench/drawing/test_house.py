@@ -1,4 +1,4 @@
-"""Images of households: states are seen, pixels belong to entities, the same images each time."""
+"""Images of households: visible states, segmentation, determinism."""
 
 import numpy as np
 import pytest
@@ -28,14 +28,14 @@ def photo(stage: RenderStage, kind: str, state: State) -> np.ndarray:
     stage.clear()
     low, high = model(kind, State()).bounds_m()
     middle, far = (low + high) / 2, float(np.linalg.norm(high - low))
-    stage.show("it", kind, (0, 0, 0, 0), state)
+    stage.show("it", kind, (0, 0, 0), state)
     x, y, z = middle.tolist()
     stage.look((x - 0.4 * far, y - 0.8 * far, z + 0.7 * far), (x, y, z))
     return stage.image().astype(float)
 
 
 @pytest.mark.parametrize(("kind", "state"), PAIRS, ids=str)
-def test_states_are_seen(stage, kind, state):
+def test_states_are_visible(stage, kind, state):
     plain = photo(stage, kind, State())
     share = stage.pixels("it").mean()
     assert share > 0.01
@@ -43,13 +43,13 @@ def test_states_are_seen(stage, kind, state):
     assert there.mean() > 0.015 * share
 
 
-def test_pixels_are_told_apart_however_many_were_shown_before():
+def test_segmentation_after_many_entities():
     stage = RenderStage(1.0, 32)
     stage.look((-0.4, -0.4, 0.4), (0, 0, 0.03))
     for k in range(2060):  # half precision holds whole numbers up to 2048
-        stage.show("it", ("Apple", "Egg")[k % 2], (0, 0, 0, 0))
-    stage.show("other", "Apple", (0.3, 0.3, 0, 0))
-    stage.show("it", "Apple", (0, 0, 0, 0))
+        stage.show("it", ("Apple", "Egg")[k % 2], (0, 0, 0), State())
+    stage.show("other", "Apple", (0.3, 0.3, 0), State())
+    stage.show("it", "Apple", (0, 0, 0), State())
     stage.image()
     numbers, keys = stage.segmentation()
     assert {keys[number] for number in np.unique(numbers).tolist() if number} == {"it", "other"}
@@ -85,7 +85,7 @@ def do(world: Household, *commands: str) -> Household:
 
 
 @pytest.mark.slow
-def test_the_same_image_each_time_whatever_was_shown_before(scene):
+def test_images_are_deterministic(scene):
     world = household()
     first = scene.image(world)
     scene.image(do(household("turn_on_tv"), "FIND RemoteControl"))
@@ -93,11 +93,11 @@ def test_the_same_image_each_time_whatever_was_shown_before(scene):
 
 
 @pytest.mark.slow
-def test_views_are_of_the_size_that_is_asked_for():
+def test_size_of_views():
     assert draw_view("first_person-no_hand", household(), 64).shape == (64, 64, 3)
 
 
-def test_pixels_belong_to_entities_that_are_there(scene):
+def test_segmentation_has_only_existing_entities(scene):
     world = do(household(), "FIND Mug")
     scene.image(world)
     numbers, keys = scene.stage.segmentation()
@@ -106,24 +106,24 @@ def test_pixels_belong_to_entities_that_are_there(scene):
     assert {key for key in seen if isinstance(key, str)} <= {"room", *world.entities}
 
 
-def test_what_is_held_is_in_the_lower_middle_and_the_hand_can_be_left_out(scene):
+def test_the_held_object_is_in_the_lower_middle_with_or_without_a_hand(scene):
     world = do(household(), "FIND Mug", "PICKUP Mug")
     scene.image(world)
-    rows, columns = np.nonzero(scene.pixels("Mug"))
+    rows, columns = np.nonzero(scene.stage.pixels("Mug"))
     assert len(rows) > 150
     assert rows.mean() > SIZE_PX / 2
     assert SIZE_PX / 3 < columns.mean() < 2 * SIZE_PX / 3
-    assert scene.pixels(HAND).sum() > 150
+    assert scene.stage.pixels(HAND).sum() > 150
     scene.image(world, hand=False)
-    assert scene.pixels("Mug").any() and not scene.pixels(HAND).any()
+    assert scene.stage.pixels("Mug").any() and not scene.stage.pixels(HAND).any()
 
 
-def test_contents_of_the_fridge_are_seen_only_when_it_is_open(scene):
+def test_contents_of_the_fridge_are_visible_only_when_it_is_open(scene):
     world = Household(room(13), [PlacedObject("Apple", "Apple", "Fridge_1", 0)])
     scene.image(do(world, "FIND Apple"))
-    assert not scene.pixels("Apple").any()
+    assert not scene.stage.pixels("Apple").any()
     scene.image(do(world, "OPEN Fridge", "FIND Apple"))
-    assert scene.pixels("Apple").sum() > 30
+    assert scene.stage.pixels("Apple").sum() > 30
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_contents_of_the_fridge_are_seen_only_when_it_is_open(scene):
     ],
     ids=str,
 )
-def test_what_a_verb_does_is_seen(scene, before, command):
+def test_effects_of_verbs_are_visible(scene, before, command):
     kinds = ("Mug", "Pan", "Bread", "Knife")
     world = Household(
         room(13), [PlacedObject(k, k, "CounterTop_1", 2 * n) for n, k in enumerate(kinds)]
@@ -160,11 +160,11 @@ def test_what_a_verb_does_is_seen(scene, before, command):
     assert changed.mean() > 0.003
 
 
-def test_what_is_put_into_a_dish_is_drawn_in_it_and_comes_along(scene):
+def test_contents_of_a_held_dish_are_drawn_in_it(scene):
     world = Household(room(13), [PlacedObject("Bowl", "Bowl", "CounterTop_1", 0),
                              PlacedObject("Egg", "Egg", "Bowl", 0)])  # fmt: skip
     scene.image(do(world, "FIND Bowl", "PICKUP Bowl"))
-    (rows, columns), bowl = np.nonzero(scene.pixels("Egg")), scene.pixels("Bowl")
+    (rows, columns), bowl = np.nonzero(scene.stage.pixels("Egg")), scene.stage.pixels("Bowl")
     assert len(rows) > 20
     around = np.nonzero(bowl.any(axis=0))[0]
     assert around.min() < columns.mean() < around.max()
