@@ -97,7 +97,6 @@ class PAR:
         self.track = self._planner.info.track
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
-        """Begin an episode."""
         self._env, self._seed = env, prompt.seed
         env.judges = True
         env.actor = self._act_out if self._actor is not None else None

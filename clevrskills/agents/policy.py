@@ -135,7 +135,6 @@ class ChatPolicy:
         return ChatClient(target, **endpoint)
 
     def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:
-        """Begin an episode."""
         self._prompter.begin(prompt)
         self._model.begin(prompt, env)
         self._recorder = TranscriptRecorder()

@@ -49,7 +49,6 @@ class PlainPrompter:
         self.views: Sequence[str] = tuple(views)
 
     def begin(self, prompt: PromptInput) -> None:
-        """Begin an episode."""
         spec = self._interface.spec
         known = [f"{name}: {_listed(value)}" for name, value in spec.items()]
         format_ = f"End your reply with one line of its own:\n{write_action('<command>')}"
@@ -60,7 +59,6 @@ class PlainPrompter:
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """Return the messages to send: rules, past turns, current observation."""
         lines = [
             f"Turn {turn['index'] + 1}: {turn['action']}. {turn['message']}"
             for turn in observation["turns"][-self.history :]
@@ -77,15 +75,12 @@ class PlainPrompter:
         return [Message("system", (self._system,)), message("user", [*parts, last])]
 
     def parse(self, reply: str) -> TextAction:
-        """Return the command of a reply."""
         return read_reply(reply, self._interface.grammar)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """Return a reply that gives an action."""
         return f"This is the next step.\n{write_action(action)}"
 
     def random(self, generator: np.random.Generator) -> str:
-        """Return a random action of the interface."""
         return str(self._interface.random(generator))
 
 

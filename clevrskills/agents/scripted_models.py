@@ -52,7 +52,6 @@ class ScriptedModel:
         self._start = start
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
-        """Begin an episode."""
         self._reply = self._start(prompt, env)
 
     def answer(self, messages: Sequence[Message]) -> Reply:

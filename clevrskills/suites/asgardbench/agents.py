@@ -36,7 +36,6 @@ class RandomVerbs(Privileged):
     """
 
     def act(self, observation: Observation) -> str:
-        """Return the next command."""
         commands = self.choices()
         return commands[int(self.generator.integers(len(commands)))]
 
@@ -52,7 +51,6 @@ class RandomValid(RandomVerbs):
     """Uniformly random commands that would succeed."""
 
     def choices(self) -> list[str]:
-        """Return the candidate commands."""
         house = self.env.house
         kinds = [kind for kind in house.types if kind not in HIDDEN]
         return [f"{v} {kind}" for v in VERBS for kind in kinds if allowed(house, v, kind)]
@@ -64,7 +62,6 @@ class Blind(Zero):
     """
 
     def reset(self, prompt: PromptInput) -> None:
-        """Begin an episode."""
         self._commands = self._script(prompt.text, prompt.about["objects"])
         self._last = ""
 
@@ -103,7 +100,6 @@ class OpenLoop(Blind):
     """
 
     def cases(self, task: str, variant: Variant, kinds: Sequence[str]) -> Iterator[BeliefWorld]:
-        """Yield the assumed households."""
         yield from super().cases(task, variant, kinds)
         dishes = used_dishes(task, variant)
         for food in ("", *in_the_way(task, variant, kinds, "Faucet")[:1]):

@@ -14,7 +14,7 @@ from clevrskills.core.policy import GaveUp, TextAction
 from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
 from clevrskills.suites.asgardbench.predicates import HouseWorld
 from clevrskills.suites.asgardbench.rules.layout import PlacedObject
-from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
+from clevrskills.suites.asgardbench.rules.verbs import VERBS, Result, apply
 from clevrskills.suites.asgardbench.rules.world import Household
 from clevrskills.suites.asgardbench.state_text import describe
 from clevrskills.suites.asgardbench.tasks.care import Care
@@ -76,23 +76,22 @@ class HouseEnv(SymbolicEnv):
 
     def apply(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
         verb, kind, code = self.read(str(text))
-        found = None if code else apply(self.house, verb, kind)
-        ok, code = (False, code) if found is None else (found.ok, found.code)
-        args = {"verb": verb, "object": kind} if found is None else found.args
-        self._ends.turn(verb, kind, ok=ok)
-        if ok:
+        refused = Result(False, code, {"verb": verb, "object": kind})
+        found = refused if code else apply(self.house, verb, kind)
+        self._ends.turn(verb, kind, ok=found.ok)
+        if found.ok:
             self._care.turn(verb, self.house)
         else:
-            unseen = code == "ALREADY_SLICED" and verb == "FIND"
-            name = "invalid_object" if unseen else CLASSES.get(code, "undoable")
-            if self._reading == "released" and code in ("UNKNOWN_VERB", "UNKNOWN_OBJECT"):
+            gone = found.code == "ALREADY_SLICED" and verb == "FIND"
+            name = "invalid_object" if gone else CLASSES.get(found.code, "undoable")
+            if self._reading == "released" and found.code in ("UNKNOWN_VERB", "UNKNOWN_OBJECT"):
                 name = "unparsable"
             self._classes[name] += 1
         if self._first:
             self._plans += 1
             self._agreed += self._first == f"{verb} {kind}".lower()
             self._first = ""
-        return ok, code, args
+        return found.ok, found.code, found.args
 
     def read(self, text: str) -> tuple[str, str, str]:
         """Return verb, type and error code of a command; the code is empty if it is valid."""

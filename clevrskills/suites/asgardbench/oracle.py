@@ -32,19 +32,15 @@ class HouseOracle(SymbolicOracle):
     step = ""
     mistaken = False
 
-    def __init__(self, env: HouseEnv) -> None:
-        super().__init__(env)
-        self._house_env = env
+    _env: HouseEnv
 
     def reset(self) -> None:
-        """Begin an episode."""
-        entropy = (self._house_env.episode.seed, crc32(MISTAKES.encode()))
+        entropy = (self._env.episode.seed, crc32(MISTAKES.encode()))
         self._generator = np.random.default_rng(entropy)
         self.mistaken = False
 
     def act(self) -> str:
-        """Return the next command."""
-        env = self._house_env
+        env = self._env
         self.plan = tuple(env.plan())
         rate = float(env.config.task_args.get(MISTAKES, 0.0))
         self.mistaken = bool(
@@ -60,7 +56,7 @@ class HouseOracle(SymbolicOracle):
 
     def _mistake(self) -> str:
         """Return a wrong command that the solver can recover from; empty: none was found."""
-        env, generator = self._house_env, self._generator
+        env, generator = self._env, self._generator
         for _ in range(_TRIES):
             seen = [e.type for e in env.house.entities.values() if env.house.visible(e)]
             some = str(generator.choice(seen or list(env.house.types)))

@@ -43,7 +43,6 @@ class RandomAny(RandomMoves):
     """Uniformly random moves, legal or not."""
 
     def choose(self) -> tuple[int, int]:
-        """Return the piece and direction of the next move."""
         return tuple(self.generator.integers((len(self.env.state), len(DIRECTIONS))).tolist())
 
 
@@ -51,7 +50,6 @@ class Greedy(RandomMoves):
     """Moves that minimize the sum of distances to the goals, with random ties."""
 
     def choose(self) -> tuple[int, int]:
-        """Return the piece and direction of the next move."""
         board, goal = self.env.puzzle.board, self.env.puzzle.goal
         moves = [(board.bound(after, goal), *move) for *move, after in board.moves(self.env.state)]
         best = [(piece, direction) for far, piece, direction in moves if far == min(moves)[0]]

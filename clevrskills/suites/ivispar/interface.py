@@ -50,7 +50,6 @@ class MoveInterface(TextInterface):
     """Interface of text commands."""
 
     def begin(self, env: Any) -> Actuator:
-        """Return the actuator of an environment."""
         return actuator_of(env)
 
 
@@ -81,7 +80,6 @@ class IndexInterface:
         check_spec(self.spec, theirs, policy_name)
 
     def begin(self, env: Any) -> Actuator:
-        """Return the actuator of an environment."""
         return actuator_of(env)
 
     def none(self, after: Any = None) -> int:

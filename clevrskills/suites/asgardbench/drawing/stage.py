@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -25,14 +24,6 @@ FILLS = (((-0.75, 0.55, -0.45), (0.70, 0.71, 0.75)), ((0.6, -0.85, -0.35), (0.78
 SHADOW_MAP_PX = 1024
 CEILING = (0.93, 0.92, 0.90)
 """Background color, sRGB, in place of a ceiling that would block the light."""
-
-
-@dataclass
-class _Shown:
-    """Displayed model: one SAPIEN entity for the static part and one per joint."""
-
-    model: FixtureModel
-    bodies: dict[str | None, sapien.Entity]
 
 
 class RenderStage:
@@ -59,7 +50,8 @@ class RenderStage:
         self._contrast: Contrast = contrast
         self._offscreen = OffscreenScene("soft", render_device(), numbers=True, lighting=lights)
         self._camera = self._offscreen.add_camera("agent", size_px, size_px, FOV_RAD)
-        self._shown: dict[Hashable, _Shown] = {}
+        # model, and a SAPIEN entity for its static part and for each joint
+        self._shown: dict[Hashable, tuple[FixtureModel, dict[str | None, sapien.Entity]]] = {}
         self._numbers: dict[int, Hashable] = {}
 
     def show(
@@ -72,13 +64,14 @@ class RenderStage:
 
     def show_at(self, key: Hashable, drawn: FixtureModel, base: np.ndarray, state: State) -> None:
         """Show a model at a pose, a matrix (4, 4)."""
-        there = self._shown.get(key)
-        if there is None or there.model is not drawn:
+        there, bodies = self._shown.get(key, (None, {}))
+        if there is not drawn:
             self.hide(key)
-            there = self._shown[key] = _Shown(drawn, self._bodies(drawn))
-            for body in there.bodies.values():
+            bodies = self._bodies(drawn)
+            self._shown[key] = drawn, bodies
+            for body in bodies.values():
                 self._numbers[body.per_scene_id] = key
-        for joint, body in there.bodies.items():
+        for joint, body in bodies.items():
             own = np.eye(4) if joint is None else drawn.joints[joint].matrix(state)
             body.set_pose(sapien.Pose(base @ own))
 
@@ -88,8 +81,7 @@ class RenderStage:
 
     def hide(self, key: Hashable) -> None:
         """Remove an entity, if it is on the stage."""
-        shown = self._shown.pop(key, None)
-        for body in shown.bodies.values() if shown else ():
+        for body in self._shown.pop(key, (None, {}))[1].values():
             del self._numbers[body.per_scene_id]
             body.remove_from_scene()
 

@@ -108,19 +108,19 @@ def _door(
 def base_cabinet(look: BuildInput) -> FixtureModel:
     """Build a floor cupboard with a door and a shelf, under a counter."""
     wide = look.width_mm or WIDE_MM
-    pieces = [Piece(part, INSIDE) for part in case(wide, DEEP_MM - 22, 780, 100)]
-    pieces.append(Piece(box(wide - 36, 540, 16, y=-290, bottom=484), INSIDE))
-    pieces.append(Piece(box(wide, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE))
-    door, joints = _door(look, "door", wide, 780, -DEEP_MM + 22, 100, True)
-    return FixtureModel(*pieces, *door, **joints)
+    return _floor_cabinet(look, wide, 780, box(wide - 36, 540, 16, y=-290, bottom=484))
 
 
 def sink_cabinet(look: BuildInput) -> FixtureModel:
     """Build a low floor cupboard under a sink."""
-    pieces = [Piece(part, INSIDE) for part in case(SINK_MM, DEEP_MM - 22, 620, 100)]
-    pieces.append(Piece(box(SINK_MM, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE))
-    door, joints = _door(look, "door", SINK_MM, 620, -DEEP_MM + 22, 100, True)
-    return FixtureModel(*pieces, *door, **joints)
+    return _floor_cabinet(look, SINK_MM, 620)
+
+
+def _floor_cabinet(look: BuildInput, wide: float, high: float, *shelves: Solid) -> FixtureModel:
+    inside = [*case(wide, DEEP_MM - 22, high, 100), *shelves]
+    plinth = Piece(box(wide, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE)
+    door, joints = _door(look, "door", wide, high, -DEEP_MM + 22, 100, True)
+    return FixtureModel(*(Piece(part, INSIDE) for part in inside), plinth, *door, **joints)
 
 
 def wall_cabinet(look: BuildInput) -> FixtureModel:

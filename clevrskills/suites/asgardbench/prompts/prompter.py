@@ -52,13 +52,11 @@ class HousePrompter:
         self.views: Sequence[str] = ("first_person",) if chosen["images"] else ()
 
     def begin(self, prompt: PromptInput) -> None:
-        """Begin an episode."""
         self._task, self._objects = prompt.text, tuple(prompt.about["objects"])
 
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """Return the messages to send."""
         feedback = observation.get("feedback", "simple")
         views = observation.get("views") or {}
         given = "images" if any(name != STATE for name in views) else ""

@@ -62,10 +62,6 @@ class AgentCamera:
     def eye(self) -> tuple[float, float, float]:
         return self.x_m, self.y_m, self.z_m
 
-    @property
-    def crouched(self) -> bool:
-        return self.z_m < EYE_M
-
     @cached_property
     def forward(self) -> tuple[float, float, float]:
         flat = cos(self.pitch_rad)

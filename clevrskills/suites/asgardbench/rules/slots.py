@@ -113,9 +113,9 @@ def footprint(kind: str) -> tuple[int, int, bool]:
 @cache
 def blocks(
     model: str, width_m: float, taken: tuple[int, ...], kind: str
-) -> tuple[tuple[int, frozenset[int]], ...]:
+) -> dict[int, frozenset[int]]:
     """Return the slots of an object of a kind in order of preference, each with its cells."""
-    found: list[tuple[int, frozenset[int]]] = []
+    found = {}
     first = 0
     for grid in grids(model, width_m):
         columns, rows, _ = footprint(kind)
@@ -133,19 +133,14 @@ def blocks(
                 )
                 free = not any(c in taken for c in range(column, column + columns))
                 if free and high <= grid.clear_m:
-                    found.append((first + row * grid.columns + column, cells))
+                    found[first + row * grid.columns + column] = cells
         first += grid.cells
-    return tuple(found)
+    return found
 
 
 def cells_of(model: str, width_m: float, kind: str, slot: int) -> frozenset[int]:
     """Return the cells of the block at a slot."""
-    return _cells(model, width_m, kind).get(slot, frozenset((slot,)))
-
-
-@cache
-def _cells(model: str, width_m: float, kind: str) -> dict[int, frozenset[int]]:
-    return dict(blocks(model, width_m, (), kind))
+    return blocks(model, width_m, (), kind).get(slot, frozenset((slot,)))
 
 
 def free_slots(
@@ -164,7 +159,7 @@ def free_slots(
     full: set[int] = set()
     for other, slot in there:
         full |= cells_of(model, width_m, other, slot)
-    return [slot for slot, cells in blocks(model, width_m, taken, kind) if not cells & full]
+    return [slot for slot, cells in blocks(model, width_m, taken, kind).items() if not cells & full]
 
 
 @cache

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from clevrskills.core.goal import tree
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.suites.asgardbench.predicates import Contained, StateIs, Stored, met_now
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed, apply
@@ -75,7 +74,7 @@ def _left(goal: Predicate, house: Household) -> int:
     other unmet leaf.
     """
     left = 0
-    for leaf in _leaves(goal):
+    for leaf in goal.leaves():
         if met_now(leaf, house):
             continue
         left += 1
@@ -84,11 +83,3 @@ def _left(goal: Predicate, house: Household) -> int:
         elif isinstance(leaf, StateIs) and leaf.variable == "dirty" and leaf.kind != "Mirror":
             left += 1  # the faucet is turned off again
     return left
-
-
-def _leaves(goal: Predicate) -> Iterator[Predicate]:
-    parts = tree.parts(goal)
-    if not parts:
-        yield goal
-    for part in parts:
-        yield from _leaves(part)

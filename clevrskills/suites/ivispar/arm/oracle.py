@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
@@ -15,7 +15,7 @@ from clevrskills.core.threads import single_threaded
 from clevrskills.solvers.motion import Arm
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.ivispar.arm.env import BESIDE, GeomsArmEnv
-from clevrskills.suites.ivispar.arm.skill import committed_cells, goal_cells, play
+from clevrskills.suites.ivispar.arm.skill import play
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.search import solve
 
@@ -86,11 +86,8 @@ class BoardOracle:
         """Restart, at the start of an episode or after another policy has acted."""
         entropy = (self._env.episode_seed, crc32(b"board oracle"))
         self._arm = Arm(self._env, np.random.default_rng(np.random.SeedSequence(entropy)))
-        self._actions = self._play()
+        self._actions = play(self._arm)
         self.subgoal, self.subtask, self.step, self.action_class = -1, "", "", ""
-
-    def _play(self) -> Iterator[np.ndarray]:
-        return play(self._arm, goal_cells(self._arm), committed_cells(self._arm))
 
     @property
     def failed(self) -> Sequence[tuple[int, int]]:
@@ -108,7 +105,7 @@ class BoardOracle:
         try:
             action = next(self._actions)
         except StopIteration:  # solved, but not yet at rest or disturbed since
-            self._actions = self._play()
+            self._actions = play(self._arm)
             self._arm.set_label("wait", "Wait")
             action = self._arm.action()
         self._arm.actions += 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed, yaw_of
 from clevrskills.solvers.skills import solves
 from clevrskills.suites.ivispar.arm.field import HEIGHT_M, SIZE, cell_at, place_of
 from clevrskills.suites.ivispar.arm.predicates import RestsAtCell, upright
-from clevrskills.suites.ivispar.board import Board, State, cell_name
+from clevrskills.suites.ivispar.board import Board, cell_name
 from clevrskills.suites.ivispar.search import solve
 
 CLEAR_M = 0.025
@@ -106,11 +107,7 @@ def _take(arm: Arm, body: int) -> Actions:
     arm.vacuum = True
     yield from arm.straight(_tip(arm, x, y, top + SLOW_M))
     low = _tip(arm, x, y, top - OVERTRAVEL_M)
-    for action in arm.straight(low, SLOW_PER_STEP_M):
-        if arm.held >= 0:
-            return
-        yield action
-    for action in arm.wait(2):
+    for action in chain(arm.straight(low, SLOW_PER_STEP_M), arm.wait(2)):
         if arm.held >= 0:
             return
         yield action
@@ -132,13 +129,9 @@ def _put_down(arm: Arm, body: int, x: float, y: float) -> Actions:
         yield action
 
 
-def put_right(arm: Arm, committed: Callable[[], State]) -> Actions:
-    """Put the held piece on a free cell, and center misplaced pieces.
-
-    Args:
-        arm: The arm.
-        committed: Function that returns the cell of each piece when the board was last settled,
-            -1: unknown.
+def put_right(arm: Arm) -> Actions:
+    """Put the held piece on a free cell, and center misplaced pieces, on the cell where a piece was
+    when the board was last settled if possible.
 
     Raises:
         SkillFailed: A piece lies on its side or off the board, or there is no room.
@@ -150,7 +143,7 @@ def put_right(arm: Arm, committed: Callable[[], State]) -> Actions:
             return
         slot = arm.held if arm.held in wrong else wrong[0]
         taken = {cell for other, cell in cells.items() if other != slot}
-        wish = committed()[slot]
+        wish = int(arm.env.rules_kept["cells"][0, slot])
         wish = wish if wish >= 0 else cells[slot]
         free = [cell for cell in range(SIZE * SIZE) if cell not in taken]
         apart = Board(SIZE).manhattan
@@ -184,14 +177,16 @@ def next_move(arm: Arm, goal: dict[int, int]) -> tuple[int, int] | None:
     return slots[number], Board(SIZE).target(state, number, direction)
 
 
-def play(arm: Arm, goal: dict[int, int], committed: Callable[[], State]) -> Iterator[np.ndarray]:
-    """Solve the puzzle, replanning before each move; for ``committed`` see :func:`put_right`.
+def play(arm: Arm) -> Iterator[np.ndarray]:
+    """Solve the puzzle, replanning before each move.
 
     Raises:
         SkillFailed: The puzzle cannot be solved.
     """
+    cells = arm.env.layouts[0].roles["goal"]
+    goal = {slot: int(cell) for slot, cell in enumerate(cells) if cell >= 0}
     for _ in range(MOST_MOVES):
-        yield from put_right(arm, committed)
+        yield from put_right(arm)
         move = next_move(arm, goal)
         if move is None:
             return
@@ -199,18 +194,7 @@ def play(arm: Arm, goal: dict[int, int], committed: Callable[[], State]) -> Iter
     raise SkillFailed(f"not solved after {MOST_MOVES} moves")
 
 
-def committed_cells(arm: Arm) -> Callable[[], State]:
-    """Return a function that returns the cell of each piece when the board was last settled."""
-    return lambda: tuple(arm.env.rules_kept["cells"][0].tolist())
-
-
-def goal_cells(arm: Arm) -> dict[int, int]:
-    """Return the goal cell of each piece, by slot."""
-    cells = arm.env.layouts[0].roles["goal"]
-    return {slot: int(cell) for slot, cell in enumerate(cells) if cell >= 0}
-
-
 @solves(RestsAtCell)
 def solve_rests_at_cell(arm: Arm, goal: RestsAtCell) -> Actions:
     """Solve the whole puzzle, as a single piece may be blocked."""
-    yield from play(arm, goal_cells(arm), committed_cells(arm))
+    yield from play(arm)

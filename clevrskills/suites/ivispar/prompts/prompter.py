@@ -62,13 +62,11 @@ class BoardPrompter:
         self.reply_tokens = 200 if self._explain else 10
 
     def begin(self, prompt: PromptInput) -> None:
-        """Begin an episode."""
         self._about = prompt.about
 
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, TextAction]]
     ) -> list[Message]:
-        """Return the messages to send."""
         views = observation["views"]
         drawn = any(VIEWS[name].drawn for name in views)
         shown = [Message("system", (self._system(drawn, any(map(_is_text, views))),))]
@@ -92,11 +90,9 @@ class BoardPrompter:
         return shown
 
     def parse(self, reply: str) -> TextAction:
-        """Return the command of a reply."""
         return read_reply(reply, canonical)
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
-        """Return a reply that gives an action."""
         return f"{section('reply')}\n{write_action(action)}"
 
     def random(self, generator: np.random.Generator) -> str:
