@@ -10,14 +10,14 @@ BACKBONE=${BACKBONE:-ResNet18_Weights.IMAGENET1K_V1} # LeRobot's default; null: 
 policy=(
   --policy.type=act
   --policy.pretrained_backbone_weights="$BACKBONE"
-  # 1 s at 20 Hz. LeRobot's 100 steps are 2 s of the 50 Hz of the paper, and longer than most
-  # episodes of L0, whose medians are 13 to 61 steps (docs/evaluation.md).
+  # 1 s at 20 Hz. LeRobot's 100 steps are 2 s at the paper's 50 Hz, and longer than most episodes of
+  # L0, whose medians are 13 to 61 steps (docs/evaluation.md).
   --policy.chunk_size=20
-  # Looks again each half second; our choice, not tuned.
+  # Replans every half second; our choice, not tuned.
   --policy.n_action_steps=10
   --policy.optimizer_lr=1e-5          # LeRobot's default, and the paper's
   --policy.optimizer_lr_backbone=1e-5 # likewise
-  # Actions stay what they are: deltas in the end effector's frame, in [-1, 1] (docs/formats.md).
+  # Actions are deltas in the end effector's frame, in [-1, 1] (docs/formats.md).
   # State (15 numbers for xArm 6) and actions are shifted and scaled by mean and standard
   # deviation, LeRobot's default for ACT. Cameras keep their names; images stay 256 x 256.
 )

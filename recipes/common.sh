@@ -2,9 +2,8 @@
 # report. Sourced by a recipe, with the recipe's arguments; not run.
 # shellcheck shell=bash
 #
-# A stage that is done leaves OUT/done/NAME: its command, and the seconds it took. Run again, the
-# recipe skips it. A stage that failed is done again; generation, training and evaluation go on from
-# where they were.
+# A finished stage leaves OUT/done/NAME with its command and its duration in seconds; the next run
+# skips it. A failed stage is repeated; generation, training and evaluation resume.
 
 say() { echo "${0##*/}: $*"; }
 
@@ -18,7 +17,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mkdir -p "$1"
 OUT=$(cd "$1" && pwd)
 
-# Settings. The environment may override each.
+# Settings, which environment variables override.
 TASKS=${TASKS:-}                                 # tasks, with blanks between; empty: all, or LEVEL's
 LEVEL=${LEVEL:-}                                 # L0, L1 or L2; empty: all
 STANDARD=${STANDARD:-100}                        # demonstrations of each task: 100 or 1000
@@ -147,7 +146,7 @@ data() { # the standard dataset, or a part of it, unless one is given
   fi
 }
 
-track() { # track [pretrained]: what the policy has learned from, as tables say it
+track() { # track [pretrained]: training data of the policy, as stated in tables
   local name places=("${tasks[@]/#/$DATA/}")
   [ ${#tasks[@]} -gt 0 ] || places=("$DATA")
   name=standard-$(sed -n 's/.*"standard": \([0-9][0-9]*\).*/\1/p' "$DATA/dataset.json")
@@ -204,7 +203,7 @@ evaluate_behind() { # evaluate_behind POLICY OPTIONS... -- SERVER...: the server
     kill -0 "$server" 2>/dev/null || fail "the server ended: $*"
     sleep 1
   done
-  # the first answer may take minutes: models are compiled then
+  # the first answer may take minutes, while models are compiled
   evaluate "$OURS" "${policy[@]}" --prompt language --policy-arg timeout_s=600 \
     --track "$(track pretrained)"
   kill "$server"

@@ -17,7 +17,7 @@ options=(
   --output-dir "$OUT/train"
   --global-batch-size "$BATCH"
   --learning-rate 1e-4 # Isaac-GR00T's default, with 5 % of the steps of warm-up
-  # Isaac-GR00T tunes projector and action head by default, and leaves the language model as it is.
+  # Isaac-GR00T tunes projector and action head by default, and freezes the language model.
   --save-steps 5000
   --save-total-limit 2
   --num-gpus 1

@@ -11,13 +11,13 @@ from gr00t.data.types import (
 )
 
 CHUNK = 16
-"""Actions at once, 0.8 s at 20 Hz; Isaac-GR00T's examples take 16."""
+"""Actions of a chunk, 0.8 s at 20 Hz; Isaac-GR00T's examples take 16."""
 
 STATE = ["joint_position", "end_effector_position", "end_effector_rotation"]
 STATE += ["vacuum_on", "holding"]
 ACTION = ["end_effector_position_delta", "end_effector_rotation_delta", "gripper"]
 
-# Deltas are taken as they are. RELATIVE would subtract the state from them, and EEF wants poses.
+# Deltas are used unchanged. RELATIVE would subtract the state from them, and EEF needs poses.
 AS_IT_IS = ActionConfig(
     rep=ActionRepresentation.ABSOLUTE, type=ActionType.NON_EEF, format=ActionFormat.DEFAULT
 )
@@ -25,7 +25,7 @@ AS_IT_IS = ActionConfig(
 register_modality_config(
     {
         "video": ModalityConfig(delta_indices=[0], modality_keys=["base_camera", "hand_camera"]),
-        # scaled to [-1, 1] by the least and the greatest value, Isaac-GR00T's default
+        # scaled to [-1, 1] by minimum and maximum, Isaac-GR00T's default
         "state": ModalityConfig(delta_indices=[0], modality_keys=STATE),
         "action": ModalityConfig(
             delta_indices=list(range(CHUNK)),

@@ -1,10 +1,10 @@
-"""The study of LoHoRavens: the runs of a TOML file, one after the other, and their report.
+"""Study of LoHoRavens: the runs of a TOML file in turn, and their report.
 
     python recipes/lohoravens_study.py recipes/lohoravens_study.toml --out study --dry-run
     python recipes/lohoravens_study.py recipes/lohoravens_study.toml --out study oracle zero random
 
-A run is a table ``[run.NAME]`` of options of ``clevrskills evaluate``; ``[all]`` has those of all
-runs. What is done already is not done again.
+A run is a table ``[run.NAME]`` of options of ``clevrskills evaluate``; ``[all]`` has options of all
+runs. Finished runs are skipped.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from clevrskills.jobs.arguments import check_names
 
 @dataclass
 class StudyArgs:
-    """Which runs of which file."""
+    """Runs of a file."""
 
     file: Annotated[Path, tyro.conf.Positional]
-    """The TOML file."""
+    """TOML file of the study."""
     names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Runs; none: all."""
+    """Runs; default: all."""
     out: Path = Path("study")
     """Folder of the results, one for each run."""
     set: tuple[str, ...] = ()
-    """NAME=VALUE of what the file leaves open in braces."""
+    """NAME=VALUE for a name in braces in the file."""
     add: str = ""
     """Further options of all runs, e.g. "--seed 0 --episodes 2 --workers 8"."""
     dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Print the commands and check them; run nothing."""
+    """Print and check the commands without running them."""
 
 
 def runs(args: StudyArgs) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and options of each run, lists of texts or single ones.
+    """Return the name and the options of each run, lists of strings or single ones.
 
     Raises:
         ClevrSkillsError: The file is damaged, has no such run, or leaves something open.
@@ -68,7 +68,7 @@ def runs(args: StudyArgs) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def words_of(options: Mapping[str, Any]) -> list[str]:
-    """The options as they are written on a command line."""
+    """Return the options as words of a command line."""
     words = ["evaluate"]
     for option, value in options.items():
         for each in value if isinstance(value, list) else [value]:
@@ -77,7 +77,7 @@ def words_of(options: Mapping[str, Any]) -> list[str]:
 
 
 def _filled(value: Any, known: Mapping[str, str], dry: bool) -> Any:
-    """An option with what is known in place of names in braces.
+    """Return an option with names in braces replaced.
 
     Raises:
         ClevrSkillsError: Something is open.

@@ -1,10 +1,10 @@
-"""Turns for pick-and-place actors without an arm, many times as many in an hour as `clevrskills
-generate` makes: the map and the heights, what is asked for, and the pick and place.
+"""Training turns for pick-and-place policies, drawn without an arm and much faster than with
+`clevrskills generate`: color and height map, instruction, and pick and place.
 
-Of each drawn episode there is the start, with the task's own sentence and the solver's pick and
-place, if it is a primitive; then instructions drawn at random, with what a perfect actor makes
-of them. One of these is carried out by setting the block to its place, and so on, `--depth` times.
-What was asked for last is an end besides.
+For primitives, a drawn episode gives the initial scene with the task's sentence and the solver's
+move. Then random instructions are drawn with the move of a perfect executor. One of them is
+executed by moving the block to its target, and this repeats `--depth` times. The last instruction,
+already satisfied, also gives an example of the end.
 
     python recipes/lohoravens_turns.py --level primitive --level seen --count 100 --out turns.npz
     clevrskills train --policy cliport --data turns.npz --out runs/actor
@@ -47,17 +47,17 @@ from clevrskills.suites.lohoravens.things import (
 from clevrskills.tasks.bank_files import read_banks
 
 FIRST_SEED = 10_000_000
-"""Far from those of what is evaluated."""
+"""First seed, far from those of evaluations."""
 REWORDED = 0.5
-"""Share of instructions that are said in the words of the primitives, of those that can be."""
+"""Share of instructions worded like the primitives, where possible."""
 FREE_SHARE = 0.3
-"""How often a free area is the target, beside others."""
+"""Weight of free areas as targets."""
 TRIES = 10
-"""How often as many instructions are drawn as are to be found, at most."""
+"""Maximum number of drawn instructions per wanted one."""
 
 
 def main() -> None:
-    """Draw them."""
+    """Draw the turns."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tasks", nargs="*")
     parser.add_argument("--level", action="append", default=[], help="all tasks of a level")
@@ -126,13 +126,13 @@ def add_turn(found: dict[str, list[Any]], scene: int, text: str, action: list[in
 def draw_instructions(
     env: LoHoRavensEnv, count: int, generator: np.random.Generator
 ) -> list[tuple[str, Move]]:
-    """Instructions that fit the scene as it is, each with what a perfect actor does. Blocks, bowls,
-    zones, areas and sides are targets equally often, free areas seldom.
+    """Return instructions that fit the present scene, each with the move of a perfect executor.
+    Blocks, bowls, zones, areas and sides are targets equally often, free areas rarely.
 
     Args:
         env: The environment.
-        count: How many, at most.
-        generator: What they are drawn from.
+        count: Maximum number of instructions.
+        generator: Random generator.
     """
     scene = FieldView(env, env.memory.hidden_at_start)
     found: list[tuple[str, Move]] = []
@@ -157,7 +157,7 @@ def draw_instructions(
 
 
 def _targets(thing: Thing, scene: FieldView) -> Iterator[list[str]]:
-    """What a thing can be placed on, of each kind."""
+    """Return the possible supports of an object, by kind."""
     others = [other for other in scene.things if other is not thing and other.solid]
     blocks = [other for other in others if other.movable]
     yield [FREE_AREA]
@@ -175,8 +175,8 @@ def _one(options: Sequence[str], generator: np.random.Generator) -> str:
 
 
 def reworded(instruction: Instruction, generator: np.random.Generator) -> str:
-    """An instruction in the words of the primitives, none of those held out; empty: they have none
-    for it.
+    """Return an instruction worded like the primitives, without held-out words; empty if they have
+    no wording for it.
     """
     pick, place = instruction.pick, instruction.place
     fields = {"thing": str(Phrase(pick.color, pick.kind, pick.size))}

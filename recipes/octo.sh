@@ -30,6 +30,6 @@ read -ra more <<<"${MORE:-}" # further options of `clevrskills train`
 ours oracle,vla
 data
 stage train train --steps "$STEPS" "${options[@]}" "${exported[@]}" "${more[@]}"
-# Prompts are shown with their images, as in training, so all 33 tasks take part.
+# Prompts include their images, as in training, so all 33 tasks are evaluated.
 stage "evaluation-$EPISODES" evaluate "$OURS" "checkpoint:$OUT/train"
 report

@@ -26,11 +26,11 @@ FEATURES = {
     "actions": "action",
     "prompt": "prompt",
 }
-"""What clients send, by which the data is called too: so evaluation needs no ``rename``."""
+"""Names that clients send, also used for the data, so evaluation needs no ``rename``."""
 
 
 def image(values: Any) -> np.ndarray:
-    """An image as (H, W, 3) uint8; data has (3, H, W) in [0, 1]."""
+    """Return an image as (H, W, 3) uint8; data has (3, H, W) in [0, 1]."""
     values = np.asarray(values)
     if values.dtype == np.uint8:
         return values
@@ -39,7 +39,7 @@ def image(values: Any) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Inputs(transforms.DataTransformFn):
-    """Observations as the model takes them: its third camera is not there."""
+    """Conversion of observations to model inputs; the third camera is masked."""
 
     def __call__(self, data: dict) -> dict:
         base, hand = image(data[BASE]), image(data[HAND])
@@ -52,7 +52,7 @@ class Inputs(transforms.DataTransformFn):
 
 @dataclasses.dataclass(frozen=True)
 class Outputs(transforms.DataTransformFn):
-    """The 7 numbers of an action, of the 32 that the model gives."""
+    """Conversion of the model's 32 outputs to the 7 numbers of an action."""
 
     def __call__(self, data: dict) -> dict:
         return {"actions": np.asarray(data["actions"])[:, :7]}
@@ -60,12 +60,12 @@ class Outputs(transforms.DataTransformFn):
 
 @dataclasses.dataclass(frozen=True)
 class Demonstrations(config.DataConfigFactory):
-    """Our exports. Actions are deltas already, so DeltaActions is left out."""
+    """Configuration of our exports, without DeltaActions, as actions are already deltas."""
 
     def create(
         self, assets_dirs: pathlib.Path, model_config: pi0_config.Pi0Config
     ) -> config.DataConfig:
-        """As openpi asks for it."""
+        """Return the data configuration."""
         return dataclasses.replace(
             self.create_base_config(assets_dirs, model_config),
             repack_transforms=transforms.Group(inputs=[transforms.RepackTransform(FEATURES)]),
@@ -101,7 +101,7 @@ def training() -> config.TrainConfig:
 
 
 def main(program: str, *arguments: str) -> None:
-    """Run a program that looks for configurations by their names."""
+    """Run an openpi program with this configuration registered."""
     own = training()
     config._CONFIGS_DICT[own.name] = own
     sys.argv = [program, *arguments]

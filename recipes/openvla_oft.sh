@@ -46,7 +46,7 @@ train() { # train STEPS OPTIONS...: goes on from its last checkpoint
       decay=$steps
     fi
   fi
-  # It saves only what is a multiple of save_freq, and ends with the step after max_steps.
+  # It saves only at multiples of save_freq, and ends with the step after max_steps.
   (cd "$CHECKOUT" && WANDB_MODE=offline .venv/bin/torchrun --standalone --nnodes 1 \
     --nproc-per-node 1 "$ROOT/recipes/openvla_oft_data.py" vla-scripts/finetune.py \
     --data_root_dir "$OUT/export" --dataset_name clevrskills --run_root_dir "$OUT/train" \

@@ -12,7 +12,7 @@ from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 
 class OpenVLAOFT:
-    """Asks for a chunk of actions, by JSON over HTTP, with arrays as json-numpy writes them.
+    """Policy that requests chunks of actions by JSON over HTTP, with arrays in json-numpy's format.
 
     Args:
         url: Of the server, with ``/act``.
@@ -28,11 +28,11 @@ class OpenVLAOFT:
         self._url, self._timeout_s, self._text = url, timeout_s, ""
 
     def reset(self, prompt: PromptInput) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         self._text = prompt.text
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next actions, (H, 7).
+        """Return the next actions, (H, 7).
 
         Raises:
             PolicyError: The server does not answer, or not with actions.
@@ -45,7 +45,7 @@ class OpenVLAOFT:
             "state": _packed(state.astype(np.float32)),
             "instruction": self._text,
         }
-        # its own form for clients without json-numpy: JSON within JSON, in the answer too
+        # its format for clients without json-numpy: JSON within JSON, also in the answer
         body = json.dumps({"encoded": json.dumps(question)}).encode()
         request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
         try:

@@ -11,16 +11,16 @@ from typing import Any
 from prismatic.vla.datasets.rlds.oxe import configs, materialize, mixtures
 
 NAME = "clevrskills"
-"""Of the dataset in the export, and of the statistics in the checkpoint."""
+"""Names of the dataset in the export and of the statistics in the checkpoint."""
 
 
 def as_it_is(trajectory: dict[str, Any]) -> dict[str, Any]:
-    """A trajectory without changes: actions are 7 numbers in [-1, 1], the gripper's the last."""
+    """Return a trajectory unchanged: actions are 7 numbers in [-1, 1], the gripper last."""
     return trajectory
 
 
 def register() -> None:
-    """Make the dataset known by its name."""
+    """Register the dataset."""
     configs.OXE_DATASET_CONFIGS[NAME] = {
         "image_obs_keys": {"primary": "image", "secondary": None, "wrist": "wrist_image"},
         "depth_obs_keys": {"primary": None, "secondary": None, "wrist": None},
@@ -33,7 +33,7 @@ def register() -> None:
 
 
 def main(program: str, *arguments: str) -> None:
-    """Run a program that looks for datasets by their names."""
+    """Run an openvla-oft program with this dataset registered."""
     register()
     sys.argv = [program, *arguments]
     sys.path[:0] = [str(pathlib.Path.cwd()), str(pathlib.Path(program).parent)]

@@ -10,14 +10,14 @@ BATCH=${BATCH:-64}              # likewise, on one GPU of 80 GB
 policy=(
   --policy.type=pi05
   --policy.pretrained_path="$BASE"
-  # The model has places for three cameras; the third stays empty. Ours keep their names, as
-  # features are taken from the data here; images are scaled to 224 x 224 by the model.
+  # The model has three camera slots; the third stays empty. Ours keep their names, as features come
+  # from the data; the model scales images to 224 x 224.
   --policy.empty_cameras=1
-  # Chunks of 50 are the base model's; 10 of them are made, as LeRobot does for LIBERO, at 20 Hz too.
+  # Chunks of 50 are the base model's; 10 actions are executed, as in LeRobot's LIBERO training at 20 Hz.
   --policy.chunk_size=50
   --policy.n_action_steps=10
   --policy.optimizer_lr=2.5e-5 # LeRobot's default, openpi's peak rate; 1000 steps of warm-up, cosine
-  # So that it fits in 80 GB: LeRobot's page.
+  # Needed to fit in 80 GB, according to LeRobot's page.
   --policy.dtype=bfloat16
   --policy.gradient_checkpointing=true
   # State (15 numbers for xArm 6) and actions are scaled by their quantiles q01 and q99, which exports

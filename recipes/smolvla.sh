@@ -10,9 +10,9 @@ BATCH=${BATCH:-64}                 # likewise
 of=observation.images
 policy=(
   --policy.path="$BASE"
-  # The base model calls its cameras camera1 to camera3; there is none of ours for the third.
+  # The base model calls its cameras camera1 to camera3; we have no third camera.
   "--rename_map={\"$of.base_camera\": \"$of.camera1\", \"$of.hand_camera\": \"$of.camera2\"}"
-  # Chunks of 50 actions are the base model's. It looks again each half second; our choice, not tuned.
+  # Chunks of 50 actions are the base model's. It replans every half second; our choice, not tuned.
   --policy.n_action_steps=10
   --policy.optimizer_lr=1e-4 # LeRobot's default, with 1000 steps of warm-up and a cosine
   # State (15 numbers for xArm 6) and actions are padded to 32, and shifted and scaled by mean and
