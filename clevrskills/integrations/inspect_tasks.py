@@ -96,11 +96,7 @@ def clevrskills(preset: str = "words", **options: Any) -> Task:
 
 @solver
 def played(request: EvaluationRequest) -> Solver:
-    """Play episodes with the messages of an evaluation.
-
-    Args:
-        request: The evaluation.
-    """
+    """Play episodes with the messages of an evaluation."""
     make_policy(request)  # reports wrong arguments before anything starts
     free: list[EnvPool] = []
 
@@ -137,11 +133,7 @@ def played(request: EvaluationRequest) -> Solver:
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def outcome(measures: Sequence[str]) -> Scorer:
-    """Score an episode by success and other numbers of its result.
-
-    Args:
-        measures: Names of numbers or measures of the result.
-    """
+    """Score an episode by success and other numbers of its result."""
 
     async def score(state: TaskState, target: Target) -> Score:
         del target

@@ -22,13 +22,10 @@ class AtPose(AtPosition):
 
     Reward: as for :class:`AtPosition`. While the body is held at least 0.03 m beside the position
     or 9 degrees off the orientation, 2 to 4: half for height, half for distance and angle.
-
-    Args:
-        orientation: World orientation, (B, 4).
     """
 
     name = "at_pose"
-    orientation: Tensor
+    orientation: Tensor  # world orientation, (B, 4)
 
     def angle(self, world: World, state: GoalState) -> Tensor:
         """Return the remaining rotation in radians, in [0, pi], (B,)."""

@@ -13,13 +13,10 @@ class AtPoseOnTop(AtPose):
     """Pose as in :class:`AtPose`, but on another body instead of the table.
 
     Reward: as for :class:`AtPose`.
-
-    Args:
-        bottom: Index of the body below, (B,).
     """
 
     name = "at_pose_on_top"
-    bottom: Tensor
+    bottom: Tensor  # index of the body below, (B,)
 
     def resting(self, world: World) -> Tensor:
         return world.carries(self.bottom, self.object, self.criteria.support_share)

@@ -18,17 +18,13 @@ class AtPosition(Placing):
     orientation.
 
     Reward: reach 0 to 2, carry 2 to 5, in place but held 5, released 6.
-
-    Args:
-        object: Index of the body, (B,).
-        position: World position of the body's origin, (B, 3).
     """
 
     name = "at_position"
     max_reward = PUT_DOWN_REWARD
     handles = ("object",)
-    object: Tensor
-    position: Tensor
+    object: Tensor  # index of the body, (B,)
+    position: Tensor  # world position of the body's origin, (B, 3)
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         placed, held = self.placed(world, state), world.is_held(self.object)

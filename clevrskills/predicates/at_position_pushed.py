@@ -19,13 +19,10 @@ class AtPositionPushed(Pushed):
     Reward: exp(-5 distance of the cups in m) + exp(-5 distance to the position in m) + exp(b - 1),
     up to 3. b is 1 if the gripper is behind the body, -1 if it is in front. At the position 3.9 to
     4, not touched 4.9 to 4.95, done 5. It stays 0 once the body was held or struck.
-
-    Args:
-        position: World position of the body's origin, (B, 3).
     """
 
     name = "at_position_pushed"
-    position: Tensor
+    position: Tensor  # world position of the body's origin, (B, 3)
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)

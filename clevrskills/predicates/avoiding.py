@@ -17,14 +17,10 @@ class Avoiding(Wrapper):
     """The child holds, and the robot has never touched any of some bodies.
 
     After a touch, it can no longer hold, and reward and progress are 0.
-
-    Args:
-        child: The goal.
-        objects: Indices of the bodies, (B, n); empty slots are never touched.
     """
 
     name = "avoiding"
-    objects: Tensor
+    objects: Tensor  # indices of the bodies, (B, n); empty slots are never touched
 
     def initial_state(self, world: World) -> GoalState:
         touched = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)

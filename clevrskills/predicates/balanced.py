@@ -49,21 +49,15 @@ class Balanced(PhysicalPredicate):
     Reward: 6 for each object that may stay on its plate, less 6 for each that must leave it. The
     next object adds 0 to 3 for the distance of the gripper or, if held, 3 to 6 for the distance to
     its plate. Done 6 for each object.
-
-    Args:
-        beam: Index of the beam, (B,).
-        plates: Indices of the two plates, (B, 2).
-        objects: Indices of the objects, -1 for none, (B, n).
-        level: World poses of the beam and the two plates of the level scale, (B, 3, 7).
     """
 
     name = "balanced"
     goal_words = ("on", "onto", "both", "two", "plate", "plates")
     handles = ("objects",)
-    beam: Tensor
-    plates: Tensor
-    objects: Tensor
-    level: Tensor
+    beam: Tensor  # index of the beam, (B,)
+    plates: Tensor  # indices of the two plates, (B, 2)
+    objects: Tensor  # indices of the objects, -1 for none, (B, n)
+    level: Tensor  # world poses of the beam and the two plates of the level scale, (B, 3, 7)
 
     @property
     def max_reward(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""Predicate: the end effector is at a pose."""
+"""Predicate: the end effector is at a pose (ClevrSkills paper, appendix A.1, task 1)."""
 
 from dataclasses import dataclass
 
@@ -18,15 +18,10 @@ class EndEffectorAtPose(EndEffectorAtPosition):
     difference of the quaternions, which is half the angle in radians for small angles.
 
     Reward: max(0, 2 - error), done 2.
-
-    Args:
-        orientation: World orientation, (B, 4).
-
-    Source: ClevrSkills paper (arXiv 2411.09052), appendix A.1, task 1.
     """
 
     name = "end_effector_at_pose"
-    orientation: Tensor
+    orientation: Tensor  # world orientation, (B, 4)
 
     @property
     def tolerance(self) -> float:

@@ -18,14 +18,11 @@ class EndEffectorAtPosition(PhysicalPredicate):
     orientation.
 
     Reward: max(0, 2 - distance in m), done 2.
-
-    Args:
-        position: World position, (B, 3).
     """
 
     name = "end_effector_at_position"
     max_reward = 2.0
-    position: Tensor
+    position: Tensor  # world position, (B, 3)
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         error = self.error(world)

@@ -35,10 +35,6 @@ class Hit(PhysicalPredicate):
 
     Reward: reach 0 to 2; held or flying 4 + 4 exp(-10 x), where x is the distance in metres by
     which the flight, if released now, misses the other body; done 12.
-
-    Args:
-        object: Index of the thrown body, (B,).
-        target: Index of the other body, (B,).
     """
 
     name = "hit"
@@ -46,8 +42,8 @@ class Hit(PhysicalPredicate):
     max_reward = 12.0
     handles = ("object",)
     unsettles = ("object", "target")
-    object: Tensor
-    target: Tensor
+    object: Tensor  # index of the thrown body, (B,)
+    target: Tensor  # index of the other body, (B,)
 
     def initial_state(self, world: World) -> GoalState:
         world.expect_touches()

@@ -19,14 +19,11 @@ class InsideAfter(Inside):
     put there again.
 
     Reward: as for :class:`Inside`; for a body that came too early, reach 0 to 2.
-
-    Args:
-        before: Index of the body that comes first, (B,).
     """
 
     name = "inside_after"
     goal_words = (*Inside.goal_words, "next to")
-    before: Tensor
+    before: Tensor  # index of the body that comes first, (B,)
 
     def initial_state(self, world: World) -> GoalState:
         return {"early": torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)}

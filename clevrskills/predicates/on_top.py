@@ -30,10 +30,6 @@ class OnTop(Placing):
 
     Reward: reach 0 to 2, carry towards the origin of the lower body 2 to 5, in place but held 5,
     released 6.
-
-    Args:
-        top: Index of the upper body, (B,).
-        bottom: Index of the lower body, (B,).
     """
 
     name = "on_top"
@@ -43,8 +39,8 @@ class OnTop(Placing):
     )
     max_reward = PUT_DOWN_REWARD
     handles = ("top",)
-    top: Tensor
-    bottom: Tensor
+    top: Tensor  # index of the upper body, (B,)
+    bottom: Tensor  # index of the lower body, (B,)
 
     inside = False
 

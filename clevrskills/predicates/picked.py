@@ -19,15 +19,12 @@ class Picked(PhysicalPredicate):
     gripper slower than ``criteria.pick_speed_m_per_s``.
 
     Reward: reach 0 to 2, held 2, lifted up to the clearance 2 to 3, done 4.
-
-    Args:
-        object: Index of the body, (B,).
     """
 
     name = "picked"
     goal_words = ("then",)
     max_reward = 4.0
-    object: Tensor
+    object: Tensor  # index of the body, (B,)
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         held = world.is_held(self.object)

@@ -27,9 +27,6 @@ class PushedTowards(Pushed):
     does not count; the way starts where that motion ends.
 
     Reward: as for :class:`AtPositionPushed` with the target as the position.
-
-    Args:
-        towards: Index of the other body, (B,).
     """
 
     name = "pushed_towards"
@@ -37,7 +34,7 @@ class PushedTowards(Pushed):
         *("towards", "to", "closer", "nearer", "in", "direction", "away", "on", "first", "then"),
     )
     own_way = True
-    towards: Tensor
+    towards: Tensor  # index of the other body, (B,)
 
     def initial_state(self, world: World) -> GoalState:
         state = super().initial_state(world)

@@ -25,14 +25,11 @@ class Rotated(AtPose):
 
     Reward: as for :class:`AtPose`, with the greater of the remaining angles to the orientation and
     of the rotation.
-
-    Args:
-        angle_rad: Rotation that leads to ``orientation``, (B,), anti-clockwise seen from above;
-            less than half a turn.
     """
 
     name = "rotated"
     goal_words = ("then",)
+    # rotation to ``orientation``, anti-clockwise from above, less than half a turn, (B,)
     angle_rad: Tensor
 
     @classmethod

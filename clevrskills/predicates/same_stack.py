@@ -34,14 +34,11 @@ class SameStack(PhysicalPredicate):
     Reward: 6 for each object above the lowest one of the highest tower. The next object adds 0 to 2
     for reaching it and 2 to 5 for carrying it to the top of that tower. Done 6 for each object but
     one.
-
-    Args:
-        objects: Indices of at least two objects, -1 for none, (B, n).
     """
 
     name = "same_stack"
     goal_words = ("on", "on top of")
-    objects: Tensor
+    objects: Tensor  # indices of at least two objects, -1 for none, (B, n)
 
     @property
     def max_reward(self) -> Tensor:

@@ -34,14 +34,11 @@ class ToppledStructure(PhysicalPredicate):
 
     Reward: 3 for each body that is down, and up to 2.97 for the next one as for
     :class:`TouchedToppled`; done 3 for each body. It stays 0 once a body was held.
-
-    Args:
-        objects: Indices of the bodies, the lowest first, -1 for none, (B, n).
     """
 
     name = "toppled_structure"
     unsettles = ("objects",)
-    objects: Tensor
+    objects: Tensor  # indices of the bodies, the lowest first, -1 for none, (B, n)
 
     @property
     def max_reward(self) -> Tensor | float:

@@ -33,13 +33,10 @@ class Handled(PhysicalPredicate):
     The goal state holds the initial pose, and whether the gripper has touched, held or struck the
     object. A strike is a touch at ``criteria.touch_speed_m_per_s`` or more, in this or the previous
     control step or at any time of the contact.
-
-    Args:
-        object: Index of the body, (B,).
     """
 
     unsettles = ("object",)
-    object: Tensor
+    object: Tensor  # index of the body, (B,)
 
     own_way: ClassVar[bool] = False
     """True if only motion caused by the gripper counts. Motion caused by other bodies or by the

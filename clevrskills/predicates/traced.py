@@ -18,15 +18,12 @@ class Traced(PhysicalPredicate):
     one without collisions, in any orientation.
 
     Reward: max(0, 2 - distance in m), done 6.
-
-    Args:
-        object: Index of the body, (B,).
     """
 
     name = "traced"
     goal_words = ("green", "red", "yellow", "balls")
     max_reward = 6.0
-    object: Tensor
+    object: Tensor  # index of the body, (B,)
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         distance = geometry.length(world.end_effector_pose[:, :3] - world.position(self.object))

@@ -14,10 +14,6 @@ SCHEME = "Api-Key"
 def read_api_key(variable: str | None, option: str = "api_key_env") -> str | None:
     """Return the key in an environment variable; ``None`` without a variable.
 
-    Args:
-        variable: Name of the variable.
-        option: Name of its option for error messages.
-
     Raises:
         ClevrSkillsError: The variable is missing or holds no key.
     """

@@ -138,9 +138,6 @@ def _end(process: subprocess.Popen[bytes], connection: socket.socket) -> None:
 class Channel:
     """Channel of frames on a socket.
 
-    Args:
-        connection: The socket.
-
     Raises:
         OSError: The connection broke.
         EOFError: The other side closed it.

@@ -26,13 +26,7 @@ def state_vector(observation: Observation) -> np.ndarray | None:
 def common(
     observation: Observation, prompt: PromptInput, sent: Callable[[np.ndarray], Any]
 ) -> dict[str, Any]:
-    """Return the fields shared by the dialects.
-
-    Args:
-        observation: The observation.
-        prompt: The prompt, with the images to send.
-        sent: Encoder of images.
-    """
+    """Return the fields shared by the dialects."""
     data: dict[str, Any] = {"step": int(observation["step"]), "seed": prompt.seed}
     if observation.get("proprioception"):
         data["proprioception"] = dict(observation["proprioception"])

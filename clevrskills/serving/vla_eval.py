@@ -110,13 +110,7 @@ def opened(message: bytes | str) -> tuple[str, Any, int]:
 def to_payload(
     observation: Observation, prompt: PromptInput, compress: str = "none"
 ) -> dict[str, Any]:
-    """Return the payload of an observation.
-
-    Args:
-        observation: The observation.
-        prompt: The prompt, with the images to send.
-        compress: Encoding of images; files of a history are in lists.
-    """
+    """Return the payload of an observation."""
     marked = {"__image__": True, "format": compress}
     sent = image_encoder(compress, lambda file, i: {**marked, "data": file, "shape": i.shape})
     data: dict[str, Any] = {

@@ -73,18 +73,15 @@ def leaf_slots(
         UnknownNameError: A leaf has no such attribute.
     """
     used = [node.predicate for node in nodes(goal) if node.active]
-    leaves = _leaves(used)
+    leaves = used_leaves(goal)
     scene = _SlotScene(leaves, layout, _words(used, leaves))
     return {**scene.words, **{name: scene.filled(source) for name, source in sources.items()}}
 
 
 def used_leaves(goal: Predicate) -> list[Leaf]:
     """Return the leaves of a goal that environment 0 uses, in order."""
-    return _leaves([node.predicate for node in nodes(goal) if node.active])
-
-
-def _leaves(predicates: Sequence[Predicate]) -> list[Leaf]:
-    return [predicate for predicate in predicates if isinstance(predicate, Leaf)]
+    used = [node.predicate for node in nodes(goal) if node.active]
+    return [predicate for predicate in used if isinstance(predicate, Leaf)]
 
 
 def _words(used: Sequence[Predicate], leaves: Sequence[Leaf]) -> dict[str, str]:

@@ -349,10 +349,6 @@ class Keeping(Wrapper):
     """Goal with a condition that must be kept.
 
     Reward, credit and next leaf are those of the child; success requires both.
-
-    Args:
-        child: The goal.
-        kept: The condition.
     """
 
     name = "keeping"

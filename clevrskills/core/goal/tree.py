@@ -59,11 +59,6 @@ def parts(predicate: Predicate) -> tuple[Predicate, ...]:
 def reasons(goal: Predicate, failure_flags: Several[str], state: GoalState) -> list[str] | None:
     """Return why each environment can no longer achieve its goal, empty where it can; ``None`` if
     all can.
-
-    Args:
-        goal: The goal.
-        failure_flags: Its :attr:`~Predicate.failure_flags`.
-        state: The goal state.
     """
     if not any(any_true(state[name]) for name in failure_flags):
         return None
@@ -113,14 +108,7 @@ class LeafStatus:
 def leaf_status(
     goal: Predicate, outcome: Outcome, env: int = 0, asked: bool = True
 ) -> Iterator[LeafStatus]:
-    """Yield the status of the leaves of one environment, in order.
-
-    Args:
-        goal: The goal.
-        outcome: Its outcome.
-        env: Index of the environment.
-        asked: Whether the goal itself must hold now.
-    """
+    """Yield the status of the leaves of one environment, in order."""
     if isinstance(goal, Leaf):
         yield LeafStatus(goal, bool(outcome.holds[env]), asked)
         return

@@ -98,10 +98,6 @@ class Results:
 def read_results(root: Path, levels: Mapping[str, str]) -> Results:
     """Read the results of a curriculum so far.
 
-    Args:
-        root: Its folder.
-        levels: Level of every task.
-
     Raises:
         ClevrSkillsError: It is not the folder of a curriculum, or a file is damaged.
     """

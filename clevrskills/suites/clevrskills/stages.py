@@ -67,13 +67,7 @@ class CurriculumStep:
 
 
 class Stages:
-    """Curriculum in its folder.
-
-    Args:
-        what: The curriculum.
-        root: The folder.
-        levels: Level of every task.
-    """
+    """Curriculum in its folder."""
 
     def __init__(self, what: Curriculum, root: Path, levels: Mapping[str, str]) -> None:
         self.what, self.root, self.levels = what, root, levels

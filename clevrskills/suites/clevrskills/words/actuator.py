@@ -29,11 +29,6 @@ SPARE_TURNS = 2
 class CommandedArm(Arm):
     """Arm that achieves the goal of a command instead of that of the episode.
 
-    Args:
-        env: The environment.
-        generator: Source of all random choices.
-        leaf: The goal of the command.
-
     Attributes:
         state: State of the goal since the command.
         holds: Whether the goal holds now.

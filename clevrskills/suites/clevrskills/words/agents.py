@@ -13,16 +13,12 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import Privileged, Random
 from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import AtPosition, OnTop, Rotated
-from clevrskills.suites.clevrskills.words.forms import any_command
 from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, command_for
+from clevrskills.suites.clevrskills.words.interface import any_command
 
 
 class Commander(CommandOracle):
-    """Oracle that returns the command of the next leaf of the goal tree.
-
-    Args:
-        env: The environment.
-    """
+    """Oracle that returns the command of the next leaf of the goal tree."""
 
     def __init__(self, env: ClevrSkillsEnv) -> None:
         self._env = env
@@ -41,10 +37,6 @@ class Commander(CommandOracle):
 class SkillPlan(Privileged):
     """Oracle with commands of L0 skills, none of which both picks and places: objects are picked up
     before they are placed.
-
-    Args:
-        suite: The suite.
-        interface: The action interface.
 
     Raises:
         ClevrSkillsError: The interface is not textual.
