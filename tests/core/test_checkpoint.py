@@ -1,10 +1,8 @@
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch import nn
 
 from clevrskills.core import checkpoint
@@ -60,26 +58,6 @@ def test_the_latest_of_a_training_run(tmp_path: Path) -> None:
     left = {path.name for path in (tmp_path / checkpoint.CHECKPOINTS_DIR).iterdir()}
     assert left == {"100000000", "200000000", aside.name}
     assert checkpoint.latest(tmp_path) == (100_000_000, folder)
-
-
-def test_files_written_by_version_0_1_are_read(tmp_path: Path) -> None:
-    (one, optimizer), (other, blank) = trained(2), trained(0, seed=1)
-    save_file(one.state_dict(), tmp_path / "model.safetensors")
-    names = [name for name, _ in one.named_parameters()]
-    state = {
-        f"{names[index]}/{entry}": value
-        for index, entries in optimizer.state_dict()["state"].items()
-        for entry, value in entries.items()
-    }
-    save_file(state, tmp_path / "optimizer.safetensors")
-    (tmp_path / "config.json").write_text(json.dumps({"format_version": 1, "policy": "bc"}))
-    assert checkpoint.find(tmp_path) == tmp_path
-    checkpoint.load_weights(other, tmp_path)
-    path = tmp_path / "optimizer.safetensors"
-    checkpoint.load_optimizer(blank, other, checkpoint.read_tensors(path), path)
-    for pair in ((one, optimizer), (other, blank)):
-        train(*pair, steps=1)
-    assert same(one, other)
 
 
 def test_folders_that_are_no_checkpoint(tmp_path: Path) -> None:

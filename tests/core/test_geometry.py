@@ -212,12 +212,6 @@ def test_surface_height_is_where_the_solid_begins(name):
     assert (beside >= -1e-9).all()
 
 
-def test_length():
-    vectors = torch.tensor([[3.0, 4.0], [0.0, 0.0]])
-    assert geometry.length(vectors).tolist() == [5.0, 0.0]
-    assert geometry.length(vectors[:, None]).shape == (2, 1)
-
-
 @pytest.mark.parametrize("solids", [1, 3])
 def test_distances_do_not_depend_on_how_many_points_are_looked_at(solids, monkeypatch):
     generator = torch.Generator().manual_seed(0)

@@ -14,6 +14,8 @@ from websockets.sync.server import ServerConnection, serve
 
 from clevrskills.core.policy import Observation, PromptInput
 from clevrskills.core.policy_loader import PolicySource
+from clevrskills.serving import connect
+from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.server import serving
 from tests.serving import policies
 
@@ -85,6 +87,13 @@ def prompt(seed: int = 5) -> PromptInput:
     names = ("{obj:object_0}", "{ks:1}")
     images = {name: rng.integers(0, 256, (256, 256, 3), dtype=np.uint8) for name in names}
     return PromptInput("Put {obj:object_0} where {ks:1} shows it", images, seed)
+
+
+def started(url: str, **arguments: Any) -> RemotePolicy:
+    """Return a connected policy whose episode has begun."""
+    policy = connect(url, **arguments)
+    policy.reset(prompt())
+    return policy
 
 
 def observation(step: int = 0, history: int = 1, size_px: int = 32) -> Observation:

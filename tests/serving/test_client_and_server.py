@@ -27,7 +27,7 @@ from clevrskills.serving.server import HEALTH
 from clevrskills.serving.vla_eval import opened, sealed
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
 from tests.serving.policies import HERE, Asking, Recorder, Together, actions
-from tests.serving.servers import observation, prompt, scripted, served, serving_source
+from tests.serving.servers import observation, prompt, scripted, served, serving_source, started
 from tests.serving.test_codecs import assert_equal
 
 
@@ -48,8 +48,7 @@ def _forget() -> Iterator[None]:
 def test_a_policy_sees_what_it_would_in_process(dialect: str, compress: str, history: int) -> None:
     shown = [observation(step, history) for step in (0, 3)]
     with served("Recorder", dialect) as url:
-        policy = connect(url, compress=compress)
-        policy.reset(prompt())
+        policy = started(url, compress=compress)
         answers = [policy.act(one) for one in shown]
         policy.close()
     (recorder,) = Recorder.made
@@ -66,8 +65,7 @@ def test_a_policy_sees_what_it_would_in_process(dialect: str, compress: str, his
 def test_jpeg_is_nearly_the_same(dialect: str) -> None:
     shown = observation()
     with served("Recorder", dialect) as url:
-        policy = connect(url, compress="jpeg")
-        policy.reset(prompt())
+        policy = started(url, compress="jpeg")
         policy.act(shown)
     for name, image in Recorder.made[0].observations[0]["images"].items():
         difference = image.astype(int) - shown["images"][name]
@@ -150,14 +148,12 @@ def test_what_a_client_sends_is_what_the_policy_asked_for(dialect: str, fault: s
     asked, shown, said = NOT_AS_ASKED[fault]
     options = {"cameras": TWO, "size_px": 32, **asked}
     with served("Choosy", dialect, **options) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         with pytest.raises(PolicyError, match=f"^{url}: the server failed: .*{re.escape(said)}"):
             policy.act(shown)
     assert not Recorder.made[0].observations
     with served("Choosy", dialect, unchecked=True, **options) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         policy.act(shown)
     assert_equal(Recorder.made[-1].observations[0], shown)
 
@@ -166,8 +162,7 @@ def test_what_a_client_sends_is_what_the_policy_asked_for(dialect: str, fault: s
 def test_a_state_without_names_is_taken_apart(dialect: str, size: int, joints: int) -> None:
     state = np.arange(size, dtype=np.float32)
     with served("Choosy", dialect, cameras=TWO) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         policy.act({**observation(), "proprioception": {"state": state}})
     shown = Recorder.made[0].observations[0]["proprioception"]
     assert [*shown] == ["qpos", "ee_pose", "vacuum_on", "holding"]
@@ -178,8 +173,7 @@ def test_a_state_without_names_is_taken_apart(dialect: str, size: int, joints: i
 def test_more_than_the_policy_asked_for_is_not_shown(dialect: str) -> None:
     shown = observation()
     with served("Choosy", dialect, cameras=["hand_camera"], proprioception=False) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         policy.act(shown)
     images = {"hand_camera": shown["images"]["hand_camera"]}
     seen = {**shown, "images": images, "proprioception": {}}
@@ -188,8 +182,7 @@ def test_more_than_the_policy_asked_for_is_not_shown(dialect: str) -> None:
 
 def test_whoever_asks_for_nothing_gets_images_none_the_less(dialect: str) -> None:
     with served("Recorder", dialect) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         with pytest.raises(
             PolicyError, match=r"is \(3, 32, 32\) uint8; the policy takes \(H, W, 3"
         ):
@@ -274,8 +267,7 @@ def test_names_of_another_openpi_server() -> None:
 def test_renaming_that_cannot_be_done(rename: Any, said: str) -> None:
     with served("One", "openpi") as url:
         with pytest.raises(ClevrSkillsError, match=re.escape(said)):
-            policy = connect(url, rename=rename)
-            policy.reset(prompt())
+            policy = started(url, rename=rename)
             policy.act(observation())
 
 
@@ -414,8 +406,7 @@ def test_a_policy_that_breaks_down_is_an_error_of_one_line(dialect: str, fault: 
 
 def test_a_policy_that_cannot_begin(dialect: str) -> None:
     with served("Faulty", dialect, fault="reset") as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         with pytest.raises(PolicyError, match="RuntimeError: no weights"):
             policy.act(observation())
 
@@ -432,8 +423,7 @@ def test_a_policy_that_gives_up_has_failed_at_the_task(dialect: str) -> None:
 
 def test_whether_to_clip_is_for_the_runner_to_say(dialect: str) -> None:
     with served("Faulty", dialect, fault="wide") as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         policy.act(observation(0))
         np.testing.assert_array_equal(policy.act(observation(1)).ravel(), np.full(7, 1.5))
 
@@ -471,8 +461,7 @@ def test_a_server_that_ends_says_so_to_its_clients(dialect: str) -> None:
     failures: list[PolicyError] = []
 
     def ask(url: str) -> None:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         while not failures:
             try:
                 policy.act(observation())

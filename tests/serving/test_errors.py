@@ -17,7 +17,7 @@ from clevrskills.serving import DIALECTS, connect
 from clevrskills.serving.codecs import OPENPI
 from clevrskills.serving.vla_eval import opened, sealed
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
-from tests.serving.servers import observation, prompt, scripted
+from tests.serving.servers import observation, prompt, scripted, started
 
 Reply = Callable[[ServerConnection, int], None]
 SHORT_S = 0.4
@@ -140,8 +140,7 @@ def test_answers_that_are_no_actions(dialect: str, kind: str) -> None:
 def test_actions_in_plain_lists(dialect: str) -> None:
     answer = answering(dialect, {"actions": [[0, 0.5, 0, 0, 0, 0, 1]]})
     with scripted(dialect, script(dialect, answer)) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         assert policy.act(observation()).tolist() == [[0, 0.5, 0, 0, 0, 0, 1]]
         policy.close()
 
@@ -149,8 +148,7 @@ def test_actions_in_plain_lists(dialect: str) -> None:
 def test_what_a_failed_openpi_server_says() -> None:
     text = "Traceback (most recent call last):\n  File ...\nValueError: no such key\n"
     with scripted("openpi", script("openpi", sending(text))) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         with pytest.raises(PolicyError, match="the server failed: ValueError: no such key$"):
             policy.act(observation())
 
@@ -160,8 +158,7 @@ def test_what_a_failed_vla_eval_server_says() -> None:
         connection.send(sealed("error", {"error": "observation_failed: KeyError"}, number))
 
     with scripted("vla-eval", script("vla-eval", fail)) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         with pytest.raises(PolicyError, match="the server failed: observation_failed: KeyError$"):
             policy.act(observation())
 
@@ -171,8 +168,7 @@ def test_an_answer_to_another_observation() -> None:
         connection.send(sealed("action", {"actions": np.zeros(7)}, number - 1))
 
     with scripted("vla-eval", script("vla-eval", late)) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         with pytest.raises(PolicyError, match="answers with action 2; expected action 3"):
             policy.act(observation())
 
@@ -185,8 +181,7 @@ def test_a_server_that_takes_nothing(dialect: str) -> None:
             ended.wait()
 
     with scripted(dialect, script(dialect, stuck)) as url:
-        policy = connect(url, timeout_s=SHORT_S)
-        policy.reset(prompt())
+        policy = started(url, timeout_s=SHORT_S)
         with pytest.raises(PolicyError, match=f"no answer within {SHORT_S:g} s"):
             policy.act(observation())
             policy.act(observation(size_px=4096))
@@ -358,7 +353,6 @@ def test_actions_by_the_other_name_that_vla_eval_knows() -> None:
     with scripted(
         "vla-eval", script("vla-eval", answering("vla-eval", {"action": np.ones(7)}))
     ) as url:
-        policy = connect(url)
-        policy.reset(prompt())
+        policy = started(url)
         assert policy.act(observation()).tolist() == [1] * 7
         policy.close()

@@ -21,7 +21,7 @@ from clevrskills.jobs.pool import InlinePool
 from clevrskills.serving import connect, gr00t
 from clevrskills.serving.codecs import GR00T_N16, GR00T_N17, Codec, CodecError
 from tests.serving.gr00t_server import CONFIG, actions, gr00t_server
-from tests.serving.servers import observation, prompt
+from tests.serving.servers import observation, prompt, started
 from tests.serving.test_codecs import DATA, assert_equal
 
 
@@ -133,8 +133,7 @@ ANSWERS: dict[str, tuple[Any, str]] = {
 def test_answers_that_are_no_actions(kind: str) -> None:
     answer, said = ANSWERS[kind]
     with gr00t_server(act=lambda _: answer) as server:
-        policy = connect(server.url)
-        policy.reset(prompt())
+        policy = started(server.url)
         with pytest.raises(PolicyError, match=f"^{server.url}: .*{re.escape(said)}"):
             policy.act(observation())
         with pytest.raises(PolicyError, match="reset reopens it"):
@@ -147,8 +146,7 @@ def test_a_server_that_fails_or_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ValueError("CUDA\nout of memory")
 
     with gr00t_server(act=fail) as server:
-        policy = connect(server.url)
-        policy.reset(prompt())
+        policy = started(server.url)
         with pytest.raises(PolicyError, match=f"^{server.url}: the server failed: out of memory$"):
             policy.act(observation())
     monkeypatch.setenv("KEY", "token")

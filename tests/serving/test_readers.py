@@ -26,7 +26,7 @@ from clevrskills.serving.message_fields import state_vector
 from clevrskills.serving.vla_eval import sealed
 from clevrskills.sim.state_vector import state_parts
 from tests.serving.policies import Asking, Recorder, actions
-from tests.serving.servers import observation, prompt, served, serving_source
+from tests.serving.servers import observation, prompt, served, serving_source, started
 from tests.serving.test_codecs import DATA, assert_equal
 
 ROOT = Path(__file__).parents[2]
@@ -229,8 +229,7 @@ def test_our_client_with_a_server_of_vla_eval(compress: str) -> None:
 def test_a_history_with_a_server_of_vla_eval(compress: str) -> None:
     """Compressed, it comes as a list."""
     with running("vla-eval", "serve_vla_eval.py", "axis_angle") as address:
-        policy = connect(address.replace("ws://", "vla-eval://"), compress=compress)
-        policy.reset(prompt())
+        policy = started(address.replace("ws://", "vla-eval://"), compress=compress)
         images = observation(history=3)["images"]
         answer = policy.act({**observation(), "images": images})
         assert answer[0, 0] == pytest.approx(images["base_camera"].mean() / 255)

@@ -15,7 +15,7 @@ from clevrskills.core.policy import PolicyError
 from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving import connect
-from tests.serving.servers import observation, prompt
+from tests.serving.servers import observation, prompt, started
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,7 @@ def test_a_second_signal_ends_a_policy_that_hangs(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "clevrskills", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         assert process.stdout is not None
-        policy = connect(process.stdout.readline().split()[3])
-        policy.reset(prompt())
+        policy = started(process.stdout.readline().split()[3])
         policy.ask(observation())
         process.send_signal(signal.SIGINT)
         with pytest.raises(PolicyError, match="closed the connection"):
