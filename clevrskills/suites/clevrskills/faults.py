@@ -101,5 +101,5 @@ def _reason(task: Task, seed: int, attempt: int, split: str, robot: str) -> Task
         )
     return TaskFault(
         "realize() does not make the goal hold",
-        "realize(): put the bodies where evaluate() holds, at rest and let go, or in the gripper",
+        "realize(): put the bodies where evaluate() holds, at rest and released, or in the gripper",
     )
